@@ -5,12 +5,13 @@ BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 unexport PYTHONDONTWRITEBYTECODE  # each process that a test starts would compile the package anew
 
-.PHONY: help demo test long fuzz browser spark bench paper docs release-check format clean
+.PHONY: help demo test long coverage fuzz browser spark bench paper docs release-check format clean
 
 help:
 	@echo "make demo    install into .venv and run a simulated crowd and a panel of judges through the line"
 	@echo "make test    install, then format, lint, types and all tests (what CI runs)"
 	@echo "make long    the slow guarantees as well, and all draws where make test takes a tenth"
+	@echo "make coverage  which lines the tests run"
 	@echo "make fuzz    200,000 mutated inputs through the readers and 5,000 tables through check; goes on where it was cut off"
 	@echo "make browser what the tests of report and page need: Chromium (as root, on Debian), playwright-core, axe-core"
 	@echo "make spark   PySpark into .venv, for the tests on Spark (Java 17 is needed too)"
@@ -55,6 +56,9 @@ test: $(VENV)/dev.stamp
 
 long: $(VENV)/long.stamp
 	$(BIN)/pytest -q -n auto --dist loadgroup -m 'long or not long'
+
+coverage: $(VENV)/dev.stamp
+	$(BIN)/pytest -q -n auto --dist loadgroup --cov=majorant --cov-report=term:skip-covered
 
 fuzz: $(VENV)/dev.stamp
 	PYTHONPATH=tests $(BIN)/python -m corpus.fuzz --state .fuzz-state.json --processes $$(getconf _NPROCESSORS_ONLN)

@@ -1,6 +1,6 @@
-"""How many expert labels settle a question on public sets, how often wrongly, and what does a correction gain?
+"""How many expert labels settle a question on public sets, and how often wrongly?
 
-python benchmarks/ask.py [pair|race|close-calls|accuracy|plan|leader|correct|ceiling] [REPEATS] [SET ...]
+python benchmarks/ask.py [pair|race|accuracy|plan|leader] [REPEATS] [SET ...]
 
 MAJORANT_DATA names the folder of the sets.  The population of a set is its items with gold; labels are revealed from
 gold one by one, as the design asks for them.  Beside our medians stand those of the study that the designs come from
@@ -18,23 +18,20 @@ from numpy.typing import NDArray
 import board
 from ask_sets import BELIEF, MEAN, METHODS, Population, populations
 from majorant.ask.accuracy import bound_accuracy, planned_labels
-from majorant.ask.close_calls import GOOD_ENOUGH, MAJORITY_BEATEN, CloseCalls, close_calls
-from majorant.ask.correction import LABELS, learn, relabel
-from majorant.ask.draw import expected_leads
+from majorant.ask.draw import expected_leads, untied_labels
 from majorant.ask.question import OPEN, UNASKED
 from majorant.ask.race import Race
-from majorant.defaults import COMBINED
-from majorant.results.combine import COMBINATION
+from majorant.defaults import WEIGHTED_VOTE as COMBINATION
+from majorant.tally import tied
 
 Ints = NDArray[np.int64]
-GOAL, BUDGET, WITHIN = 1.3, 100, 0.01
+GOAL, WITHIN = 1.3, 0.01
 STUDY_SETS = ("CF", "CF_amt", "MS", "SP", "SP_amt", "ZenCrowd_in", "ZenCrowd_us", "D-Product", "d_sentiment")
 STUDY = {  # medians, for those sets, adult and fact_eval
     part: dict(zip((*STUDY_SETS, "adult", "fact_eval"), labels, strict=True))
     for part, labels in {
         "pair": (18, 8, 17, 18, 0, 78, 18, 25, 16, 58, 9),
         "race": (33, 12, 43, 18, 0, 232, 67, 63, 21, 61, 11),
-        "close-calls": (57, 80, 102, 88, 55, 154, 109, 553, 36, 75, 33),  # ZenCrowd_in: 112 of 20 orders, 154 of 300
         "accuracy": (220, 230, 465, 560, 235, 860, 530, 480, 250, 280, 335),
     }.items()
 }
@@ -57,9 +54,10 @@ def _settle(race: Race, truth_d: Ints) -> tuple[int, str, bool]:
 
 
 def _race(population: Population, rules: tuple[str, ...], rng: np.random.Generator) -> tuple[Race, Ints]:
-    """The race of these rules in a random order, ties broken once, and the truth in that order."""
-    label_ri = np.array([population.answers(rule, rng) for rule in rules])
-    order = rng.permutation(np.flatnonzero((label_ri != label_ri[0]).any(axis=0)))
+    """The race of these rules in a random order of the items whose votes are not tied, and the truth in that order."""
+    plurality_i = population.counts_ik.argmax(axis=1)
+    label_ri = np.array([untied_labels(population.posterior_rik[rule], plurality_i) for rule in rules])
+    order = rng.permutation(np.flatnonzero((label_ri != label_ri[0]).any(axis=0) & ~tied(population.counts_ik)))
     favourite = rules.index(MEAN) if MEAN in rules else 0
     belief_rd = population.posterior_rik[BELIEF][order, label_ri[:, order]]
     lead_qr, decisive_qr = expected_leads(label_ri[:, order], belief_rd)
@@ -107,23 +105,6 @@ def leader(population: Population, seed: int) -> list[float]:
     return [100 * _regret(race, truth_d, rule) for rule in (0, *after)]
 
 
-def calls(population: Population, seed: int) -> tuple[int, str, bool]:
-    """Labels until majority is good enough or beaten, one label at a time."""
-    cells = close_calls(population.counts_ik, tolerance=WITHIN)
-    order = np.random.default_rng(seed).permutation(np.flatnonzero(cells.cell_i >= 0))
-    question = CloseCalls.of(cells, order, n_classes=population.counts_ik.shape[1], tolerance=WITHIN)
-    truth_d, progress = population.truth_i[order], question.start()
-    gain_d = 0.0 + (truth_d == question.second_d) - (truth_d == question.top_d)
-    gain_c = [gain_d[question.cell_d == c] for c in range(len(question.size_c))]
-    used = 0
-    while progress.verdict == OPEN and (cell := progress.next_cell()) is not None:
-        seen = progress.betting_c[cell].seen
-        progress, used = progress.add(cell, [(1 + float(gain_c[cell][seen])) / 2]), used + 1
-    loss = sum(max(float(gain.sum()), 0.0) for gain in gain_c) / question.n_items
-    wrong = {GOOD_ENOUGH: loss > WITHIN + 1e-9, MAJORITY_BEATEN: loss <= 0, OPEN: False}[progress.verdict]
-    return used, progress.verdict, wrong
-
-
 def accuracy(population: Population, seed: int) -> tuple[int, str, bool]:
     """Labels until the accuracy of the label-free choice is known to three points, looking at every tenth."""
     rng = np.random.default_rng(seed)
@@ -139,54 +120,9 @@ def accuracy(population: Population, seed: int) -> tuple[int, str, bool]:
     return used, "reached", not share.low - 1e-9 <= right_i.mean() <= share.high + 1e-9
 
 
-def correct(population: Population, seed: int) -> list[float]:
-    """Points gained over the label-free choice after a hundred labels: by learning alone, if adopted, in the file.
-
-    Sixty labels to learn from, up to forty where the learned rule differs.  Gains are on items not labelled, but the
-    last two: the whole file with the expert's labels in it, and the same if the rule is left as it was.
-    """
-    rng = np.random.default_rng(seed)
-    present_i, truth_i = population.answers(COMBINATION, rng), population.truth_i
-    posterior = _members(population)
-    order = rng.permutation(len(truth_i))
-    learned_i = relabel(learn(posterior[:, order[:LABELS]], truth_i[order[:LABELS]]), posterior)
-    rest = order[LABELS:]
-    differ = rng.permutation(rest[learned_i[rest] != present_i[rest]])
-    race = Race.of(("present", "corrected"), np.array([present_i[differ], learned_i[differ]]), n_items=len(rest))
-    proved, leads, used = False, False, 0
-    if len(differ):
-        answer_d = np.where(np.arange(race.size) < BUDGET - LABELS, truth_i[differ], UNASKED)
-        standing, used = race.standing(answer_d), int((answer_d >= 0).sum())
-        proved, leads = standing.of_two() == "better", standing.leader == 1
-    labelled = np.concatenate([order[:LABELS], differ[:used]])
-    gain = 100 * float((learned_i[rest] == truth_i[rest]).mean() - (present_i[rest] == truth_i[rest]).mean())
-    plain_i, written_i = present_i.copy(), (learned_i if leads else present_i).copy()
-    plain_i[labelled], written_i[labelled] = truth_i[labelled], truth_i[labelled]
-    base = (present_i == truth_i).mean()
-    in_file = [100 * float((label_i == truth_i).mean() - base) for label_i in (written_i, plain_i)]
-    return [gain, gain if leads else 0.0, gain if proved else 0.0, *in_file, len(labelled)]
-
-
-def ceiling(population: Population, seed: int) -> list[float]:
-    """Points that a correction gains on half of the items if it is learned from the other half."""
-    rng = np.random.default_rng(seed)
-    present_i, truth_i, posterior = population.answers(COMBINATION, rng), population.truth_i, _members(population)
-    teach, rest = np.array_split(rng.permutation(len(truth_i)), 2)
-    learned_i = relabel(learn(posterior[:, teach], truth_i[teach]), posterior)
-    return [100 * float((learned_i[rest] == truth_i[rest]).mean() - (present_i[rest] == truth_i[rest]).mean())]
-
-
-def _members(population: Population) -> NDArray[np.float64]:
-    return np.array([population.posterior_rik[rule] for rule in COMBINED])
-
-
-COUNTED = {"pair": pair, "race": race, "close-calls": calls, "accuracy": accuracy}
+COUNTED = {"pair": pair, "race": race, "accuracy": accuracy}
 PLAN = "plan"
-GAINS = {
-    "leader": (leader, ("label-free", "25 labels", "50", "100")),
-    "correct": (correct, ("learned", "adopted if it leads", "if proved", "file", "labels alone", "labels used")),
-    "ceiling": (ceiling, ("learned from half",)),
-}
+GAINS = {"leader": (leader, ("label-free", "25 labels", "50", "100"))}
 
 
 def count(part: str, repeats: int, names: Sequence[str]) -> None:
@@ -237,12 +173,7 @@ def gains(part: str, repeats: int, names: Sequence[str]) -> None:
         rows.append(np.mean([measure(population, seed) for seed in range(repeats)], axis=0))
         print(f"{population.name:14}" + "".join(f"{value:21.2f}" for value in rows[-1]), flush=True)
     print(f"{'mean':14}" + "".join(f"{value:21.2f}" for value in np.mean(rows, axis=0)))
-    edge, of = ("highest", np.max) if part == "leader" else ("lowest", np.min)
-    print(f"{edge:14}" + "".join(f"{value:21.2f}" for value in of(rows, axis=0)))
-    if part == "correct":
-        mean, lowest = float(np.mean(rows, axis=0)[1]), float(np.min(rows, axis=0)[1])
-        board.at_least("points gained by a correction, 100 labels, other items", f"{mean:.2f}", "1.2", mean / 1.2, 1)
-        board.at_most("points lost on any set", f"{max(-lowest, 0):.2f}", ".3", max(-lowest, 0) / 0.3, 1)
+    print(f"{'highest':14}" + "".join(f"{value:21.2f}" for value in np.max(rows, axis=0)))
 
 
 def main() -> None:

@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from advice import find, load
-from majorant.results.combine import COMBINATION, combine, fit_method, members_for
+from majorant.defaults import WEIGHTED_VOTE as COMBINATION
+from majorant.methods.weighted_vote import combine, fit_method, members_for
+from public_sets import find, load
 
 MEMBERS = ("one-coin", "hierarchical", "ebcc")
 METHODS = (*MEMBERS, "majority", "dawid-skene", "glad", "mace")

@@ -35,15 +35,15 @@ def rows(votes: Votes, theirs: Any) -> dict[str, tuple[Callable[[], Any], Callab
     """What is compared: our call, and theirs, which gives the scores of each item's classes."""
     bwa, ebcc = theirs
     vote_n3 = np.column_stack([votes.item_n, votes.worker_n, votes.label_n]).astype(np.int64)
-    one_start = EBCC(restarts=0)
+    one_start = EBCC(subtypes=1)
     return {
         "bwa": (lambda: BWA().fit(votes), lambda: bwa.bwa(vote_n3)),
         "ebcc, one start": (
-            lambda: one_start.fit(votes, rng=0),
+            lambda: one_start.fit(votes),
             lambda: ebcc.ebcc_vb(vote_n3, empirical_prior=True)[0],
         ),
-        "ebcc, our six starts": (
-            lambda: EBCC().fit(votes, rng=0),
+        "ebcc, both starts": (
+            lambda: EBCC().fit(votes),
             lambda: ebcc.ebcc_vb(vote_n3, empirical_prior=True)[0],
         ),
     }

@@ -13,7 +13,7 @@ import numpy as np
 
 import board
 from clock import best_seconds
-from majorant.blocks import vote_columns
+from majorant.kernels import vote_columns
 from majorant.methods.dawid_skene import DawidSkene
 from majorant.resources import thread_count
 from majorant.votes import Votes

@@ -15,7 +15,7 @@ from majorant.evidence.certificate.bootstrap import Case
 from majorant.evidence.certificate.bootstrap_claims import named_claim
 from majorant.items import merge_equal_items
 from majorant.methods.dawid_skene import DawidSkene
-from majorant.methods.resampled import refit_dawid_skene
+from majorant.methods.refit import refit_dawid_skene
 from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
 

@@ -13,9 +13,9 @@ import numpy as np
 from clock import best_seconds
 from majorant.datasets import REGISTRY, load, local_path
 from majorant.items import take_items
-from majorant.methods import ESTIMATORS, polish, update
+from majorant.methods import ESTIMATORS, update
 from majorant.methods.dawid_skene import DawidSkene
-from majorant.methods.online import state_bytes, state_of
+from majorant.methods.state_file import parse_state, state_bytes
 from majorant.votes import Votes
 from tally import simulated
 
@@ -43,7 +43,7 @@ def cost() -> None:
                 min(updates[1:]),
                 best_seconds(lambda v=votes: DawidSkene().fit(v), 3),
                 best_seconds(lambda s=state: state_bytes(s), 1),
-                best_seconds(lambda c=content: state_of(c, "here"), 1),
+                best_seconds(lambda c=content: parse_state(c, "here"), 1),
             )
         )
         print(
@@ -64,21 +64,20 @@ def compact(votes: Votes, chosen_n: np.ndarray) -> Votes:
     return Votes.from_codes(*new, items=names[0], workers=names[1], labels=names[2])
 
 
-def stream(method: str, votes: Votes, batch_n: np.ndarray) -> tuple[float, float]:
-    """The share of items labelled as the full fit labels them: when they were last seen, and after polish."""
+def stream(method: str, votes: Votes, batch_n: np.ndarray) -> float:
+    """The share of items that had the label of the full fit when they were last seen."""
     whole = dict(zip(votes.items, ESTIMATORS[method]().fit(votes).labels(ties="first"), strict=True))
     seen, fit = {}, None
     for number in range(BATCHES):
         batch = compact(votes, np.flatnonzero(batch_n == number))
         fit = ESTIMATORS[method]().fit(batch) if fit is None else update(fit.state(), batch)
         seen.update(zip(batch.items, fit.labels(ties="first"), strict=True))
-    polished = dict(zip(fit.state().items, polish(fit.state()).labels(ties="first"), strict=True))
-    return tuple(float(np.mean([found[i] == whole[i] for i in found])) for found in (seen, polished))
+    return float(np.mean([seen[i] == whole[i] for i in seen]))
 
 
 def distance() -> None:
     """Public data sets in ten batches: by items, and vote by vote in random order."""
-    head = "".join(f"{title:>10}" for title in ("by items", "polished", "by votes", "polished"))
+    head = "".join(f"{title:>10}" for title in ("by items", "by votes"))
     print(f"\n{'as the full fit labels':24}{'K':>4}  {'method':14}{head}")
     for name, one in REGISTRY.items():
         if any(local_path(file) is None for file in one.files):
@@ -90,7 +89,7 @@ def distance() -> None:
         by_item = (rng.permutation(len(votes.items)) * BATCHES // len(votes.items))[votes.item_n]
         by_vote = rng.integers(BATCHES, size=votes.n_votes)
         for method in ("dawid-skene", "one-coin", "ibcc"):
-            row = [*stream(method, votes, by_item), *stream(method, votes, by_vote)]
+            row = [stream(method, votes, by_item), stream(method, votes, by_vote)]
             print(
                 f"{name:24}{len(votes.labels):4}  {method:14}" + "".join(f"{share:10.1%}" for share in row), flush=True
             )

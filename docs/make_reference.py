@@ -51,9 +51,24 @@ def _entry(name: str, value: Any) -> str:
     text = inspect.getdoc(value) or ""
     words, _, example = text.partition("\n>>> ")
     called = f"```\n{_signature(name, value)}\n```\n\n" if callable(value) and not _is_error(value) else ""
-    fields = f"Fields: {_fields(value)}\n\n" if dataclasses.is_dataclass(value) and isinstance(value, type) else ""
+    has_fields = dataclasses.is_dataclass(value) and isinstance(value, type) and "\nAttributes\n---" not in words
+    fields = f"Fields: {_fields(value)}\n\n" if has_fields else ""
     shown = f"```\n>>> {example.strip()}\n```\n" if example else ""
-    return f"{called}{words.strip()}\n\n{fields}{shown}"
+    return f"{called}{_as_markdown(words)}\n\n{fields}{shown}"
+
+
+def _as_markdown(words: str) -> str:
+    """A NumPy docstring as Markdown: a list under a heading in bold for each section."""
+    text, *sections = re.split(r"(?m)^(\w[\w ]*)\n-{3,}$", words.strip())
+    for title, body in zip(sections[::2], sections[1::2], strict=True):
+        if title != "Examples":
+            listed = re.sub(r"(?m)^(\S+(?:, \S+)*)(?: : (.*))?$", _as_entry, body.strip("\n"))
+            text = f"{text.strip()}\n\n**{title}**\n\n{re.sub('(?m)^    ', '  ', listed)}"
+    return text.strip()
+
+
+def _as_entry(line: re.Match[str]) -> str:
+    return f"- `{line[1]}`" + (f" ({line[2]})" if line[2] else "")
 
 
 def _signature(name: str, value: Any) -> str:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from majorant.evidence.certificate.design import worker_sets
+from majorant.evidence.labels import gold_accuracy
 from majorant.methods import Fit
 from majorant.methods.known_workers import AnchorMap
 from majorant.methods.majority import Majority
-from majorant.results.difference import gold_accuracy
 from majorant.theory.panel import panel_margins
 from majorant.votes import Votes
 from paper.item import Cell, Context, Item, Outcome, compare

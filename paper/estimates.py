@@ -78,16 +78,16 @@ def _row(key: str, row: dict[str, Any], context: Context) -> Iterator[Cell]:
     for draw in range(ESTIMATES_DRAWN):
         rng = context.rng(key, "estimate", draw)
         part, _ = simulate(*model, n_part, VOTES, n_workers=VOTES, rng=rng)
-        estimates.append(estimate(method, ESTIMATED[method].fit(part, rng)))
+        estimates.append(estimate(method, ESTIMATED[method].fit(part)))
     yield from _estimated(key, row, estimates)
     shares, n_items = [], min(row["N"], QUICK_ITEMS) if context.quick else row["N"]
     for draw in range(2 if context.quick else 10):
         rng = context.rng(key, "aggregate", draw)
         votes, truth = simulate(*model, n_items, VOTES, n_workers=VOTES, rng=rng)
-        shares.append(_accuracies(votes, truth, model, rng))
+        shares.append(_accuracies(votes, truth, model))
     yield from _aggregated(key, row, model, shares, n_items)
     if key in (f"row {number}" for number in range(1, 7)):
-        yield from _times(key, row, votes, part, 1 if context.quick else 3, rng)
+        yield from _times(key, row, votes, part, 1 if context.quick else 3)
 
 
 def estimate(method: str, fit: Fit, weight_i: FloatArray | None = None) -> Estimate:
@@ -148,8 +148,8 @@ def _estimated(name: str, row: dict[str, Any], estimates: list[Estimate]) -> Ite
             yield sampled(f"{key}, {reading}", was, drawn, exact=exact, digits=2, errata=numbers, why=cause)
 
 
-def _accuracies(votes: Votes, truth: Any, model: tuple[Any, Any], rng: np.random.Generator) -> dict[str, float]:
-    fits = {name: method.fit(votes, rng) for name, method in AGGREGATED.items()}
+def _accuracies(votes: Votes, truth: Any, model: tuple[Any, Any]) -> dict[str, float]:
+    fits = {name: method.fit(votes) for name, method in AGGREGATED.items()}
     fits["oMAP"] = GivenMap(confusion=model[1], prior=model[0]).fit(votes)
     return {name: float(np.mean(fit.codes("first") == truth)) for name, fit in fits.items()}
 
@@ -174,24 +174,22 @@ def _aggregated(
     yield compare(f"{key}, accuracy of IWMV less that of MV", apart, ours, exact=0.0, errata=(40,))
 
 
-def _times(
-    key: str, row: dict[str, Any], votes: Votes, part: Votes, repeats: int, rng: np.random.Generator
-) -> Iterator[Cell]:
-    ours = {name: _seconds(method, votes, repeats, rng) for name, method in AGGREGATED.items()}
+def _times(key: str, row: dict[str, Any], votes: Votes, part: Votes, repeats: int) -> Iterator[Cell]:
+    ours = {name: _seconds(method, votes, repeats) for name, method in AGGREGATED.items()}
     base = ours.pop("MV")
-    ours["check"] = _seconds(ESTIMATED[row["method"]], part, repeats, rng)
+    ours["check"] = _seconds(ESTIMATED[row["method"]], part, repeats)
     for name, seconds in ours.items():
         was = float(f"{row['seconds'][name] / row['seconds']['MV']:.2g}")
         why = "A ratio of run times belongs to the programs and the machine."
         yield compare(f"{key}, time of {name} over MV", was, float(f"{seconds / base:.2g}"), digits=1, why=why)
 
 
-def _seconds(method: Method, votes: Votes, repeats: int, rng: np.random.Generator) -> float:
+def _seconds(method: Method, votes: Votes, repeats: int) -> float:
     """Processor time, the shortest of several runs."""
     taken = []
     for _ in range(repeats):
         began = time.process_time()
-        method.fit(votes, rng).codes("first")
+        method.fit(votes).codes("first")
         taken.append(time.process_time() - began)
     return min(taken)
 

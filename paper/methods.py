@@ -25,10 +25,9 @@ class Method:
         """The estimator with these settings."""
         return ESTIMATORS[self.name](**self.settings)
 
-    def fit(self, votes: Votes, rng: np.random.Generator) -> Fit:
-        """The fit to these votes; `rng` is for methods that draw."""
-        estimator = self.estimator()
-        return estimator.fit(votes, **({"rng": rng} if estimator.stochastic else {}))
+    def fit(self, votes: Votes) -> Fit:
+        """The fit to these votes."""
+        return self.estimator().fit(votes)
 
 
 # Dawid-Skene without our smoothing: maximum likelihood, as in the program that the paper used.

@@ -54,7 +54,8 @@ def reproduce(
 def write_pages(folder: Path) -> list[Path]:
     """Write index.html and reproduction.md from everything that the folder holds."""
     kept = [finished for name in items() if (finished := store.load(name, folder)) is not None]
-    return write_files({folder / "index.html": index_html(kept), folder / "reproduction.md": story_markdown(kept)})
+    pages = {folder / "index.html": index_html(kept), folder / "reproduction.md": story_markdown(kept)}
+    return write_files(pages, overwrite=True)
 
 
 class Plan(NamedTuple):

@@ -73,7 +73,7 @@ def save(finished: Finished, folder: Path) -> list[Path]:
         folder / f"{finished.name}.json": json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     }
     contents |= {folder / f"{picture.name}.svg": picture.svg for picture in finished.outcome.pictures}
-    return write_files(contents)
+    return write_files(contents, overwrite=True)  # an item that is damaged is made again
 
 
 def load(name: str, folder: Path) -> Finished | None:

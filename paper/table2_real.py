@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from majorant.evidence.labels import gold_accuracy
 from majorant.methods import Fit
 from majorant.methods.known_workers import AnchorMap, GivenMap
-from majorant.results.difference import gold_accuracy
 from majorant.tally import counts, tied
 from majorant.theory import majority_margin
 from majorant.votes import IntArray, Votes
@@ -41,7 +41,7 @@ ERRATA: dict[tuple[str, str], tuple[int, ...]] = {
 }
 WHY = {
     ("D-Product", "MACE"): (
-        "The public program's answer depends on how workers are named: .695 or .928 (docs/methods/mace.md)."
+        "The public program's answer depends on how workers are named: .695 or .928 (docs/methods.md)."
     ),
     ("CF_amt", "IAA"): (
         "IAA asks for a diagonal of at least 1/2, which class 4 breaks (.14): programs give .69 to .857 here."
@@ -71,9 +71,9 @@ class Case:
         return answer.value
 
 
-def fitted(name: str, votes: Votes, context: Context) -> Case:
+def fitted(name: str, votes: Votes) -> Case:
     """All methods, fitted to a data set."""
-    fits = {method: METHODS[method].fit(votes, context.rng(name, method)) for method in METHODS}
+    fits = {method: METHODS[method].fit(votes) for method in METHODS}
     fits["oMAP"] = AnchorMap().fit(votes)
     slipped = GivenMap(confusion=distinct_label_confusion(votes), prior=class_shares(votes))
     fits["oMAP, T from distinct labels"] = slipped.fit(votes)
@@ -87,14 +87,14 @@ def run(context: Context) -> Outcome:
     here, missing = present(context)
     cells: list[Cell] = []
     for done, (name, votes) in enumerate(here.items()):
-        case = fitted(name, votes, context)
+        case = fitted(name, votes)
         was = {method: row[name] for method, row in table["accuracy"].items()}
         if name not in MULTICLASS:
             cells.append(_verdict(case, table["satisfied"][name], shape[name]["H"]))
         cells += [*_accuracies(case, was), *_significance(case, table["superscripts"][name], context)]
         scored = case
         if name == "ZC_in":
-            scored = fitted("ZC_in without copies", without_copies(votes), context)
+            scored = fitted("ZC_in without copies", without_copies(votes))
             cells += _accuracies(scored, was)
         if name != "D-Product":
             cells += _by_row_number(scored, was)

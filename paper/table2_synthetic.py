@@ -22,7 +22,7 @@ CUT_SHORT = {
         "a", "dawid-skene", {"smoothing": 1e-10, "max_iter": 100, "accelerate": False, "tol": 1e-5}
     ),
     "BWA after 10 plain steps": Method("e", "bwa", {"max_iter": 10, "accelerate": False}),
-    "MACE after 5 plain steps": Method("c", "mace", {"restarts": 0, "max_iter": 5, "accelerate": False}),
+    "MACE after 5 plain steps": Method("c", "mace", {"max_iter": 5, "accelerate": False}),
 }
 ERRATA = {
     ("alpha", "DS"): (42,),
@@ -63,7 +63,7 @@ def model_of(row: dict[str, Any]) -> tuple[list[float], list[list[float]]]:
 def labels(prior: list[float], confusion: list[list[float]], rng: np.random.Generator) -> dict[str, Any]:
     """The labels of each method on one draw, with the truth."""
     votes, truth = simulate(prior, confusion, ITEMS_DRAWN, VOTES, n_workers=VOTES, rng=rng)
-    found = {method: settings.fit(votes, rng) for method, settings in (METHODS | CUT_SHORT).items()}
+    found = {method: settings.fit(votes) for method, settings in (METHODS | CUT_SHORT).items()}
     found["oMAP"] = GivenMap(confusion=confusion, prior=prior).fit(votes)
     return {"truth": truth} | {method: fit.codes("first") for method, fit in found.items()}
 

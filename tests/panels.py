@@ -9,7 +9,7 @@ from majorant.evidence.certificate.bootstrap import Case
 from majorant.evidence.certificate.dependence import GoldItems, label_matrix
 from majorant.items import take_items
 from majorant.methods.dawid_skene import DawidSkene
-from majorant.methods.resampled import refit_dawid_skene
+from majorant.methods.refit import refit_dawid_skene
 from majorant.votes import Votes
 
 
@@ -44,9 +44,9 @@ def fit_panel(votes, copies):
     return DawidSkene(max_iter=5_000).fit(votes, weights=copies)
 
 
-def case_of(votes, fit, copies=None, replicates=None):
+def case_of(votes, fit, copies=None):
     """What claims are made from, refitted as the product does."""
-    return Case(votes=votes, fit=fit, refit=partial(refit_dawid_skene, votes), copies=copies, replicates=replicates)
+    return Case(votes=votes, fit=fit, refit=partial(refit_dawid_skene, votes), copies=copies)
 
 
 def boundary_pool(rng, n_workers, low=0.65, high=0.85):

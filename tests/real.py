@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from majorant import datasets
+from majorant.evidence.labels import gold_accuracy
 from majorant.pipeline import check
-from majorant.results.difference import gold_accuracy
 from needs import NO_DATA
 from paper.sets import without_copies
 

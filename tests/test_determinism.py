@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import majorant as mj
+from majorant.ownership import RECORD
 from majorant.render import files as files_of_results
 from majorant.render.files import write_result
 from majorant.render.summary import result_summary
@@ -29,7 +30,7 @@ def shuffled(columns, seed):
 def files(columns, folder):
     result = mj.check(columns, rng=0)
     write_result(result, result_summary(result), folder)
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.name != RECORD}
 
 
 def rows(content, key):
@@ -114,7 +115,8 @@ def test_shapes_in_any_order_wherever_they_are_worked_on(run, tmp_path, monkeypa
             csv.writer(file).writerows([some, *zip(*some.values(), strict=True)])
         code, _, err = run("check", "votes.csv", "--out", name, "-q", *options, *where)
         assert code == 0, err
-        found.append({path.name: path.read_bytes() for path in sorted((tmp_path / name).iterdir())})
+        written = sorted(path for path in (tmp_path / name).iterdir() if path.name != RECORD)
+        found.append({path.name: path.read_bytes() for path in written})
     first, again, mixed = found
     assert set(first) == {"labels.csv", "workers.csv", "review.csv", "report.html", "result.json"}
     assert first == again

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 import oracles.kernels as oracle
 from crowds import random_votes
-from majorant.blocks import in_memory
 from majorant.items import draw_by_name, draw_items, merge_equal_items, name_hashes, take_items
-from majorant.kernels import gather, scatter
+from majorant.kernels import gather, in_memory, scatter
 from majorant.votes import Votes
 
 NAMES = [f"item {i}" for i in range(20_000)]

@@ -13,43 +13,45 @@ ROOT = Path(majorant.__file__).parent
 EVERYONE = (
     "database",
     "errors",
+    "ownership",
     "limits",
     "tabular",
     "defaults",
     "resources",
     "values",
     "wording",
+    "filetypes",
     "__version__",
 )  # import nothing
 BELOW_PIPELINE = (
-    "theory votes kernels blocks items read datasets tally simulate methods evidence ask results backend atomic output"
+    "theory votes kernels items read datasets tally simulate methods evidence ask results backend atomic output"
 )
 MAY_IMPORT = {
     "errors": "",
-    **dict.fromkeys(("defaults", "tabular", "limits", "resources", "values", "wording"), ""),
+    **dict.fromkeys(("ownership", "defaults", "tabular", "limits", "resources", "values", "wording", "filetypes"), ""),
     "database": "",
     "atomic": "",
     "output": "atomic votes",
     "theory": "",
     "votes": "",
     "kernels": "votes",
-    "blocks": "votes kernels",
-    "items": "votes kernels blocks",
+    "items": "votes kernels",
     "read": "votes",
     "datasets": "read votes",
-    "tally": "votes kernels blocks items",
+    "tally": "votes kernels items",
     "simulate": "votes theory",
-    "methods": "theory read votes tally blocks kernels items atomic",
-    "backend": "atomic blocks methods read kernels items output tally votes",
-    "evidence": "theory backend methods read kernels items tally votes",
-    "ask": "blocks read kernels items output backend tally methods votes pipeline results",
-    "results": "evidence ask methods read items tally votes theory kernels blocks backend",
-    "pipeline": BELOW_PIPELINE,
-    "render": f"pipeline output {BELOW_PIPELINE}",  # the result types
+    "methods": "theory read votes tally kernels items atomic",
+    "backend": "atomic methods read kernels items output tally votes",
+    "evidence": "theory ask.betting backend methods read kernels items tally votes",
+    "decide": "evidence",
+    "ask": "evidence decide read kernels items output backend tally methods votes pipeline results",
+    "results": "evidence decide ask methods read items tally votes theory kernels backend",
+    "pipeline": f"decide {BELOW_PIPELINE}",
+    "render": f"decide pipeline output {BELOW_PIPELINE}",  # the result types
     "web": f"pipeline render {BELOW_PIPELINE}",
     "compat": "results methods read kernels pipeline tally votes",
-    "testing": "results read pipeline render",
-    "cli": f"pipeline render web cli {BELOW_PIPELINE}",
+    "testing": "decide results read pipeline render",
+    "cli": f"decide pipeline render web cli {BELOW_PIPELINE}",
     "__main__": "cli",
     "__init__": f"pipeline render {BELOW_PIPELINE}",  # the public names, lazily
 }
@@ -63,10 +65,13 @@ def room(path: Path) -> str:
     return path.relative_to(ROOT).with_suffix("").parts[0]
 
 
+SHOWS = ("_repr_html_", "__str__", "__repr__", "save", "report", "plot", "summary")
+
+
 def without_display(tree: ast.AST) -> Iterator[ast.AST]:
-    """All nodes but those within `_repr_html_`: the one written exception, a result may call the report to be shown."""
+    """All nodes but those within methods that show or save a value: these may call the rendering."""
     for node in ast.iter_child_nodes(tree):
-        if not (isinstance(node, ast.FunctionDef) and node.name == "_repr_html_"):
+        if not (isinstance(node, ast.FunctionDef) and node.name in SHOWS):
             yield node
             yield from without_display(node)
 

@@ -16,13 +16,13 @@ def test_an_answer_that_is_allowed_comes_back():
 
 
 def test_another_answer_fails_and_says_what_was_found():
-    with pytest.raises(AssertionError, match=r"(?s)keep, not ask or switch:.*Evidence"):
-        assert_answer(ALIKE, "ask", "switch")
+    with pytest.raises(AssertionError, match=r"(?s)keep, not switch:.*Why"):
+        assert_answer(ALIKE, "switch")
 
 
 @pytest.mark.parametrize("allowed", [(), ("kepe",)])
 def test_answers_that_do_not_exist_are_refused(allowed):
-    with pytest.raises(ConfigError, match="keep, switch, ask"):
+    with pytest.raises(ConfigError, match="keep, switch"):
         assert_answer(ALIKE, *allowed)
 
 

@@ -15,27 +15,30 @@ if TYPE_CHECKING:
     from majorant.ask.ask import ask as ask
     from majorant.errors import ConfigError as ConfigError
     from majorant.errors import DataError as DataError
+    from majorant.errors import DataNote as DataNote
     from majorant.errors import NotIdentified as NotIdentified
     from majorant.evidence.certificate.anonymous import certify_counts as certify_counts
     from majorant.evidence.certificate.claims import certify as certify
     from majorant.methods import ESTIMATORS as ESTIMATORS
     from majorant.methods import Fit as Fit
     from majorant.methods import load_state as load_state
-    from majorant.methods import polish as polish
     from majorant.methods import save_state as save_state
     from majorant.methods import update as update
     from majorant.pipeline import Result as Result
     from majorant.pipeline import aggregate as aggregate
     from majorant.pipeline import check as check
+    from majorant.pipeline import workers as workers
     from majorant.read import from_matrix as from_matrix
     from majorant.read import read as read
     from majorant.render.html import figure as figure
     from majorant.render.html import report as report
     from majorant.results.agreement import agreement as agreement
     from majorant.results.agreement.scores import scores as scores
+    from majorant.results.comparison import compare as compare
     from majorant.results.judges import judges as judges
     from majorant.results.plan import plan as plan
     from majorant.results.plan import plan_model as plan_model
+    from majorant.results.rates import rate as rate
     from majorant.simulate import simulate as simulate
     from majorant.votes import Votes as Votes
 
@@ -44,6 +47,7 @@ __version__ = "0.1.0"
 _HOME = {
     "ConfigError": "errors",
     "DataError": "errors",
+    "DataNote": "errors",
     "ESTIMATORS": "methods",
     "Fit": "methods",
     "NotIdentified": "errors",
@@ -55,13 +59,14 @@ _HOME = {
     "certify": "evidence.certificate.claims",
     "certify_counts": "evidence.certificate.anonymous",
     "check": "pipeline",
+    "compare": "results.comparison",
     "figure": "render.html",
     "from_matrix": "read",
     "judges": "results.judges",
     "load_state": "methods",
     "plan": "results.plan",
     "plan_model": "results.plan",
-    "polish": "methods",
+    "rate": "results.rates",
     "read": "read",
     "report": "render.html",
     "save_state": "methods",
@@ -69,6 +74,7 @@ _HOME = {
     "simulate": "simulate",
     "theory": None,
     "update": "methods",
+    "workers": "pipeline",
 }
 __all__ = [*_HOME, "__version__"]
 

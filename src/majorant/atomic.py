@@ -15,12 +15,13 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from majorant.errors import ConfigError
+from majorant.ownership import RECORD, digest_of, note_written, record_text, replaceable_digest
 
 fcntl: Any
 try:
@@ -36,17 +37,19 @@ THROUGH = ("/dev", "/proc")  # files there stand for something else, even where 
 
 
 @contextlib.contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+def whole_file(path: str | os.PathLike[str], *, guard: bool = True, overwrite: bool = False) -> Iterator[Path]:
     """A temporary name beside `path`, moved to it when the block ends well and removed when it does not.
+
+    Without `guard`, the file lies in a folder of ours, where nothing belongs to the user.
 
     >>> import tempfile; folder = Path(tempfile.mkdtemp())
     >>> with whole_file(folder / "a.txt") as name:
     ...     _ = name.write_text("all of it")
-    >>> (folder / "a.txt").read_text(), len(list(folder.iterdir()))
-    ('all of it', 1)
+    >>> (folder / "a.txt").read_text(), sorted(path.name for path in folder.iterdir())
+    ('all of it', ['.majorant-files.json', 'a.txt'])
     """
     target = Path(path)
-    with whole_files([target]) as parts:
+    with whole_files([target], guard=guard, overwrite=overwrite) as parts:
         try:
             yield parts[0]
         except OSError as error:
@@ -54,16 +57,26 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def whole_files(paths: Iterable[Path]) -> Iterator[list[Path]]:
+def whole_files(
+    paths: Iterable[Path], *, guard: bool = True, overwrite: bool = False, update: Collection[Path] = ()
+) -> Iterator[list[Path]]:
     """Temporary names for several files, which replace them in this order, all or none, when the block ends well.
+
+    What may be replaced is decided in `ownership`, before anything is computed and again when it is done; `update`
+    lists files whose new content is made from the present one.
 
     A link is followed. A pipe or a character device is written through, once all else is on the disk; a folder, a
     socket or a disk is refused before anything is computed for it.
     """
     with contextlib.ExitStack() as stack:
-        pieces = [stack.enter_context(_piece(path)) for path in paths]
+        guards = _Guard(guard, overwrite, update)
+        pieces = [stack.enter_context(_piece(path, guards)) for path in paths]
+        stay = [piece.target for piece in pieces if not piece.through]
+        for target in stay:
+            if stay.count(target) > 1:
+                raise ConfigError(f"Cannot write {target}: it is named for two outputs. Name another place for one.")
         yield [piece.part for piece in pieces]
-        _replace_all(pieces)
+        _replace_all(pieces, guards)
 
 
 @contextlib.contextmanager
@@ -72,6 +85,21 @@ def beside(part: Path) -> Iterator[Path]:
     stem = part.name[1:].partition(MARK)[0]
     with _temporary(part.parent, stem, ".rows") as (_, rows):
         yield rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Guard:
+    """Whether files may be replaced that are not ours."""
+
+    on: bool
+    overwrite: bool
+    update: Collection[Path]
+
+    def digest(self, target: Path, given: Path) -> str | None:
+        """The digest of the file to replace, if it is ours; an error where it may not be replaced."""
+        if not self.on:
+            return None
+        return replaceable_digest(target, given, overwrite=self.overwrite, update=given in self.update)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +124,12 @@ class _Piece:
 
 
 @contextlib.contextmanager
-def _piece(path: Path) -> Iterator[_Piece]:
+def _piece(path: Path, guard: _Guard) -> Iterator[_Piece]:
     with contextlib.ExitStack() as stack:
         try:
             target, through = _destination(path)
+            if not through:
+                guard.digest(target, path)
             folder = Path(tempfile.gettempdir()) if through else target.parent
             remove_leftovers(folder, ("part", "rows"))
             identity, part = stack.enter_context(_temporary(folder, target.name, ".part"))
@@ -154,7 +184,7 @@ def _is(path: Path, identity: os.stat_result) -> bool:
         return False
 
 
-def _replace_all(pieces: list[_Piece]) -> None:
+def _replace_all(pieces: list[_Piece], guard: _Guard) -> None:
     """Give the content its names: first through pipes and devices, which cannot be undone, then in the given order."""
     for piece in pieces:
         try:
@@ -170,7 +200,56 @@ def _replace_all(pieces: list[_Piece]) -> None:
     with contextlib.ExitStack() as locks:
         for folder in sorted({piece.target.parent for piece in stay}):
             locks.enter_context(_locked(folder))
-        _swap(stay)
+        former = _record(stay, guard) if guard.on else {}
+        try:
+            _swap(stay)
+        except BaseException:
+            _restore_records(former)
+            raise
+    if guard.on:
+        note_written(piece.target for piece in stay if piece.given not in guard.update)
+
+
+def _record(pieces: list[_Piece], guard: _Guard) -> dict[Path, bytes | None]:
+    """Note what is about to be written, folder by folder; each record's former content, None where there was none."""
+    former: dict[Path, bytes | None] = {}
+    for folder in sorted({piece.target.parent for piece in pieces}):
+        own = [piece for piece in pieces if piece.target.parent == folder]
+        try:
+            text = record_text(
+                folder, {p.target.name: (digest_of(p.part), guard.digest(p.target, p.given)) for p in own}
+            )
+            before = (folder / RECORD).read_bytes() if (folder / RECORD).exists() else None
+            _write_record(folder, text.encode())
+            former[folder] = before
+        except OSError as error:
+            _restore_records(former)
+            raise cannot_write(own[0].given, error) from error
+    return former
+
+
+def _restore_records(former: dict[Path, bytes | None]) -> None:
+    for folder, content in former.items():
+        with contextlib.suppress(OSError):  # then it lists more than there is, which does no harm
+            _write_record(folder, content)
+
+
+def _write_record(folder: Path, content: bytes | None) -> None:
+    path = folder / RECORD
+    if content is None:
+        path.unlink(missing_ok=True)
+        return
+    with _temporary(folder, RECORD, ".part") as (identity, part):
+        part.write_bytes(content)
+        _keep_permissions(_Piece(path, path, False, part, identity))
+        _sync(part, os.O_RDWR)
+        part.replace(path)
+
+
+def record_folder(folder: Path) -> None:
+    """Note that the content of a folder is ours, which something else than this module wrote."""
+    with _locked(folder.parent):
+        _write_record(folder.parent, record_text(folder.parent, {folder.name: (digest_of(folder), None)}).encode())
 
 
 def _swap(pieces: list[_Piece]) -> None:

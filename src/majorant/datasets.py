@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
+from importlib import resources
 from pathlib import Path
 
 from majorant.errors import ConfigError, DataError
-from majorant.read import read
+from majorant.read import read_with
+from majorant.read.options import ReadOptions
 from majorant.votes import Votes
 
 TOOLKIT = "https://raw.githubusercontent.com/orchidproject/active-crowd-toolkit"
@@ -119,11 +121,17 @@ REGISTRY: Mapping[str, Dataset] = {
 }  # fmt: skip
 
 
+BUNDLED: Mapping[str, str] = {  # small simulated sets that ship with the package
+    "reviews": "A simulated crowd: 600 reviews, 5 votes each by 40 workers of unequal skill.",
+    "judges": "A simulated panel: 400 answers, 6 judges who share mistakes, 30 gold labels.",
+}
+
+
 def find(name: str) -> Dataset:
     """The data set of that name, in whatever case it is written."""
     known = {key.casefold(): dataset for key, dataset in REGISTRY.items()}
     if name.casefold() not in known:
-        raise ConfigError(f"no data set is called {name!r}. There are {', '.join(REGISTRY)}.")
+        raise ConfigError(f"no data set is called {name!r}. There are {', '.join([*BUNDLED, *REGISTRY])}.")
     return known[name.casefold()]
 
 
@@ -148,6 +156,8 @@ def _cache() -> Path:
 
 def get(name: str) -> tuple[Path, ...]:
     """The files of a data set, downloaded and checked if they are not here yet: votes, then gold if separate."""
+    if name.casefold() in BUNDLED:
+        return (Path(str(resources.files("majorant"))) / "data" / f"{name.casefold()}.csv",)
     return tuple(local_path(file) or _download(file) for file in find(name).files)
 
 
@@ -169,6 +179,10 @@ def _download(file: RemoteFile) -> Path:
 
 def load(name: str) -> Votes:
     """The votes of a public data set, with gold labels, its repeated votes counted as its publishers meant them."""
+    if name.casefold() in BUNDLED:
+        bundled = read_with(get(name)[0], ReadOptions())
+        return replace(bundled, account=replace(bundled.account, source=f"data:{name.casefold()}"))
     dataset = find(name)
     votes, *gold = get(name)
-    return read(votes, columns=dataset.columns, gold_file=gold[0] if gold else None, repeats=dataset.repeats)
+    gold_file = gold[0] if gold else None
+    return read_with(votes, ReadOptions(columns=dataset.columns, gold_file=gold_file, repeats=dataset.repeats))

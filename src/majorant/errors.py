@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from typing import Any
 
 
 class MajorantError(Exception):
     """Any error this package raises on purpose; its text says where, what, and the next move."""
+
+    def __init__(self, message: object = "") -> None:
+        """Signs of the user's data that could move a cursor or change colours are made harmless."""
+        super().__init__("".join(s if s.isprintable() or s == "\n" else repr(s)[1:-1] for s in str(message)))
 
 
 class DataError(MajorantError, ValueError):
@@ -43,6 +48,30 @@ class NotIdentified(MajorantError):
     """
 
 
+class DataNote(UserWarning):
+    """Something about the votes that changes what a result means, such as NA counted as a label.
+
+    Given once for every table that is read.  `note` holds the facts; ``votes.account.notes`` has all notes.
+
+    >>> import warnings
+    >>> import majorant as mj
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     votes = mj.read([("a", "w", "yes"), ("a", "x", "NA")])
+    >>> print(caught[0].message)
+    'NA' (1 vote) counts as a label. If it means no vote, say empty='NA'.
+    """
+
+    def __init__(self, note: Any) -> None:
+        super().__init__(note)
+        self.note = note
+
+    def __str__(self) -> str:
+        from majorant.render.notes import note_text
+
+        return note_text(self.note)
+
+
 _VALUE = r"""(?:'[^'\n]*'|"[^"\n]*")"""
 
 
@@ -52,7 +81,7 @@ def respell(text: str, names: Iterable[str], spell: Callable[[str, list[str]], s
     >>> respell("Say which with item='NAME'.", ["item"], lambda name, values: f"--{name} {values[0]}")
     'Say which with --item NAME.'
     """
-    argument = rf"(?<![\w.'\"-])({'|'.join(names)})=(True|{_VALUE}(?:\|{_VALUE})*|)(?=[\s.,:;)]|$)"
+    argument = rf"(?<![\w.'\"-])({'|'.join(names)})=(True|{_VALUE}(?:\|{_VALUE})*|\[[^\]\n]*\]|)(?=[\s.,:;)]|$)"
     return re.sub(
         argument, lambda found: spell(found[1], [value[1:-1] for value in re.findall(_VALUE, found[2])]), text
     )

@@ -1,7 +1,7 @@
-"""Some of the items: taken by their codes, merged where their votes are equal, drawn at random or by their names.
+"""Subsets of items: chosen by code, merged if their votes are equal, drawn at random or by name.
 
-Items with the same votes are one pattern with a weight: a panel of 5 judges and 2 classes has at most 32.  Items drawn
-by their names are the same ones wherever the votes lie, in whatever order they came.
+Items with the same votes are one pattern with a weight: a panel of 5 judges and 2 classes has at most 32. A draw by
+name gives the same items wherever the votes are stored and in whatever order they came.
 """
 
 from __future__ import annotations
@@ -13,19 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.blocks import vote_columns
+from majorant.kernels import vote_columns
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
-# Fewer than 1 in 20 repeated among the first: some 40,000 patterns or more in all.
-FIRST_ITEMS, MOST_DISTINCT = 4_096, 0.95
+FIRST_ITEMS = 4_096  # looked at to see whether merging may pay
 Keys = NDArray[np.uint64]
-FACTOR = 0x9E3779B97F4A7C15  # odd: its powers never vanish modulo 2**64
-NAMES_AT_ONCE = 1 << 16  # names that are looked at together
+FACTOR = 0x9E3779B97F4A7C15  # odd, so that its powers never vanish modulo 2**64
+NAMES_AT_ONCE = 1 << 16  # names that are hashed together
 
 
 def take_items(votes: Votes, item_p: IntArray) -> Votes:
-    """The votes of the chosen items only, in the order given; workers and labels keep their codes."""
+    """The votes of some items, in the given order; workers and labels keep their codes."""
     if len(item_p) == len(votes.items) and (item_p == np.arange(len(item_p))).all():
         return votes
     length_p = votes.votes_i[item_p]
@@ -50,9 +49,9 @@ def take_items(votes: Votes, item_p: IntArray) -> Votes:
 
 
 def draw_items(votes: Votes, item: IntArray, most_votes: float, *, rng: np.random.Generator) -> IntArray:
-    """These items or, where they hold more votes than that, as many of them drawn by lot as do not; in order.
+    """These items or, if they hold more than `most_votes`, a random subset that does not; in order.
 
-    At least one is drawn, however many votes it holds.
+    At least one item is drawn, however many votes it holds.
 
     >>> votes = Votes.from_codes([0, 0, 1, 2], [0, 1, 0, 0], [0] * 4, items="abc", workers="wx", labels="n")
     >>> draw_items(votes, np.arange(3), 3, rng=np.random.default_rng(0)).tolist()
@@ -67,7 +66,7 @@ def draw_items(votes: Votes, item: IntArray, most_votes: float, *, rng: np.rando
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Merged:
-    """One item for each distinct set of votes (and gold label), and how many items it stands for."""
+    """One item for each distinct set of votes (and gold label), and how many items have it."""
 
     votes: Votes
     weight_p: FloatArray
@@ -75,7 +74,7 @@ class Merged:
 
 
 def merge_equal_items(votes: Votes, *, at_most: float = 0.5) -> Merged | None:
-    """Merge items with equal votes; None where more than `at_most` of the items would remain, so that it does not pay.
+    """Merge items with equal votes; None if more than `at_most` of the items would remain, so that it does not pay.
 
     >>> votes = Votes.from_codes([0, 0, 1, 1], [0, 1, 1, 0], [1, 0, 0, 1], items="ab", workers="wx", labels="01")
     >>> merged = merge_equal_items(votes)
@@ -87,10 +86,10 @@ def merge_equal_items(votes: Votes, *, at_most: float = 0.5) -> Merged | None:
     n_items, n_workers, n_classes = votes.shape
     if n_items > 2 * FIRST_ITEMS and not _sample_repeats(votes):
         return None
-    rng = np.random.default_rng(0x6D616A6F)  # any fixed numbers serve: they only have to look random
+    rng = np.random.default_rng(0x6D616A6F)  # any seed will do: the numbers only have to look random
     n_columns = n_workers * n_classes + n_classes + 1
     key_i, check_i = (_vote_keys(votes, rng.integers(2**64, size=n_columns, dtype=np.uint64)) for _ in range(2))
-    # Arrow's own conversions from and to NumPy load pandas where it is installed, which takes longer than all this.
+    # Arrow's own conversions from and to NumPy load pandas if it is installed, which takes longer than all this.
     encoded = pa.Array.from_buffers(pa.uint64(), n_items, [None, pa.py_buffer(key_i)]).dictionary_encode()
     if len(encoded.dictionary) > at_most * n_items:
         return None
@@ -104,13 +103,16 @@ def merge_equal_items(votes: Votes, *, at_most: float = 0.5) -> Merged | None:
 
 
 def _sample_repeats(votes: Votes) -> bool:
-    """Whether equal votes are common among the first items; if not, there are too many patterns to gain by merging."""
-    sample = merge_equal_items(take_items(votes, np.arange(FIRST_ITEMS)), at_most=MOST_DISTINCT)
+    """Whether equal votes are common among the first items.
+
+    If fewer than 1 in 20 repeats, there are some 40,000 patterns or more in all: too many to gain by merging.
+    """
+    sample = merge_equal_items(take_items(votes, np.arange(FIRST_ITEMS)), at_most=0.95)
     return sample is not None
 
 
 def _vote_keys(votes: Votes, random_c: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """For each item the sum of a random number per vote, modulo 2**64: equal votes in any order, equal keys."""
+    """For each item the sum of a random number per vote, modulo 2**64: equal votes have equal keys in any order."""
     running_n = np.concatenate([np.zeros(1, np.uint64), np.cumsum(random_c[vote_columns(votes)], dtype=np.uint64)])
     key_i: NDArray[np.uint64] = running_n[votes.offsets_i[1:]] - running_n[votes.offsets_i[:-1]]
     if votes.gold_i is not None:
@@ -119,7 +121,7 @@ def _vote_keys(votes: Votes, random_c: NDArray[np.uint64]) -> NDArray[np.uint64]
 
 
 def draw_by_name(parts: Iterable[tuple[int, Any]], share: float, seed: int) -> IntArray:
-    """The codes of the items drawn, in the order of their hashes; each item is drawn with probability `share`.
+    """Draw each item with probability `share`, by its name; codes come in the order of the hashes.
 
     A part is the code of its first item and the names of its items, a sequence or an Arrow array.
 
@@ -134,7 +136,7 @@ def draw_by_name(parts: Iterable[tuple[int, Any]], share: float, seed: int) -> I
 
 
 def draw_of_part(start: int, names: Any, share: float, seed: int) -> tuple[IntArray, Keys]:
-    """The codes of the items of a part that are drawn, and their hashes."""
+    """The codes and hashes of the items of a part that are drawn."""
     limit = np.uint64(min(share * 2.0**64, 2.0**64 - 2048))
     codes, hashes = [], []
     for at in range(0, len(names), NAMES_AT_ONCE):
@@ -146,11 +148,11 @@ def draw_of_part(start: int, names: Any, share: float, seed: int) -> tuple[IntAr
 
 
 def name_hashes(names: Sequence[Hashable] | Any, seed: int) -> Keys:
-    """A number for each name that looks random, and depends on nothing but its text and the seed."""
+    """A pseudo-random number for each name, which depends only on its text and the seed."""
     content, bounds = _text(names)
     place_b = np.arange(len(content)) - np.repeat(bounds[:-1], np.diff(bounds))
     power = np.cumprod(np.full(int(place_b.max(initial=0)) + 1, FACTOR, np.uint64), dtype=np.uint64)
-    # A polynomial in the bytes, modulo 2**64; the 1 tells a name from the same with zeros at its end.
+    # A polynomial in the bytes, modulo 2**64; adding 1 tells a name from the same with zero bytes at its end.
     running_b = np.zeros(len(content) + 1, np.uint64)
     np.cumsum((content.astype(np.uint64) + np.uint64(1)) * power[place_b], out=running_b[1:])
     key_i = running_b[bounds[1:]] - running_b[bounds[:-1]]
@@ -158,7 +160,7 @@ def name_hashes(names: Sequence[Hashable] | Any, seed: int) -> Keys:
 
 
 def mix_bits(key: Keys) -> Keys:
-    """Every bit of the result depends on every bit of the key (the finisher of SplitMix64)."""
+    """Mix a key so that every bit of the result depends on every bit of it (the finisher of SplitMix64)."""
     key = key + np.uint64(FACTOR)
     key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -166,18 +168,18 @@ def mix_bits(key: Keys) -> Keys:
 
 
 def _text(names: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The bytes of all names, one after the other, and where each begins; at the end where the last ends."""
+    """The bytes of all names, concatenated, and the offset of each; the last offset is the total length."""
     import pyarrow as pa
 
     if isinstance(names, pa.Array):
         text = names.cast(pa.large_string())
         bounds = np.frombuffer(text.buffers()[1], np.int64)[text.offset : text.offset + len(text) + 1]
         return np.frombuffer(text.buffers()[2] or b"", np.uint8)[bounds[0] : bounds[-1]], bounds - bounds[0]
-    # Not by Arrow, which loads pandas to look at a list.
+    # Without Arrow, which would load pandas to look at a list.
     words = list(map(str, names))
     joined = "".join(words).encode()
     lengths = list(map(len, words))
-    if sum(lengths) < len(joined):  # some sign takes several bytes
+    if sum(lengths) < len(joined):  # some character takes several bytes
         lengths = [len(word.encode()) for word in words]
     bounds = np.zeros(len(words) + 1, np.int64)
     np.cumsum(lengths, out=bounds[1:])

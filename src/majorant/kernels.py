@@ -1,31 +1,42 @@
-"""The only hot loops: gather and scatter over the votes of a block, and the sums that go with them.
+"""Blocks of votes, and the only hot loops: gather and scatter over the votes of a block.
 
-A block is a run of items as a sparse matrix with one row per item and one column per (worker, label).  Gathering
-adds up table rows over the votes of each item, scattering adds up item rows over the votes of each (worker, label).
-SciPy's loops are compiled and release the interpreter lock, so blocks run on threads.  With two classes work in
-log-odds, with vectors in place of two-column tables: half the memory traffic, one exponential per item.  Sums over a
-block go through einsum, not through BLAS, whose own threads would fight ours.
+A block is a run of items as a sparse matrix with one row per item and one column per (worker, label). Gathering adds up
+table rows over the votes of each item; scattering adds up item rows over the votes of each (worker, label). SciPy's
+loops are compiled and release the interpreter lock, so blocks run on threads. With two classes, methods work in
+log-odds, with vectors instead of two-column tables: half the memory traffic and one exponential per item. Sums over a
+block go through einsum rather than BLAS, whose own threads would compete with ours.
+
+An engine holds the blocks, in memory here, in files or on a cluster elsewhere: it maps a function over them and adds up
+what it returns.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from majorant.errors import ConfigError
+from majorant.resources import T, in_order, thread_count
 from majorant.values import FloatArray
+from majorant.votes import IntArray, Votes
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array, csr_array
 
-FEW_CLASSES = 2  # up to so many classes, a pass for each beats one along the short axis
+ITEMS_PER_BLOCK = 1 << 16  # with fewer, the calls cost as much as the work; with more, a block leaves the cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """The votes of items start to stop: `matrix` (items of the block, workers * classes) and its transpose, a view."""
+    """The votes of items start to stop.
+
+    `matrix` is (items of the block, workers * classes); `transpose` is a view of it.
+    """
 
     index: int
     start: int
@@ -34,16 +45,197 @@ class Block:
     matrix: csr_array[Any]
     transpose: csc_array[Any]
     weight_i: FloatArray | None = None  # how often each item counts; None: once
-    gold_i: NDArray[np.integer[Any]] | None = None  # the known class of each item, -1 where unknown; None: not used
+    gold_i: NDArray[np.integer[Any]] | None = None  # the known class of each item, -1 if unknown; None: not used
 
     @property
     def items(self) -> slice:
-        """Where this block's items stand among all items."""
+        """Where the items of this block are among all items."""
         return slice(self.start, self.stop)
 
 
+class Engine(Protocol):
+    """Access to blocks of votes, wherever they are stored."""
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(items, workers, classes)"""
+
+    def map_sum(self, fn: Callable[[Block], T]) -> T:
+        """The sum over blocks of what `fn` returns: a number, an array, or a (named) tuple of these."""
+
+    def map_blocks(self, fn: Callable[[Block], T]) -> Iterator[T]:
+        """What `fn` returns for each block, in the order of the items."""
+
+    def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:
+        """The rows that `fn` returns for each block, (items of the block, ...), concatenated."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Rows of all items that are computed block by block, where the items are stored."""
+
+    of_block: Callable[[Block], FloatArray]
+
+
+def rows_in(rows: FloatArray | Rows, block: Block) -> FloatArray:
+    """The rows of the items of a block."""
+    return rows.of_block(block) if isinstance(rows, Rows) else np.asarray(rows[block.items])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryEngine:
+    """Blocks in memory, processed by threads.
+
+    Results are added in the order of the blocks, so the number of threads does not change a single digit.
+    """
+
+    shape: tuple[int, int, int]
+    blocks: tuple[Block, ...]
+    threads: int
+
+    def map_sum(self, fn: Callable[[Block], T]) -> T:
+        """The sum over blocks of what `fn` returns."""
+        return add_up(self.map_blocks(fn))
+
+    def map_blocks(self, fn: Callable[[Block], T]) -> Iterator[T]:
+        """What `fn` returns for each block, in the order of the items; few blocks are in flight at a time."""
+        return in_order(fn, self.blocks, self.threads, ahead=self.threads)
+
+    def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:
+        """The rows that `fn` returns, concatenated."""
+        return np.concatenate(list(self.map_blocks(fn)))
+
+
+def in_memory(
+    votes: Votes,
+    *,
+    weights: ArrayLike | None = None,
+    clamp_gold: bool = False,
+    block_items: int | None = None,
+    usual_items: int = ITEMS_PER_BLOCK,
+    threads: int | None = None,
+) -> MemoryEngine:
+    """Cut votes into blocks in memory.
+
+    Parameters
+    ----------
+    votes
+        The votes.
+    weights
+        How often each item counts, (items,); once by default.
+    clamp_gold
+        Whether blocks carry the gold labels, which methods then take as known.
+    block_items
+        Items per block. By default `usual_items`, or more if there are very many workers.
+    threads
+        Number of threads; by default all cores that this process may use.
+
+    Examples
+    --------
+    >>> votes = Votes.from_codes([0, 0, 1], [0, 1, 0], [1, 1, 0], items="ab", workers="wx", labels=("no", "yes"))
+    >>> in_memory(votes, block_items=1).map_sum(lambda block: block.matrix.sum(axis=0)).tolist()
+    [1.0, 1.0, 0.0, 1.0]
+    """
+    weight_i = None if weights is None else as_weights(weights, len(votes.items))
+    column_n = vote_columns(votes)
+    bounds = _block_bounds(votes, block_items, usual_items)
+    longest = max((int(votes.offsets_i[b] - votes.offsets_i[a]) for a, b in bounds), default=0)
+    ones_n = np.ones(longest)  # one buffer serves every block
+    gold_i = votes.gold_i if clamp_gold else None
+    blocks = tuple(
+        _cut_block(index, slice(start, stop), votes, column_n, ones_n, weight_i, gold_i)
+        for index, (start, stop) in enumerate(bounds)
+    )
+    return MemoryEngine(votes.shape, blocks, thread_count(threads))
+
+
+def _block_bounds(votes: Votes, block_items: int | None, usual_items: int) -> list[tuple[int, int]]:
+    n_items, n_workers, n_classes = votes.shape
+    if block_items is None:
+        # The sums of a block have a row for each (worker, label): a block must hold several times as many votes.
+        votes_per_item = max(votes.n_votes / max(n_items, 1), 1e-9)
+        block_items = max(usual_items, int(4 * n_workers * n_classes / votes_per_item))
+    if block_items < 1:
+        raise ConfigError(f"block_items must be at least 1, not {block_items}.")
+    n_blocks = max(1, -(-n_items // block_items))
+    edges = np.linspace(0, n_items, n_blocks + 1).astype(int).tolist()
+    return list(pairwise(edges))
+
+
+def _cut_block(
+    index: int,
+    items: slice,
+    votes: Votes,
+    column_n: IntArray,
+    ones_n: FloatArray,
+    weight_i: FloatArray | None,
+    gold_i: IntArray | None,
+) -> Block:
+    from scipy.sparse import csr_array
+
+    _, n_workers, n_classes = votes.shape
+    first, last = votes.offsets_i[items.start], votes.offsets_i[items.stop]
+    offsets_i = (votes.offsets_i[items.start : items.stop + 1] - first).astype(column_n.dtype)
+    entries = (ones_n[: last - first], column_n[first:last], offsets_i)
+    matrix = csr_array(entries, shape=(items.stop - items.start, n_workers * n_classes))
+    return Block(
+        index=index,
+        start=items.start,
+        stop=items.stop,
+        n_classes=n_classes,
+        matrix=matrix,
+        transpose=matrix.T,
+        weight_i=None if weight_i is None else weight_i[items],
+        gold_i=None if gold_i is None else gold_i[items],
+    )
+
+
+def vote_columns(votes: Votes) -> IntArray:
+    """For each vote its (worker, label) as one number, worker * classes + label."""
+    _, n_workers, n_classes = votes.shape
+    dtype = np.dtype(np.int32 if n_workers * n_classes <= np.iinfo(np.int32).max else np.int64)
+    column_n: IntArray = np.multiply(votes.worker_n, n_classes, dtype=dtype)
+    column_n += votes.label_n
+    return column_n
+
+
+def as_weights(weights: ArrayLike, n_items: int) -> FloatArray:
+    """Check item weights: one finite number of at least 0 for each item."""
+    weight_i = np.asarray(weights, dtype=float)
+    if weight_i.shape != (n_items,):
+        raise ConfigError(f"weights must have shape ({n_items},), one per item, not {weight_i.shape}.")
+    bad = np.flatnonzero(~(np.isfinite(weight_i) & (weight_i >= 0)))
+    if len(bad):
+        raise ConfigError(f"weights[{bad[0]}] is {weight_i[bad[0]]}: a weight must be finite and not negative.")
+    return weight_i
+
+
+def add_up(parts: Iterable[T]) -> T:
+    """Add numbers, arrays or (named) tuples of these, element by element and in order."""
+    total: T | None = None
+    owned = False  # the first part belongs to whoever made it; only our own copy is added to in place
+    for part in parts:
+        if total is None:
+            total = part
+        else:
+            total, owned = _plus(total, part, in_place=owned), True
+    if total is None:
+        raise ConfigError("Nothing to add up: there is no block.")
+    return total
+
+
+def _plus(total: Any, part: Any, *, in_place: bool) -> Any:
+    if isinstance(total, tuple):
+        sums = [_plus(a, b, in_place=in_place) for a, b in zip(total, part, strict=True)]
+        return type(total)(*sums) if hasattr(total, "_fields") else tuple(sums)
+    if in_place and isinstance(total, np.ndarray) and total.ndim:
+        total += part
+        return total
+    return total + part
+
+
 def gather(block: Block, table: FloatArray) -> FloatArray:
-    """For each item the sum, over its votes, of the table's entry for (worker, label).
+    """For each item, sum the table's entries for the (worker, label) of its votes.
 
     `table` is (workers * classes, K), giving (items, K), or a vector (workers * classes,), giving (items,).
     """
@@ -51,7 +243,7 @@ def gather(block: Block, table: FloatArray) -> FloatArray:
 
 
 def scatter(block: Block, value: FloatArray) -> FloatArray:
-    """For each (worker, label) the weighted sum of `value` over the items that got this vote.
+    """For each (worker, label), sum `value` over the items that got this vote, each as often as it counts.
 
     `value` is (items, K), giving (workers * classes, K), or a vector (items,), giving (workers * classes,).
     """
@@ -61,7 +253,7 @@ def scatter(block: Block, value: FloatArray) -> FloatArray:
 
 
 def weighted_sum(block: Block, value: FloatArray) -> FloatArray:
-    """The sum of `value` (items,) or (items, K) over the block's items, each as often as it counts."""
+    """Sum `value`, (items,) or (items, K), over the items of the block, each as often as it counts."""
     if value.ndim == 1:
         return np.asarray(value.sum() if block.weight_i is None else (block.weight_i * value).sum())
     if block.weight_i is None:
@@ -70,7 +262,7 @@ def weighted_sum(block: Block, value: FloatArray) -> FloatArray:
 
 
 def row_maxima(value_ik: FloatArray) -> FloatArray:
-    """The largest value of each row, class by class: along a short axis NumPy is slow.
+    """The largest value of each row, computed class by class because NumPy is slow along a short axis.
 
     >>> row_maxima(np.array([[1.0, 3.0], [2.0, 0.0]])).tolist()
     [3.0, 2.0]
@@ -82,10 +274,10 @@ def row_maxima(value_ik: FloatArray) -> FloatArray:
 
 
 def softmax_rows(score_ik: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Turn rows of log scores into probabilities, in place; also the logarithm of each row's total.
+    """Turn rows of log scores into probabilities, in place; also return the log of each row's total.
 
-    A row of -inf alone (votes that no class could have produced) becomes uniform, with a total of -inf.  Nothing is
-    reduced along the short axis, which NumPy does slowly.
+    A row of -inf (votes that no class could have produced) becomes uniform, with a total of -inf. Nothing is reduced
+    along the short axis, where NumPy is slow.
 
     >>> posterior_ik, log_total_i = softmax_rows(np.log([[.1, .3], [.2, .2]]))
     >>> posterior_ik.round(3).tolist(), np.exp(log_total_i).round(3).tolist()
@@ -106,14 +298,14 @@ def softmax_rows(score_ik: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def shares(count: FloatArray) -> FloatArray:
-    """Counts as shares along the last axis; where there is none, equal shares.
+    """Normalise counts along the last axis; where they are all 0, the shares are equal.
 
     >>> shares(np.array([[1.0, 3.0], [0.0, 0.0]])).tolist()
     [[0.25, 0.75], [0.5, 0.5]]
     """
     n_classes = count.shape[-1]
-    if n_classes <= FEW_CLASSES and count.flags.c_contiguous:
-        return _few_shares(count.reshape(-1, n_classes)).reshape(count.shape)
+    if n_classes <= 2 and count.flags.c_contiguous:
+        return _shares_by_class(count.reshape(-1, n_classes)).reshape(count.shape)
     total = np.einsum("...k->...", count)
     if not total.all():
         count = np.where((total == 0)[..., None], 1.0, count)
@@ -121,16 +313,16 @@ def shares(count: FloatArray) -> FloatArray:
     return np.asarray(count / total[..., None])
 
 
-def _few_shares(count_rk: FloatArray) -> FloatArray:
-    """The shares of a row, class by class: along a short axis NumPy is slow."""
+def _shares_by_class(count_rk: FloatArray) -> FloatArray:
+    """`shares` of one or two classes, where a pass per class beats one along the short axis."""
     n_classes = count_rk.shape[1]
     total_r = count_rk[:, 0].copy()
     for k in range(1, n_classes):
         total_r += count_rk[:, k]
-    none_r = total_r == 0
-    total_r[none_r] = 1.0
+    empty_r = total_r == 0
+    total_r[empty_r] = 1.0
     share_rk = np.empty(count_rk.shape)
     for k in range(n_classes):
         np.divide(count_rk[:, k], total_r, out=share_rk[:, k])
-    share_rk[none_r] = 1 / n_classes
+    share_rk[empty_r] = 1 / n_classes
     return share_rk

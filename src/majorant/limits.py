@@ -16,13 +16,17 @@ LIMITS = {
     "CELLS_A_VOTE": 20,  # ... where they are many
     "METHOD_CELLS": 20_000_000,  # of one method's tables: those with more are not compared
     "POSTERIOR_CELLS": 200_000_000,  # items x classes: a probability each
-    "COUNT_CELLS": 10_000,  # ways for the votes on an item to fall, over all numbers of votes
+    "COUNT_CELLS": 2_000,  # ways for the votes on an item to fall, over all numbers of votes
     "RESAMPLED_CLASSES": 20,  # of one confusion matrix for all, where there are fewer items than it has cells
     "SLICES": 100,
     "NAME_LENGTH": 1_000_000,  # signs in the name of an item, a worker or a label
     "NESTING": 500,  # lists and objects inside each other in a value of JSON
     "SPARK_DRIVER_VOTES": 2_000_000,  # rows of a Spark frame that its driver works on alone; of more, the cluster
     "UNPACKED_RATIO": 300,  # bytes that one byte of a packed file becomes
+    "ARCHIVE_MEMBERS": 200_000,  # files in an archive
+    "MEMBER_BYTES": 100_000_000,  # of one file in an archive
+    "SHEET_MEMORY": 4_000_000_000,  # bytes that the process may take that reads a spreadsheet
+    "STREAM_BYTES": 20_000_000_000,  # of standard input or a pipe
 }
 FIXED = {"COLUMN_TEXT": 2_147_483_647}  # bytes of text in one column of some rows: Arrow's, which no setting moves
 PREFIX = "MAJORANT_"

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from majorant.atomic import beside, cannot_write, whole_files
 from majorant.database import connect
+from majorant.ownership import digest_of
 from majorant.resources import in_order, thread_count
 from majorant.tabular import arrow_column
 from majorant.votes import Votes
@@ -25,13 +25,17 @@ Filled = str | bytes | Columns | Iterator[Columns]  # text, bytes, a table, or a
 Content = Filled | Callable[[Mapping[str, str]], str]
 
 
-def write_files(contents: Mapping[Path, Content]) -> list[Path]:
+def write_files(
+    contents: Mapping[Path, Content], *, overwrite: bool = False, update: Collection[Path] = ()
+) -> list[Path]:
     """Write several files, which replace older ones in this order and as a set: all of them or, if one cannot, none.
 
-    A function among the contents is given the SHA-256 of the files before it, by name, and returns its text.
+    A function among the contents is given the SHA-256 of the files before it, by name, and returns its text. Files
+    that majorant did not write are replaced with `overwrite` alone; `update` lists files whose content is made from
+    the present one.
     """
     digests: dict[str, str] = {}
-    with whole_files(contents) as parts:
+    with whole_files(contents, overwrite=overwrite, update=update) as parts:
         for (path, content), part in zip(contents.items(), parts, strict=True):
             try:
                 _fill(part, path, content(digests) if callable(content) else content)
@@ -39,12 +43,6 @@ def write_files(contents: Mapping[Path, Content]) -> list[Path]:
             except OSError as error:
                 raise cannot_write(path, error) from error
     return list(contents)
-
-
-def digest_of(path: Path) -> str:
-    """The SHA-256 of a file's content, in hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _fill(part: Path, path: Path, content: Filled) -> None:

@@ -1,151 +1,247 @@
-"""The whole line, spelt out: votes -> tally -> agreement -> certificate -> decision -> labels, workers, plan.
+"""The whole flow: votes -> rules -> evidence -> answer -> labels, workers, review; the rest when it is asked for.
 
-There is one line, wherever the votes lie: `check` asks the `Backend` for what adds up over all items, and takes into
+There is one flow, wherever the votes are: `check` asks the `Backend` for what adds up over all items, and takes into
 memory what does not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, NamedTuple, Unpack
+import os
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, NamedTuple, Unpack, cast
 
 import numpy as np
 
 from majorant.ask.design import Recognised, recognise
 from majorant.ask.draw import WHOLE_ORDER, planned_labels, refuse_other_labels, votes_digest
+from majorant.ask.evidence import LabelEvidence, evidence_from_labels, rival_of, sample_level
+from majorant.ask.expert import votes_of_design
+from majorant.ask.learn import LEARNED, LEAST_LABELS, LearnedRule, gold_labels, learn_rule
 from majorant.ask.question import Outcome
 from majorant.backend import Backend, MemoryBackend, as_backend, fit_of_items
-from majorant.defaults import LEVEL, MAJORITY, TARGET, TOLERANCE, WORKER_METHOD
-from majorant.evidence.certificate.anonymous import anonymous_claim, as_histograms
-from majorant.evidence.certificate.certificate import Certificate, Claim
+from majorant.decide import Answer, Next, Step, decide
+from majorant.defaults import LEVEL, MAJORITY, TARGET, TOLERANCE, WEIGHTED_VOTE, WORKER_METHOD
+from majorant.errors import ConfigError, NotIdentified
+from majorant.evidence.certificate.certificate import Certificate, Verdict
 from majorant.evidence.certificate.claims import (
     Certification,
+    ClaimInputs,
     Counts,
-    Sample,
     certification_from,
     claim_inputs,
     whole_or_sample,
 )
-from majorant.evidence.certificate.slices import Slice, certify_slices, refuse_slices
+from majorant.evidence.certificate.design import VotingDesign, design
+from majorant.evidence.certificate.slices import refuse_slices
+from majorant.evidence.copies import Copies, CopyGroup, find_copies, merge_copies
+from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status, Tested
+from majorant.evidence.identical import Difference, count_differences, identical_evidence
+from majorant.evidence.labels import GoldAccuracy, gold_accuracy, gold_evidence, right_share
+from majorant.evidence.track_record import Setting, expected_gain, track_record
 from majorant.limits import refuse_size
 from majorant.methods import Fit, method_named
+from majorant.methods.fit import NO_LABEL
+from majorant.methods.judge import fit_judge, full_judges
+from majorant.methods.weighted_vote import combination, differ_beyond_noise, fit_method
 from majorant.read import Reading
+from majorant.read.options import with_gold_file
+from majorant.resources import limit_native_threads
 from majorant.results.agreement import Agreement
 from majorant.results.agreement.measure import agreement_from, resampling
-from majorant.results.answer import Answer, Path, answer_from, decision_path, model_of
-from majorant.results.calibrate import Labels, calibrate
-from majorant.results.choice import (
-    AUTO,
-    Alternative,
-    Decision,
-    compare,
-    corrected_by,
-    decide,
-    fit_rule,
-    rival_of,
-    seed_of_fits,
-    with_fit,
+from majorant.results.calibrate import Labels as Confidence
+from majorant.results.calibrate import calibrate
+from majorant.results.comparison import Alternative, compare, rate_method
+from majorant.results.labels import (
+    Known,
+    LabelChanges,
+    Labels,
+    decide_coins,
+    decided_labels,
+    expert_labels,
+    label_changes,
+    with_known,
 )
-from majorant.results.combine import COMBINATION, combined_fit, fit_everywhere, fit_method
-from majorant.results.difference import GoldAccuracy, difference, expected_gain, gold_accuracy, gold_lead
-from majorant.results.labels import LabelChanges, outcome
 from majorant.results.map import MapPanel, data_map
 from majorant.results.plan import Plan
 from majorant.results.plan import plan as make_plan
-from majorant.results.review import Review, Reviewed, crowd_confusion, review, review_all
+from majorant.results.review import Review, Reviewed, review, review_all
+from majorant.results.rules import (
+    AUTO,
+    Rule,
+    fit_everywhere,
+    fit_rule,
+    fit_weighted_vote,
+    seed_of_fits,
+    settle_everywhere,
+    settle_ties,
+)
+from majorant.results.slices import SliceAnswer, answer_slices
 from majorant.results.workers import Removal, Workers, assess_workers, removal
 from majorant.tabular import Records
-from majorant.tally import Tally, two_class_histograms
+from majorant.tally import Tally, is_panel, tied
 from majorant.tally import tally as count
-from majorant.values import Estimate, as_generator, as_level, as_seed
+from majorant.values import Estimate, FloatArray, as_generator, as_level, as_seed
 from majorant.votes import IntArray, Votes
-from majorant.wording import NO_ACCURACY, not_run
 
-CHECK_STAGES = ("counting", "testing", "comparing", "judging", "measuring")  # of `check`, in their order
-Stage = Callable[[str], None]
-
-
-def nobody(stage: str) -> None:
-    """Nobody asks what is done now."""
+CHECK_STAGES = ("counting", "comparing", "testing", "judging", "measuring")  # of `check`, in their order
+COIN = "coin"
+TEACHING = 30  # labels of a random sample: enough to teach a rule for a panel, and to measure it
+MOST_JUDGES = 100  # that are compared one by one where there is gold
+StageCallback = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+def ignore_stage(stage: str) -> None:
+    """No-op progress callback."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Result:
-    """Everything that `check` finds out; the report shows it and computes nothing.
+    """Everything that `check` finds out; facts only, which `majorant.render` turns into text.
 
-    What adds up over items is of all votes, wherever they lie: `counts`, `outcome`, `fit`, `workers`, `reviewed`, and
-    what the certificate and the agreement say of counts.  The rest is of `votes`: all of them, or a random sample of
-    the items where all do not belong into memory.
+    What adds up over items is of all votes, wherever they are: `counts`, `changes`, `workers`, `reviewed`.  The rest is
+    of `votes`: all of them, or a random sample of the items where memory does not hold them all.
 
     >>> import majorant as mj
     >>> result = mj.check([(f"q{i}", f"w{j}", (i + (j == i % 5)) % 2) for i in range(40) for j in range(3)])
-    >>> result.answer.action, result.rule, len(result.labels.to_dict()["item"])
+    >>> str(result.answer.action), result.rule, len(result.labels.to_dict()["item"])
     ('keep', 'majority', 40)
     """
 
     backend: Backend
     votes: Votes
-    tally: Tally
     counts: Counts
-    agreement: Agreement
-    certification: Certification
-    majority: Fit
-    answer: Answer  # keep, switch or ask
-    decision: Decision  # the rule that was compared with majority vote
-    labels: Labels  # those of the rule of the answer, with calibrated confidence
-    fit: Fit  # that rule on all votes, not calibrated
-    outcome: LabelChanges  # what the rule that was compared would change
+    design: VotingDesign
+    setting: Setting
+    copies: tuple[tuple[Hashable, ...], ...]  # groups of workers who repeat each other and count as one
+    copy_groups: tuple[CopyGroup, ...]  # the same with what shows it
+    learned: LearnedRule | None  # what gold labels taught, whether or not it is used
+    answer: Answer
+    labels: Labels  # what labels.csv holds
+    confidence: Confidence  # how far to believe the probabilities of the labels
+    rules: Mapping[str, Fit]  # majority vote and the others that were compared, on all votes, ties settled
+    differ: Difference  # on how many items the rule of the answer and majority vote differ
+    tied: int  # items on which the votes are tied
+    tie_breaker: str | None  # the rule that decides ties, None for a coin fixed by the item's name
+    changes: LabelChanges  # what the other rule would change
     worker_fit: Fit  # one confusion matrix for each worker
     workers: Workers
     removal: Removal | None  # what would change without the workers who stand out; not known from a sample
     reviewed: Reviewed  # where a look pays most
-    plan: Plan | None  # None where there is nothing to plan from
-    slices: Records[Slice]  # one verdict each
-    path: Path  # the questions that led to the verdict
+    slices: Records[SliceAnswer]
     comparison: Records[Alternative]  # all methods side by side, if asked for
+    rated: tuple[Alternative, ...]  # accuracy of the rules that were compared
     gold: GoldAccuracy | None  # how often majority vote is right, where the truth is known
+    expert: Outcome | None  # what labels drawn by design say
+    design_path: str | None  # the file of that design
+    asked_for: bool  # the user named the rule
     level: float
     tolerance: float
+    target: float
     seed: int
-
-    @property
-    def map(self) -> tuple[MapPanel, ...]:
-        """Where majority vote is optimal, and where these votes lie; worked out when it is asked for."""
-        return data_map(
-            self.votes, self.certification.fit, self.certification.design.kind, level=self.level, rng=self.seed
-        )
-
-    @property
-    def certificate(self) -> Certificate:
-        """Whether majority vote is the best rule."""
-        return self.certification.certificate
+    certify: Callable[[], Certification] = field(repr=False)
 
     @property
     def rule(self) -> str:
         """The rule behind the labels."""
-        return self.answer.rule
+        return self.labels.fit.method
 
-    def accuracy(self, method: str) -> Estimate:
-        """The one figure there is of a rule's accuracy: by gold where there is gold, else the model's own.
+    @cached_property
+    def certification(self) -> Certification:
+        """The certificate with what it was made from; computed when it is first asked for."""
+        return self.certify()
 
-        Where expert labels by design answer, there is none: they outrank the model, and tell rules apart without it.
-        """
-        if self.answer.basis == "expert labels" and self.gold is None:
-            return Estimate(None, reason=NO_ACCURACY)
-        accuracy = next((row.accuracy for row in self.decision.alternatives if row.method == method), None)
-        return Estimate(None, reason=not_run(method)) if accuracy is None else accuracy
+    @property
+    def certificate(self) -> Certificate:
+        """Whether majority vote is as good as any rule, under tested assumptions; computed when first asked for."""
+        return self.certification.certificate
+
+    @cached_property
+    def agreement(self) -> Agreement:
+        """How well workers agree, with intervals; computed when it is first asked for."""
+        return agreement_from(self.counts.patterns, self.votes, resampling(self.seed, level=self.level))
+
+    @cached_property
+    def tally(self) -> Tally:
+        """Counts of the votes in memory."""
+        return count(self.votes)
+
+    @cached_property
+    def plan(self) -> Plan | None:
+        """How many votes to buy; None where there is nothing to plan from."""
+        status = Status.FAILED if self.copy_groups else Status.PASSED
+        copies = Copies(self.copy_groups, Tested(Assumption.NO_COPIES, status))
+        try:
+            return make_plan(self.votes, target=self.target, level=self.level, copies=copies)
+        except (ConfigError, NotIdentified):
+            return None
+
+    @cached_property
+    def map(self) -> tuple[MapPanel, ...]:
+        """Where majority vote is optimal, and where these votes are; computed when it is first asked for."""
+        fit, kind = self.certification.fit, self.certification.design.kind
+        return data_map(self.votes, fit, kind, level=self.level, rng=self.seed)
 
     @property
     def review(self) -> Review:
         """The items where a look pays most, by their place in `reviewed.votes`: in memory, in `votes`."""
         return self.reviewed.review
 
+    def accuracy(self, rule: str) -> Estimate:
+        """The accuracy of a rule that was compared: by gold where there is gold, else the models' own figure."""
+        found = next((row.accuracy for row in self.rated if row.method == rule), None)
+        if found is None:
+            raise ConfigError(f"{rule} was not compared. Compared: {', '.join(row.method for row in self.rated)}.")
+        return found
+
+    def save(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Write labels.csv, workers.csv, review.csv, result.json and report.html into a folder.
+
+        Parameters
+        ----------
+        folder : path
+            Made if it does not exist.
+
+        Returns
+        -------
+        list of Path
+            The files.
+        """
+        from majorant.render.answer import python_command
+        from majorant.render.files import write_result
+        from majorant.render.summary import result_summary
+
+        summary = result_summary(self, seed=self.seed, next_command=python_command(self))
+        return write_result(self, summary, folder)
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write the report: one HTML file that needs nothing else."""
+        from majorant.render.html import report
+
+        return report(self, path)
+
+    def plot(self, figure: str = "workers") -> Any:
+        """A figure of the report as a matplotlib Figure: workers, votes, flow, agreement, confidence, map, ..."""
+        from majorant.render.html import figure as draw
+
+        return draw(self, figure)
+
+    def summary(self) -> str:
+        """The answer in a few lines, as the command line prints it."""
+        from majorant.render.answer import python_command
+        from majorant.render.summary import result_summary
+        from majorant.render.text import answer_text
+
+        return answer_text(result_summary(self, details=False, next_command=python_command(self)))
+
     def __repr__(self) -> str:
+        from majorant.render.answer import headline
+
         n_items, n_workers, _ = self.votes.shape
         size = f"{n_items:,} items, {n_workers:,} workers"
-        return f"Result: {self.answer.headline}\n{size}; labels, workers and review have to_pandas()"
+        return f"Result: {headline(self)}\n{size}; labels, workers and review have to_pandas()"
 
     def _repr_html_(self) -> str:
         from majorant.render.html import result_html
@@ -153,6 +249,7 @@ class Result:
         return result_html(self)
 
 
+@limit_native_threads
 def check(
     votes: Any,
     *,
@@ -163,96 +260,153 @@ def check(
     target: float = TARGET,
     compare_all: bool = False,
     labelled: Recognised | None = None,
-    stage: Stage | None = None,
-    early: Callable[[Claim], None] | None = None,
+    ties: str | None = None,
+    gold_labels: bool = True,
+    stage: StageCallback | None = None,
     **reading: Unpack[Reading],
 ) -> Result:
-    """Count, measure agreement, certify majority vote, choose the rule, label, judge the workers, plan.
+    """Is majority vote good enough, what should replace it, and how sure is that?
 
-    `votes` is whatever `mj.read` takes (a file, a frame, a dict, a list) with the same arguments, such as `item=`, or
-    a backend: votes that lie elsewhere, of which rule, confidence and plan are learned from a sample.
+    Parameters
+    ----------
+    votes : Any
+        Whatever `mj.read` takes (a file, a frame, a dict, a list), with the same keyword arguments, or a backend.
+    level : float
+        Confidence level of every interval and proof.
+    rng : int or numpy Generator
+        Random seed.
+    method : str, optional
+        The rule to compare with majority vote and to label with; by default the weighted vote.
+    tolerance : float
+        A difference in accuracy too small to matter.
+    target : float
+        The accuracy to plan for.
+    compare_all : bool
+        Also run every method, for `result.comparison`.
+    labelled : Recognised, optional
+        An expert's labels with the design that drew them.  A `gold_file` beside its design is recognised by itself.
+    ties : str, optional
+        The rule that decides ties, or `coin` for a coin fixed by the item's name; by default whichever has the better
+        track record.
+    gold_labels : bool
+        Whether gold and expert labels replace the rule's labels in the output.
+    stage : callable, optional
+        Told which stage begins, one of CHECK_STAGES.
 
-    Each step starts from the same seed, so its numbers are those of the step alone.  `method` overrules the choice,
-    `tolerance` is the accuracy that majority vote may give away, `target` the accuracy to plan for.  A `gold_file` of
-    labels that were drawn by `ask` is told by the design beside it: its labels answer the question of the design, and
-    are gold for nothing else, unless the design drew uniformly from all items; `labelled` hands them over with their
-    design.  `stage` is told what is done now, one of CHECK_STAGES; `early` what counts alone say, where votes of two
-    classes are too many for memory and the rest takes minutes.
+    Returns
+    -------
+    Result
+        `result.answer`, `result.labels`, `result.workers`, `result.review`, and what is computed on demand.
 
+    Examples
+    --------
     >>> from majorant.simulate import simulate
     >>> votes, truth = simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=200, n_votes=3, rng=0)
-    >>> result = check(votes)
-    >>> result.tally.votes_i.sum(), result.majority.method
-    (np.int64(600), 'majority')
+    >>> str(check(votes).answer.action)
+    'keep'
     """
+    reading = cast("Reading", with_gold_file(reading))
     labelled = labelled or recognise(reading.get("gold_file"))
     if labelled is not None and not labelled.sample:
         reading.pop("gold_file", None)
+    if not 0 <= tolerance <= 1:
+        raise ConfigError(f"tolerance is a difference in accuracy, 0 to 1, not {tolerance!r}.")
     backend = as_backend(votes, **reading)
+    if labelled is not None:
+        backend = votes_of_design(labelled.design, backend)
     settings = _Settings(
         seed=as_seed(rng),
         level=as_level(level),
-        method=None if method is None else method_named(method, beside=[COMBINATION]),
+        method=None if method is None else method_named(method, beside=[WEIGHTED_VOTE]),
         tolerance=tolerance,
         labelled=labelled,
-        stage=stage or nobody,
+        ties=None if ties in (None, COIN) else method_named(ties, beside=[WEIGHTED_VOTE]),
+        by_coin=ties == COIN,
+        gold_labels=gold_labels,
+        stage=stage or ignore_stage,
     )
-    _refuse(backend, settings)
+    near, copies = _without_copies(backend)
+    _refuse(near, settings)
     settings.stage("counting")
     seed = settings.seed
-    counts = Counts(backend.patterns(), backend.votes_by_worker())
-    if early is not None and backend.whole is None and backend.votes.shape[2] == 2:
-        early(anonymous_claim(as_histograms(two_class_histograms(counts.patterns)), level, as_generator(seed)))
-    chosen = _choose(backend, settings, counts)
-    rules, rule, certificate = chosen.rules, chosen.rule, chosen.certification.certificate
+    counts = Counts(near.patterns(), near.votes_by_worker())
+    chosen = _choose(near, counts, copies, settings)
     settings.stage("judging")
-    known = rules.votes
-    labels = calibrate(known, rule.here, rng=seed, refit=rule.refit)
+    rules, rule, known = chosen.rules, chosen.rule, chosen.rules.votes
+    confidence = calibrate(known, rule.here, rng=seed, refit=rule.refit)
     worker_fit = _worker_fit(rules, settings)
-    workers = assess_workers(rules.backend, worker_fit, known, rules.item_p, level=level)
+    apart = known if backend.whole is None else backend.whole  # the votes of copies apart from each other
+    at = backend if rules.item_p is None and backend.whole is not None else rules.backend
+    workers = assess_workers(at, worker_fit, apart, rules.item_p, level=level, copies=copies)
     settings.stage("measuring")
+    majority, other = chosen.majority, chosen.other
     return Result(
         backend=backend,
         votes=known,
-        tally=count(known),
         counts=counts,
-        agreement=agreement_from(counts.patterns, known, resampling(seed, level=level)),
-        certification=chosen.certification,
-        majority=rules.majority.here,
-        decision=rules.decision,
+        design=chosen.design,
+        setting=chosen.setting,
+        copies=copies.workers,
+        copy_groups=copies.groups,
+        learned=chosen.learned,
         answer=chosen.answer,
-        labels=labels,
-        fit=rule.everywhere,
-        outcome=outcome(rules.backend, rules.other.everywhere),
+        labels=Labels(
+            votes=known,
+            fit=confidence.fit,
+            confidence_i=confidence.confidence_i,
+            majority=majority.here,
+            weighted=None if chosen.weighted is None else chosen.weighted.here,
+            known=chosen.known,
+        ),
+        confidence=confidence,
+        rules={
+            MAJORITY: majority.everywhere,
+            **({} if chosen.weighted is None else {WEIGHTED_VOTE: chosen.weighted.everywhere}),
+            rule.name: rule.everywhere,
+        },
+        differ=chosen.apart,
+        tied=_count_ties(counts),
+        tie_breaker=chosen.breaker,
+        changes=label_changes(rules.backend, majority.everywhere, other.everywhere),
         worker_fit=worker_fit,
         workers=workers,
-        reviewed=_reviewed(rules, rule, labels, workers),
-        removal=removal(known, labels.fit, workers, rule.refit) if rules.item_p is None else None,
-        plan=_plan(known, certificate, target, level),
-        slices=certify_slices(backend, level=level, rng=seed),
-        path=decision_path(certificate),
+        removal=removal(known, confidence.fit, workers, rule.refit) if rules.item_p is None else None,
+        reviewed=_reviewed(chosen, confidence, workers, apart),
+        slices=_slices(rules, other.name, chosen.answer, level),
         comparison=compare(known, level=level, rng=seed) if compare_all else Records(),
-        gold=gold_accuracy(known, rules.majority.here, level=level),
+        rated=tuple(
+            rate_method(fit, known, majority.here, rules.belief, level=level)
+            for fit in {one.name: one.here for one in (majority, other, rule)}.values()
+        ),
+        gold=gold_accuracy(known, majority.here, level=level),
+        expert=chosen.expert,
+        design_path=None if labelled is None else str(labelled.path),
+        asked_for=settings.method is not None,
         level=level,
         tolerance=tolerance,
+        target=target,
         seed=seed,
+        certify=chosen.certify,
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Settings:
-    """What a run was asked for: what all of its steps share."""
+    """What a run was asked for."""
 
     seed: int
     level: float = LEVEL
-    method: str | None = None  # overrules the choice
+    method: str | None = None  # overrides the choice
     tolerance: float = TOLERANCE
     labelled: Recognised | None = None  # an expert's labels, with the design that drew them
-    stage: Stage = nobody
+    ties: str | None = None  # the rule that decides ties, if the user named one
+    by_coin: bool = False
+    gold_labels: bool = True
+    stage: StageCallback = ignore_stage
 
 
 def _refuse(backend: Backend, settings: _Settings) -> None:
-    """Refuse what cannot be done, before any work: votes that are too many, a method, labels of other votes."""
+    """Refuse what cannot be done, before any work: too many votes, a method, labels of other votes."""
     refuse_size(*backend.votes.shape, backend.votes.n_votes)
     refuse_slices(len(backend.votes.slices))
     if settings.method is not None:
@@ -261,158 +415,434 @@ def _refuse(backend: Backend, settings: _Settings) -> None:
         settings.labelled.design.refuse_other_votes(votes_digest(backend))
 
 
-class _Rule(NamedTuple):
-    """A rule on all items, on the votes that are in memory, and how it is fitted to others."""
+def _without_copies(backend: Backend) -> tuple[Backend, Copies]:
+    """The votes with workers who repeat each other counted as one, and who they are.
 
-    everywhere: Fit
-    here: Fit
-    refit: Callable[[Votes], Fit]
+    Votes that are not in memory are looked at in a sample, and left as they are.
+    """
+    whole = backend.whole
+    copies = find_copies(whole_or_sample(backend, rng=as_generator(0)).votes if whole is None else whole)
+    if whole is None or not copies.groups:
+        return backend, copies
+    return MemoryBackend(merge_copies(whole, copies.workers)), copies
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class _Rules:
-    """Majority vote and the rule that is compared with it."""
+    """Majority vote and the rules that it is compared with, fitted."""
 
-    votes: Votes  # from which they were learned
+    votes: Votes  # in memory, from which they were learned
     item_p: IntArray | None  # the codes of their items, None where they are all
-    backend: Backend  # where their fits to all items lie
-    majority: _Rule
-    other: _Rule
-    decision: Decision  # where the other comes from
-    members: Mapping[str, Fit]  # of the combination, on all items
+    backend: Backend  # where their fits to all items are
+    fitted: Mapping[str, Rule]  # majority vote first; ties as each rule decides them
+    members: Mapping[str, Fit]  # of the weighted vote, on all items
+    belief: FloatArray | None  # (items, classes): what the models believe of the votes in memory
+
+    def settled(self, name: str, breaker: str | None) -> Rule:
+        """A rule with its ties decided by another rule, or left to a coin."""
+        rule, majority = self.fitted[name], self.fitted[MAJORITY]
+        judge = None if breaker is None else self.fitted[breaker]
+        return Rule(
+            everywhere=settle_everywhere(
+                self.backend, rule.everywhere, majority.everywhere, None if judge is None else judge.everywhere
+            ),
+            here=settle_ties(rule.here, majority.here, None if judge is None else judge.here),
+            refit=partial(_refit_settled, rule.refit, majority.refit, None if judge is None else judge.refit),
+        )
+
+    def compared(self, name: str) -> Fit:
+        """A rule on all items as it is compared with others.
+
+        Ties are decided the same way under majority vote and the weighted vote, so both leave them tied here.  A rule
+        that labels speak for would decide ties itself, where majority vote tosses a coin.
+        """
+        rule, majority = self.fitted[name].everywhere, self.fitted[MAJORITY].everywhere
+        return rule if name not in (MAJORITY, WEIGHTED_VOTE) else settle_everywhere(self.backend, rule, majority, None)
+
+
+def _refit_settled(
+    rule: Callable[[Votes], Fit], majority: Callable[[Votes], Fit], judge: Callable[[Votes], Fit] | None, votes: Votes
+) -> Fit:
+    fit = rule(votes)
+    return settle_ties(fit, majority(votes), fit if judge is rule else None if judge is None else judge(votes))
 
 
 class _Chosen(NamedTuple):
     """The answer, and what it was made from."""
 
-    certification: Certification
     rules: _Rules
+    design: VotingDesign
+    setting: Setting
+    learned: LearnedRule | None
     answer: Answer
+    apart: Difference
+    majority: Rule  # these have their ties settled
+    other: Rule  # the rule that majority vote was compared with
+    rule: Rule  # the rule whose labels are written
+    weighted: Rule | None
+    breaker: str | None
+    known: Known
+    expert: Outcome | None
+    certify: Callable[[], Certification]
 
-    @property
-    def rule(self) -> _Rule:
-        """The rule whose labels are written."""
-        return self.rules.majority if self.answer.rule == MAJORITY else self.rules.other
 
-
-def _choose(backend: Backend, settings: _Settings, counts: Counts | None = None) -> _Chosen:
-    """Certify majority vote, find the rule to compare it with, and weigh the two."""
-    level, seed, tolerance, labelled = settings.level, settings.seed, settings.tolerance, settings.labelled
-    settings.stage("testing")
-    generator = as_generator(seed)
-    inputs = claim_inputs(backend, rng=generator, counts=counts)
-    certification = certification_from(inputs, level=level, rng=generator)
+def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Settings) -> _Chosen:
+    """Fit the rules, gather the evidence, decide, and settle the ties."""
+    level, seed, labelled = settings.level, settings.seed, settings.labelled
     settings.stage("comparing")
-    expert = None if labelled is None else labelled.outcome
-    rules = _rules(backend, Sample(inputs.sample, inputs.item_p), settings, expert)
-    decision, other = rules.decision, rules.other.everywhere
-    apart = difference(rules.backend, other)
-    expected = expected_gain(rules.majority.here, *decision.expectation)
-    both = {MAJORITY: rules.majority.everywhere, other.method: other}
-    answer = answer_from(
-        other=other.method,
-        apart=apart,
-        model=model_of(certification.certificate, expected, apart.stake),
-        expected=expected,
-        gold=gold_lead(rules.backend, other, apart, alpha=(1 - level) / decision.n_rivals),
-        tolerance=tolerance,
-        level=level,
-        planned=partial(planned_labels, rules.backend, both, seed=seed, tolerance=tolerance, level=level),
+    inputs = claim_inputs(backend, rng=seed, counts=counts)
+    said = None if labelled is None else evidence_from_labels(labelled)
+    expert = None if said is None else said.outcome
+    rules = _fit_rules(backend, inputs, settings, expert)
+    shape = design(rules.votes)
+    setting = _setting(rules, shape, counts)
+    learned = None
+    if settings.method is None:
+        rules = _with_judges(rules, setting) if backend.has_gold else rules
+        rules, learned = _with_learned(rules, setting, settings.seed, said)
+    certify = _once(partial(_certify, inputs, level, seed))
+    asked = settings.method if settings.method != MAJORITY else None
+    names = [name for name in rules.fitted if name not in (MAJORITY, settings.ties) and asked in (None, name)]
+    present = rules.compared(MAJORITY)
+    apart = {name: count_differences(rules.backend, present, rules.compared(name)) for name in names}
+    unlearned = {name: (rules.compared(name), apart[name]) for name in names if name != LEARNED}
+    evidence = [
+        *(() if said is None else said.evidence),
+        *gold_evidence(rules.backend, present, unlearned, level=sample_level(labelled, level)),
+        *(_learned_evidence(learned, rules) if said is None or not said.evidence else ()),
+        *(identical_evidence(name, apart[name], _doubts(setting, copies)) for name in names if name != LEARNED),
+    ]
+    answer = decide(evidence, tolerance=settings.tolerance)
+    if answer.certainty is not Certainty.PROVED:
+        settings.stage("testing")
+        if WEIGHTED_VOTE in names and rules.belief is not None:
+            majority, weighted = (rules.fitted[n].here for n in (MAJORITY, WEIGHTED_VOTE))
+            expected = expected_gain(
+                settle_ties(majority, majority, None), settle_ties(weighted, majority, None), rules.belief
+            )
+            evidence += track_record(setting, expected)
+        evidence += certificate_evidence(certify().certificate, copies.tested if setting.panel else None)
+        answer = decide(evidence, tolerance=settings.tolerance)
+    other = answer.other if answer.other in rules.fitted else next(iter(names), MAJORITY)
+    name = settings.method or answer.rule
+    breaker = None if settings.by_coin else settings.ties or _tie_breaker(name, setting, rules)
+    answer = replace(answer, next=_next_step(answer, rules, setting, apart, expert, settings))
+    return _Chosen(
+        rules=rules,
+        design=shape,
+        setting=setting,
+        learned=learned,
+        answer=answer,
+        apart=apart.get(other, Difference(present.votes_i.size, 0)),
+        majority=rules.settled(MAJORITY, breaker),
+        other=rules.settled(other, breaker),
+        rule=rules.settled(name, breaker),
+        weighted=rules.settled(WEIGHTED_VOTE, breaker) if WEIGHTED_VOTE in rules.fitted else None,
+        breaker=breaker,
+        known=_known(labelled, settings),
         expert=expert,
-        design=None if labelled is None else str(labelled.path),
-        asked_for=settings.method is not None,
-        source=backend.votes.account.source,
+        certify=certify,
     )
-    return _Chosen(certification, rules, answer)
 
 
-def _rules(backend: Backend, sample: Sample, settings: _Settings, expert: Outcome | None) -> _Rules:
-    """Fit majority vote and the rule that the user, an expert's labels, gold or the votes name."""
-    votes, item_p = sample if backend.whole is None else Sample(backend.whole)
-    seed, by_design = settings.seed, settings.labelled if settings.method is None else None
-    rival = settings.method if by_design is None or expert is None else rival_of(expert)
-    majority = fit_method(MAJORITY, votes, seed)
-    decision = decide(votes, majority, level=settings.level, rng=seed, method=rival)
-    refit: Callable[[Votes], Fit] = partial(fit_rule, decision.method, seed=seed, starts=decision.members)
+def _fit_rules(backend: Backend, inputs: ClaimInputs, settings: _Settings, expert: Outcome | None) -> _Rules:
+    """Fit majority vote, the weighted vote, and the rule that the user or a design names."""
+    votes, item_p = (inputs.sample, inputs.item_p) if backend.whole is None else (backend.whole, None)
+    start = seed_of_fits(as_generator(settings.seed))
+    blind = replace(votes, gold_i=None) if settings.method is None else votes
+    # It takes two classes, and an item with three votes, to tell who is good.
+    can_weigh = len(votes.labels) > 1 and votes.votes_i.max(initial=0) > 2
+    combined = combination(blind, start) if can_weigh or settings.method == WEIGHTED_VOTE else None
+    if combined is None and settings.method == WEIGHTED_VOTE:
+        raise ConfigError(f"{WEIGHTED_VOTE} cannot be used on these votes: no model can be fitted to them.")
+    here = {MAJORITY: fit_method(MAJORITY, votes, start)}
+    if combined is not None:
+        here[WEIGHTED_VOTE] = combined.fit
+    for name in filter(None, (settings.method, settings.ties, None if expert is None else rival_of(expert))):
+        if name not in here and name != LEARNED:
+            here[name] = fit_rule(name, votes, start)
+    members: Mapping[str, Fit] = {} if combined is None else combined.fits
     if item_p is None:  # all votes are in memory by now, wherever they came from
-        backend, everywhere, other, members = MemoryBackend(votes), majority, decision.fit, decision.members
+        backend, everywhere = MemoryBackend(votes), here
     else:
-        everywhere = backend.fit(MAJORITY, seed)
-        other, members = _fit_elsewhere(backend, decision, votes, seed)
-    if by_design is not None and expert is not None and expert.adopted:
-        refit = partial(corrected_by, by_design.design)
-        other = corrected_by(by_design.design, backend)
-        refuse_other_labels(backend, by_design.design, {other.method: other})
-        decision = with_fit(decision, majority, other if item_p is None else fit_of_items(backend, other, item_p))
-    elif by_design is not None and backend.votes.shape[0] <= WHOLE_ORDER:  # of more the names are many
-        refuse_other_labels(backend, by_design.design, {MAJORITY: everywhere, other.method: other})
+        everywhere = {}
+        for name in here:
+            if name == WEIGHTED_VOTE:
+                everywhere[name], members = fit_weighted_vote(backend, votes, start)
+            else:
+                everywhere[name] = fit_everywhere(backend, name, start)
+    if settings.labelled is not None and backend.votes.shape[0] <= WHOLE_ORDER:  # of more the names are many
+        refuse_other_labels(backend, settings.labelled.design, everywhere)
+    refits = {name: partial(fit_rule, name, seed=start, starts=members) for name in here}
     return _Rules(
         votes=votes,
         item_p=item_p,
         backend=backend,
-        majority=_Rule(everywhere, majority, partial(fit_rule, MAJORITY, seed=seed)),
-        other=_Rule(other, decision.fit, refit),
-        decision=decision,
+        fitted={name: Rule(everywhere[name], here[name], refits[name]) for name in here},
         members=members,
+        belief=None if combined is None else combined.belief.posterior,
     )
 
 
-def _fit_elsewhere(backend: Backend, decision: Decision, sample: Votes, seed: int) -> tuple[Fit, Mapping[str, Fit]]:
-    """The rule that was chosen on a sample, or the combination and its members where it needs all votes in memory."""
-    start = seed_of_fits(as_generator(seed))
-    if decision.method in backend.methods:
-        return backend.fit(decision.method, start), {}
-    return combined_fit(backend, sample, start)
+def _setting(rules: _Rules, shape: VotingDesign, counts: Counts) -> Setting:
+    """What the votes show without any label."""
+    n_votes = int(counts.votes_jl.sum())
+    workers = int((counts.votes_jl.sum(axis=1) > 0).sum())
+    items = int(counts.patterns.items_p[counts.patterns.votes_p > 0].sum())
+    return Setting(
+        panel=shape.kind == "panel" or is_panel((items, workers, 0), n_votes),
+        votes_per_worker=n_votes / max(workers, 1),
+        workers_differ=differ_beyond_noise(rules.votes),
+    )
+
+
+def _doubts(setting: Setting, copies: Copies) -> tuple[Tested, ...]:
+    """What "switching changes nothing" leaves open on a panel: a better rule than both, if judges share mistakes."""
+    if not setting.panel:
+        return ()
+    return Tested(Assumption.INDEPENDENT_WORKERS, Status.UNTESTABLE), copies.tested
+
+
+def _with_judges(rules: _Rules, setting: Setting) -> _Rules:
+    """The rules, and on a panel each judge who labels nearly everything."""
+    votes = rules.votes
+    if not setting.panel or rules.item_p is not None:
+        return rules
+    judges = {str(votes.workers[j]): j for j in full_judges(votes)[:MOST_JUDGES]}
+    fitted = dict(rules.fitted)
+    for name, j in judges.items():
+        if name not in fitted:
+            fit = fit_judge(votes, j)
+            fitted[name] = Rule(fit, fit, partial(fit_judge, judge=j))
+    return replace(rules, fitted=fitted)
+
+
+def _with_learned(
+    rules: _Rules, setting: Setting, seed: int, said: LabelEvidence | None
+) -> tuple[_Rules, LearnedRule | None]:
+    """The rules, and one learned from labels if it beats the rule that would be used without them.
+
+    The rule that a labelling session froze stays as it is, since it is the one that labels prove.
+    """
+    item_p, truth_p = gold_labels(rules.backend)
+    learned = None if said is None else said.learned
+    if WEIGHTED_VOTE not in rules.fitted or (learned is None and len(item_p) < LEAST_LABELS):
+        return rules, None
+    weighted = rules.fitted[WEIGHTED_VOTE]
+    if learned is None:
+        baseline = weighted.everywhere if setting.teaches else rules.fitted[MAJORITY].everywhere
+        learned = learn_rule(rules.backend, item_p, truth_p, weighted.everywhere, baseline=baseline, seed=seed)
+    proving = said is not None and any(one.other == LEARNED for one in said.evidence)
+    if not learned.adopted and not proving:
+        return rules, learned
+    everywhere = learned.fit(rules.backend, weighted.everywhere)
+    here = everywhere if rules.item_p is None else learned.fit(rules.votes, weighted.here)
+    rule = Rule(everywhere, here, partial(_refit_learned, learned, weighted.refit))
+    return replace(rules, fitted={**rules.fitted, LEARNED: rule})
+
+
+def _refit_learned(learned: LearnedRule, weighted: Callable[[Votes], Fit], votes: Votes) -> Fit:
+    return learned.fit(votes, weighted(votes))
+
+
+def _learned_evidence(learned: LearnedRule | None, rules: _Rules) -> tuple[Evidence, ...]:
+    """The cross-validated lead of the learned rule over majority vote."""
+    if learned is None or not learned.adopted:
+        return ()
+    item_p, truth_p = gold_labels(rules.backend)
+    majority = fit_of_items(rules.backend, rules.fitted[MAJORITY].everywhere, item_p).posterior
+    lead = learned.accuracy - float(right_share(majority, truth_p).mean())
+    return (
+        Evidence(
+            source=Source.LABELS,
+            other=LEARNED,
+            gain=Estimate(lead),
+            assumptions=(Tested(Assumption.RANDOM_LABELS, Status.UNTESTED),),
+            n_labels=learned.n_labels,
+            n_used=learned.n_labels,
+        ),
+    )
+
+
+def _certify(inputs: ClaimInputs, level: float, seed: int) -> Certification:
+    return certification_from(inputs, level=level, rng=seed)
+
+
+def _once(make: Callable[[], Certification]) -> Callable[[], Certification]:
+    """The function, called at most once."""
+    made: list[Certification] = []
+
+    def call() -> Certification:
+        if not made:
+            made.append(make())
+        return made[0]
+
+    return call
+
+
+def certificate_evidence(certificate: Certificate, copies: Tested | None = None) -> tuple[Evidence, ...]:
+    """What the certificate says about majority vote and the best rule of all, where it says that nothing beats it."""
+    claim = certificate.anonymous if certificate.named is None else certificate.named
+    if claim.verdict != Verdict.OPTIMAL:
+        return ()
+    found = [one for one in certificate.evidence() if one.other == f"best {claim.family} rule"]
+    more = () if copies is None else (copies,)
+    return tuple(
+        replace(one, assumptions=(*one.assumptions, *more)) for one in found if one.source is Source.CERTIFICATE
+    )
+
+
+def _tie_breaker(rule: str, setting: Setting, rules: _Rules) -> str | None:
+    """Who decides ties: the rule to use, else the weighted vote where it has a good record, else a coin."""
+    if rule != MAJORITY:
+        return rule
+    return WEIGHTED_VOTE if WEIGHTED_VOTE in rules.fitted and setting.teaches else None
+
+
+def _next_step(
+    answer: Answer,
+    rules: _Rules,
+    setting: Setting,
+    apart: Mapping[str, Difference],
+    expert: Outcome | None,
+    settings: _Settings,
+) -> Next:
+    """The cheapest way to be surer of the answer."""
+    if answer.certainty is Certainty.PROVED or not apart:
+        return Next()
+    if expert is not None and expert.more:
+        return Next(step=Step.GO_ON, labels=expert.more, items=expert.n_differ)
+    other = answer.other if answer.other in apart else next(iter(apart))
+    n_items = apart[other].items
+    if setting.panel and answer.other != LEARNED:
+        return Next(step=Step.TEACH, labels=min(TEACHING, n_items), items=n_items)
+    if not apart[other].differ:
+        return Next()
+    pair = {name: rules.compared(name) for name in (MAJORITY, other)}
+    planned = planned_labels(rules.backend, pair, tolerance=settings.tolerance, level=settings.level)
+    return Next(step=Step.PROVE, labels=min(max(planned.labels, 1), planned.most), items=apart[other].differ)
+
+
+def _slices(rules: _Rules, other: str, answer: Answer, level: float) -> Records[SliceAnswer]:
+    if rules.backend.votes.slice_i is None:
+        return Records()
+    return answer_slices(rules.backend, rules.compared(MAJORITY), rules.compared(other), answer, level=level)
+
+
+def _known(labelled: Recognised | None, settings: _Settings) -> Known:
+    """The labels that win over any rule."""
+    if not settings.gold_labels:
+        return Known(gold=False)
+    expert = {} if labelled is None else expert_labels(labelled.design, labelled.answers)
+    return Known(expert=expert)
+
+
+def _count_ties(counts: Counts) -> int:
+    return int(counts.patterns.items_p[tied(counts.patterns.counts_pk)].sum())
 
 
 def _worker_fit(rules: _Rules, settings: _Settings) -> Fit:
-    """The fit by which workers are judged, as `majorant workers` does: one method, or the one that was asked for.
-
-    A method that has no matrix for each worker cannot judge them.
-    """
-    asked = rules.other.everywhere.confusion
-    if settings.method is not None and asked is not None and asked.ndim == 3:
-        return rules.other.everywhere
+    """The fit by which workers are judged: one method, or the one that was asked for if it has a matrix for each."""
+    if settings.method is not None:
+        asked = rules.fitted[settings.method].everywhere
+        if asked.confusion is not None and asked.confusion.ndim == 3:
+            return asked
     return rules.members.get(WORKER_METHOD) or rules.backend.fit(WORKER_METHOD, settings.seed)
 
 
-def _reviewed(rules: _Rules, rule: _Rule, labels: Labels, workers: Workers) -> Reviewed:
-    """Where a look pays most, among all items."""
-    if rules.item_p is None:
-        return Reviewed(rules.votes, labels.fit, review(rules.votes, labels.fit, good=workers.good_j))
-    crowd = crowd_confusion(rules.votes, labels.fit)
-    return review_all(rules.backend, rule.everywhere, labels.calibration, good=workers.good_j, crowd=crowd)
+def _reviewed(chosen: _Chosen, labels: Confidence, workers: Workers, given: Votes) -> Reviewed:
+    """The labels to look at first, among all items; on panels, where models mislead, by the margin of the votes."""
+    rules, rule, expert = chosen.rules, chosen.rule, chosen.known.expert
+    judged = not is_panel(rules.backend.votes.shape, rules.backend.votes.n_votes) and "one-coin" in rules.members
+    members = [fit for name, fit in rules.members.items() if name != MAJORITY] if judged else []
+    if rules.item_p is not None:
+        return review_all(rules.backend, rule.everywhere, labels.calibration, members, good=workers.good_j)
+    models = [np.asarray(fit.posterior) for fit in members]
+    label_i = decided_labels(rule.here, rules.votes)
+    if expert:
+        label_i[[str(item) in expert for item in rules.votes.items]] = NO_LABEL  # an expert has looked at them
+    listed = review(rules.votes, label_i, labels.confidence_i, models=models, good=workers.good_j, given=given)
+    return Reviewed(rules.votes, listed)
 
 
-def _plan(votes: Votes, certificate: Certificate, target: float, level: float) -> Plan | None:
-    if certificate.anonymous.verdict == "unidentified":
-        return None
-    return make_plan(votes, target=target, level=level, certificate=certificate)
-
-
+@limit_native_threads
 def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator = 0, **reading: Unpack[Reading]) -> Fit:
-    """Turn votes into labels by the method of that name in ESTIMATORS, or by the one that suits them best: auto.
+    """Turn votes into labels by a method, or by the rule of the answer.
 
-    `votes` is whatever `mj.read` takes (a file, a frame, a dict, a list) with the same arguments, such as `item=`, or
-    a backend, where auto and combination look at a sample.  `rng` is for methods that draw, and for auto.
+    Parameters
+    ----------
+    votes : Any
+        Whatever `mj.read` takes (a file, a frame, a dict, a list), with the same keyword arguments, or a backend.
+    method : str
+        A method's name, `weighted-vote`, or `auto` for the labels that `check` writes.
+    rng : int or numpy Generator
+        Random seed.
 
+    Returns
+    -------
+    Fit
+        `fit.labels()`, `fit.to_pandas()`, `fit.posterior`.
+
+    Examples
+    --------
     >>> table = {"item": list("aaabbb"), "worker": list("uvwuvw"), "label": ["yes", "yes", "no", "no", "no", "no"]}
     >>> aggregate(table, "majority").labels()
     ['yes', 'no']
     """
     backend, seed = as_backend(votes, **reading), as_seed(rng)
-    method = method_named(method, beside=[AUTO, COMBINATION])
-    if method == AUTO:
-        return _choose(backend, _Settings(seed=seed)).rule.everywhere
-    return fit_everywhere(backend, method, seed)
+    method = method_named(method, beside=[AUTO, WEIGHTED_VOTE])
+    if method != AUTO:
+        return fit_everywhere(backend, method, seed)
+    backend, copies = _without_copies(backend)
+    counts = Counts(backend.patterns(), backend.votes_by_worker())
+    fit = _choose(backend, counts, copies, _Settings(seed=seed)).rule.everywhere
+    return fit if backend.whole is None else with_known(decide_coins(fit, backend.whole), backend.whole)
 
 
-def judge_workers(backend: Backend, fit: Fit, *, level: float = LEVEL, seed: int) -> Workers:
-    """How good each worker is by a fit to all votes, wherever they lie."""
-    return assess_workers(backend, fit, *whole_or_sample(backend, rng=as_generator(seed)), level=level)
+def judge_workers(backend: Backend, fit: Fit, *, level: float = LEVEL, seed: int) -> tuple[Workers, Copies]:
+    """How good each worker is by a fit to all votes, wherever they are, and who repeats whom."""
+    sample = whole_or_sample(backend, rng=as_generator(seed))
+    copies = find_copies(sample.votes)
+    return assess_workers(backend, fit, *sample, level=level, copies=copies), copies
 
 
 def measure_agreement(backend: Backend, *, level: float = LEVEL, seed: int) -> Agreement:
-    """How well workers agree, wherever the votes lie; Cohen's kappa, of pairs of workers, perhaps on a sample."""
+    """How well workers agree, wherever the votes are; Cohen's kappa, of pairs of workers, perhaps on a sample."""
     votes = whole_or_sample(backend, rng=as_generator(seed)).votes
     return agreement_from(backend.patterns(), votes, resampling(seed, level=level))
+
+
+def workers(
+    votes: Any,
+    method: str = WORKER_METHOD,
+    *,
+    level: float = LEVEL,
+    rng: int | np.random.Generator = 0,
+    **reading: Unpack[Reading],
+) -> Workers:
+    """How good each worker is.
+
+    Parameters
+    ----------
+    votes : Any
+        Whatever `mj.read` takes, with the same keyword arguments, or a backend.
+    method : str
+        The method by which workers are judged.
+    level : float
+        Confidence level of the intervals.
+    rng : int or numpy Generator
+        Random seed.
+
+    Returns
+    -------
+    Workers
+        A row per worker, the worst first; `to_pandas()` gives a frame.
+
+    Examples
+    --------
+    >>> table = {"item": list("aaabbb"), "worker": list("uvwuvw"), "label": ["yes", "yes", "no", "no", "no", "no"]}
+    >>> workers(table).to_dict()["worker"]
+    ['w', 'u', 'v']
+    """
+    backend, seed = as_backend(votes, **reading), as_seed(rng)
+    return judge_workers(backend, fit_everywhere(backend, method, seed), level=level, seed=seed)[0]

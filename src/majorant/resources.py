@@ -7,18 +7,35 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import lru_cache
-from typing import TypeVar
+from functools import lru_cache, wraps
+from typing import ParamSpec, TypeVar
 
 from majorant.errors import ConfigError
 
 S = TypeVar("S")
 T = TypeVar("T")
+P = ParamSpec("P")
 
 THREADS_VARIABLE = "MAJORANT_THREADS"
 UNITS = {"": 1, "b": 1, "k": 10**3, "kb": 10**3, "m": 10**6, "mb": 10**6, "g": 10**9, "gb": 10**9, "t": 10**12,
          "tb": 10**12, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}  # fmt: skip
 BASE = 400_000_000  # Python, NumPy, Arrow and DuckDB, and the batches on their way between them
+
+
+def limit_native_threads(fn: Callable[P, T]) -> Callable[P, T]:
+    """Let NumPy's matrix products use one thread while `fn` runs: ours are small, and threads would only wait.
+
+    The host process keeps its own setting before and after.
+    """
+
+    @wraps(fn)
+    def calm(*args: P.args, **kwargs: P.kwargs) -> T:
+        from threadpoolctl import threadpool_limits
+
+        with threadpool_limits(limits=1, user_api="blas"):
+            return fn(*args, **kwargs)
+
+    return calm
 
 
 def thread_count(threads: int | None = None) -> int:

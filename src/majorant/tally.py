@@ -86,6 +86,19 @@ def tally(votes: Votes) -> Tally:
     )
 
 
+def is_panel(shape: tuple[int, int, int], n_votes: int) -> bool:
+    """Whether a few judges labelled (nearly) everything, rather than a crowd in which each item finds its own workers.
+
+    The table of items by judges of a panel is at least half full.  Public panels and crowds differ in what their votes
+    say about accuracy: judges of a panel often share mistakes.
+
+    >>> is_panel((400, 6, 2), 2400), is_panel((400, 40, 2), 2000), is_panel((400, 40, 2), 8000)
+    (True, False, True)
+    """
+    n_items, n_workers, _ = shape
+    return n_votes >= 0.5 * n_items * n_workers
+
+
 def counts(votes: Votes) -> NDArray[np.int32]:
     """How many votes item i holds for class k, (I, K); a row of zeros where nobody voted.
 

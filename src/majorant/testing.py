@@ -5,8 +5,9 @@ They work in pytest, unittest or a plain script: what does not hold is an Assert
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Unpack
 
+from majorant.decide import Action
 from majorant.defaults import LEVEL, TOLERANCE
 from majorant.errors import ConfigError
 from majorant.pipeline import check
@@ -14,7 +15,6 @@ from majorant.read import Reading
 from majorant.render.summary import result_summary
 from majorant.render.text import answer_text
 from majorant.results.agreement import agreement
-from majorant.results.answer import Action
 from majorant.wording import COEFFICIENTS
 
 if TYPE_CHECKING:
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
 
 
 def assert_answer(
-    votes: Any, *allowed: Action, level: float = LEVEL, tolerance: float = TOLERANCE, **reading: Unpack[Reading]
+    votes: Any, *allowed: str, level: float = LEVEL, tolerance: float = TOLERANCE, **reading: Unpack[Reading]
 ) -> Result:
-    """Assert that `check` answers with one of the `allowed` actions (keep, switch, ask), and return its result.
+    """Assert that `check` answers with one of the `allowed` actions (keep, switch), and return its result.
 
     `votes` is whatever `mj.read` takes, with the same arguments, among them a `gold_file` of labels that `mj.ask` drew.
     Same votes, same answer: the seed is fixed.
 
     >>> rows = [(item, worker, item % 2) for item in range(20) for worker in "abc"]
-    >>> assert_answer(rows, "keep").answer.grade
-    'exact'
-    >>> assert_answer(rows, "ask")
+    >>> str(assert_answer(rows, "keep").answer.certainty)
+    'unknown'
+    >>> assert_answer(rows, "switch")
     Traceback (most recent call last):
-    AssertionError: keep, not ask:
+    AssertionError: keep, not switch:
     Answer   Keep majority vote...
     """
-    actions = get_args(Action)
+    actions = [str(action) for action in Action]
     if not allowed or any(action not in actions for action in allowed):
         raise ConfigError(f"Name the answers that are allowed, of {', '.join(actions)}: assert_answer(votes, 'keep').")
     result = check(votes, level=level, tolerance=tolerance, **reading)
     if result.answer.action not in allowed:
-        text = answer_text(result_summary(result))
+        text = answer_text(result_summary(result, details=False))
         raise AssertionError(f"{result.answer.action}, not {' or '.join(allowed)}:\n{text}")
     return result
 

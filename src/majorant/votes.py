@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
@@ -18,12 +19,55 @@ IntArray = NDArray[np.integer[Any]]
 ItemTexts = Callable[[Sequence[Any]], list[str | None]]
 
 
+class NoteKind(StrEnum):
+    """What a note on the input is about; `changes_meaning` says whether it is shown without being asked for."""
+
+    # These change what the votes mean: they are shown on the terminal, and are warnings in Python.
+    MISSING_LABEL = "missing-label"  # labels: label -> votes, such as NA or refused
+    LABEL_VARIANTS = "label-variants"  # groups of label -> votes that differ by case, spaces or invisible signs
+    MIXED_LABELS = "mixed-labels"  # kinds of values
+    NUMBER_LABELS = "number-labels"  # classes, low, high: probably scores
+    ID_VARIANTS = "id-variants"  # role, groups of names that look alike, count of groups
+    ROUNDED_IDS = "rounded-ids"  # role, column, example: a spreadsheet has dropped digits
+    WIDE = "wide"  # workers: columns; left_out: column -> reason
+    GUESSED_COLUMNS = "guessed-columns"  # columns: role -> column, by content
+    FILE_WORKERS = "file-workers"  # workers: the names of the files
+    JOINED_ITEMS = "joined-items"  # columns whose values together name an item
+    DROPPED_RESPONSES = "dropped-responses"  # kept, total
+    REPEATED_HEADER = "repeated-header"  # rows
+    UNANIMOUS = "unanimous"  # items: no two votes differ, which merged labels look like
+    GOLD_UNKNOWN_ITEMS = "gold-unknown-items"  # source, items, count: no votes on them
+    GOLD_UNUSED = "gold-unused"  # names, count: true labels that no worker gave
+    # The rest is for the record.
+    THRESHOLD = "threshold"  # threshold
+    ORDER = "order"  # labels
+    SEVERAL = "several"
+    FOLDED_LABELS = "folded-labels"  # groups of label -> votes
+    ABSTAINED = "abstained"  # rows
+    MERGED = "merged"  # rows
+    DROPPED = "dropped"  # rows, repeats: which vote counts
+    SINGLE_CLASS = "single-class"  # label
+    UNLABELLED_ITEMS = "unlabelled-items"  # names, count
+    SILENT_WORKERS = "silent-workers"  # names, count
+    GOLD_SAMPLE = "gold-sample"  # source, labels
+    GOLD_SKIPPED = "gold-skipped"  # items
+
+    @property
+    def changes_meaning(self) -> bool:
+        """Whether someone who does not know this may take the result for something else."""
+        kinds = list(NoteKind)
+        return kinds.index(self) < kinds.index(NoteKind.THRESHOLD)
+
+
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something a careful reader would want to know about the input; `kind` is stable, `text` is for people."""
+    """Something to know about the input, as facts (JSON values); `majorant.render.notes` puts it into words."""
 
-    kind: str
-    text: str
+    kind: NoteKind
+    facts: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", NoteKind(self.kind))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +88,7 @@ class Account:
     merged: int = 0  # exact copies of an earlier vote
     dropped: int = 0  # repeats left out by the policy first or last
     repeats: str = "error"  # the policy that was in force
+    judges: bool = False  # the workers judge a model's answers
     notes: tuple[Note, ...] = ()
 
     def __post_init__(self) -> None:

@@ -12,8 +12,6 @@ from typing import Any
 MOST_LISTED = 8
 LONGEST_SHOWN = 40  # of a user's value on the terminal
 MOST_CHANGES = 20  # from label to label, in the words of a figure
-GOOD_VERDICTS = ("proved", "supported")
-
 # --- numbers and names
 
 
@@ -165,39 +163,21 @@ def under(conditions: Sequence[str], sentence: str) -> str:
     return f"If {', and if '.join(conditions)}, {sentence[:1].lower()}{sentence[1:]}"
 
 
-def loss_points(loss: Any) -> str:
-    """A loss of accuracy with its interval.
-
-    >>> from majorant.values import Estimate
-    >>> loss_points(Estimate(.029, .0243, .0341))
-    '2.9 points [2.4, 3.4]'
-    """
-    value, low, high = (100 * (number or 0.0) for number in (loss.value, loss.low, loss.high))
-    digits = 1 if high >= 0.1 else 3
-    return f"{value:.{digits}f} points [{low:.{digits}f}, {high:.{digits}f}]"
-
-
 # --- why a number is missing, or its interval
 
 NO_ACCURACY = "labels by design tell which rule is right more often, not how often each is"
 NO_GOLD_LABEL = "no item has a gold label"
 NO_GOLD_LABELS = "no gold labels"
-NO_LABELLED_GOLD = "no labelled item has a gold label"
 NO_GOLD_JUDGED = "no gold item"
 NO_MODEL = "no model was fitted"
 NO_FITTED_MODEL = "no model could be fitted"
 NO_VOTED_ITEM = "no item has a vote"
-NO_FIT = "no fit was given"
-NO_LABELLED_ITEM = "no item is labelled"
 NO_UNIFORM_LABEL = "no label was given in the uniform order"
 NO_CLOSE_CALL = "no close call is labelled"
 NO_DIFFERENCE_LABELLED = "no item on which the two differ is labelled"
 LABELS_LEAVE_IT_OPEN = "the labels leave it open"
 NO_SIGN = "no label tells its sign"
 MODEL_IS_TRUTH = "the model's own figure: agreement with what this crowd would say with unlimited votes"
-FITTED_IS_TRUTH = "no interval: the fitted model is taken for the truth"
-COMMON_CORRELATION = "a correlation common to all pairs looks like other confusion matrices"
-NO_ERRORS_ADD_UP = "on the gold items no errors add up"
 NO_RNG = "no interval: give rng to draw resamples"
 NO_PAIRED_VOTES = "no item holds two votes"
 NO_ORDER = "labels are not numbers: give order, from lowest to highest"
@@ -227,21 +207,6 @@ def too_many_numbers(number: int) -> str:
 def too_few_gold(least: int) -> str:
     """Too few gold items to see who errs with whom."""
     return f"fewer than {least} items with gold and two votes"
-
-
-def gold_would_bound(n_gold: int) -> str:
-    """A number that votes alone do not bound."""
-    return f"votes alone bound it from neither side; gold labels for {n_gold} items would"
-
-
-def too_many_parameters(n_workers: int, most: int) -> str:
-    """A panel too large for a test of all its matrices."""
-    return f"the confusion matrices of {n_workers} workers have more than {most:,} parameters"
-
-
-def no_shared_items(least: int) -> str:
-    """A panel without pairs to test."""
-    return f"no two workers share {least} items"
 
 
 def undefined_in_resamples(missing: int, drawn: int) -> str:
@@ -442,128 +407,9 @@ def closest_sentence(rule: str) -> str:
 
 # --- workers
 
-HARMLESS = "too few votes"  # the flag that says nothing against a worker
-MILLION = 1e6
-
-
-def workers_sentence(workers: Mapping[str, Any]) -> str:
-    """Who stands out, what would change without them, and whether they err together."""
-    flagged = {flag: number for flag, number in workers["flagged"].items() if flag != HARMLESS}
-    text = f"{count(workers['workers'], 'worker')}; flagged: {_flags(flagged)}."
-    if (removal := workers["removal"]) is not None:
-        changed = count(removal["labels_changed"], "label")
-        text += f" Without the {removal['workers']:,} flagged, {changed} would change."
-    return f"{text} {dependence_sentence(workers['dependence'])}".rstrip()
-
-
-def workers_judged(workers: Mapping[str, Any], n_shown: int) -> tuple[str, str]:
-    """Who stands out by which method, and what is shown of the others."""
-    judged = f"{count(workers['workers'], 'worker')} by {workers['method']}; flagged: {_flags(workers['flagged'])}."
-    return judged, f"Those with the most votes, {n_shown} of {workers['workers']:,}:"
-
-
-def _flags(flagged: Mapping[str, int]) -> str:
-    return ", ".join(f"{flag} {number:,}" for flag, number in flagged.items()) or "none"
-
-
-def few_votes_evidence(votes: int, least: int) -> str:
-    """Why a worker is not judged."""
-    return f"{votes} of the {least} that a judgement takes"
-
-
-def accuracy_evidence(accuracy: float, votes: int, chance: float, others: float) -> str:
-    """Why a worker is taken for a guesser, or for worse.
-
-    >>> accuracy_evidence(.52, 1200, .5, .83)
-    'right on 52 % of 1,200 votes; guessing 50 %, the others 83 %'
-    """
-    right = f"right on {percent(accuracy, 0)} of {votes:,} votes"
-    return f"{right}; guessing {percent(chance, 0)}, the others {percent(others, 0)}"
-
-
-def one_label_evidence(label: Any, votes: int, odds: float) -> str:
-    """Why a worker is taken to give one label always.
-
-    >>> one_label_evidence("no", 20, 4e3), one_label_evidence("no", 90, 1e9)[-24:]
-    ("no on all 20 votes; by the crowd's habits 1 in 4,000", 'less than 1 in a million')
-    """
-    rare = f"1 in {odds:,.0f}" if odds < MILLION else "less than 1 in a million"
-    return f"{label} on all {votes:,} votes; by the crowd's habits {rare}"
-
-
-def speed_evidence(share: float, votes: int, others: float, seconds: float) -> str:
-    """Why a worker is taken to click through."""
-    fast = f"{percent(share, 0)} of {votes:,} votes in under a third of the usual time on the item"
-    return f"{fast}, {percent(others, 0)} of the others'; median {seconds:.3g} s"
-
-
-def redundant_evidence(other: Any, agreed: int, items: int, expected: float) -> str:
-    """Why a worker is taken to repeat another."""
-    return (
-        f"same label as {other} on {agreed:,} of {items:,} common items, where {percent(expected, 0)} would be expected"
-    )
-
-
-def dependence_sentence(dependence: Mapping[str, Any] | None) -> str:
-    """The same for a reader in a hurry; empty where nothing is known."""
-    if dependence is None or dependence["gate"]["passed"] is None:
-        return ""
-    if dependence["gate"]["passed"]:
-        return f"No shared errors are seen (p = {dependence['gate']['p_value']:.2g})."
-    parts = [f"They err together or avoid each other's errors (p = {dependence['gate']['p_value']:.2g})"]
-    if dependence["n_eff"]["value"] is not None:
-        parts.append(worth(dependence))
-    if dependence["redundant"]:
-        parts.append(f"mostly repeating a better one: {_names(dependence['redundant'])}")
-    return f"{'; '.join(parts)}."
-
-
-def worth(dependence: Mapping[str, Any]) -> str:
-    """How many independent votes those of an item are worth; empty where that is not known.
-
-    >>> worth({"n_eff": {"value": 3.91, "low": None, "high": None, "reason": "votes alone do not bound it"}})
-    'the votes on an item are worth roughly 3.9 independent ones (votes alone do not bound it)'
-    """
-    n_eff = dependence["n_eff"]
-    if n_eff["value"] is None:
-        return ""
-    rough, ends = "", f" {interval(n_eff, '{:.1f}'.format)}"
-    if n_eff["low"] is None:
-        rough, ends = "roughly ", f" ({n_eff['reason']})"
-    return f"the votes on an item are worth {rough}{n_eff['value']:.1f} independent ones{ends}"
-
-
-def dependence_facts(dependence: Mapping[str, Any], alpha: float) -> tuple[str, list[tuple[str, str]]]:
-    """A question about a panel, and what is known of it, each fact with its name."""
-    facts = [("test", dependence["gate"]["text"])]
-    if dependence["pairs"]:
-        facts.append(("pairs", _clear_pairs(dependence, alpha)))
-    facts.append(("worth", worth(dependence) or dependence["n_eff"]["reason"]))
-    if dependence["redundant"]:
-        facts.append(("redundant", f"{_names(dependence['redundant'])}: mostly repeating a better worker"))
-    return "Do the workers err together?", facts
-
-
-def _clear_pairs(dependence: Mapping[str, Any], alpha: float) -> str:
-    """The pairs that stand out, all pairs considered, the strongest first."""
-    pairs = sorted(dependence["pairs"], key=lambda pair: -abs(pair["correlation"]))
-    clear = [pair for pair in pairs if pair["p_value"] * len(pairs) <= alpha]
-    if not clear:
-        return "none stands out"
-    strongest = listed(f"{_names(pair['workers'], ' and ')} {pair['correlation']:+.2f}" for pair in clear)
-    source = "on gold items" if dependence["truth"] == "gold" else "by votes alone, rough"
-    return f"correlated given the true label ({source}): {strongest}"
-
 
 def _names(names: Iterable[Any], between: str = ", ") -> str:
     return between.join(map(shown, names))
-
-
-def review_sentence(review: Mapping[str, Any], confidence: Mapping[str, Any]) -> str:
-    """What a look at the most doubtful items would gain, by whom that is expected, and which comes first."""
-    by, items = _by_confidence(confidence), count(review["items"], "most doubtful item")
-    gain = f"{by[0].upper()}{by[1:]}, {_looker(review)} on the {items} would gain {in_points(review['gain'])}"
-    return f"{gain}; the first is {shown(review['rows'][0]['item'])} ({review['rows'][0]['reason']})."
 
 
 def _by_confidence(confidence: Mapping[str, Any]) -> str:
@@ -571,591 +417,16 @@ def _by_confidence(confidence: Mapping[str, Any]) -> str:
     return "by confidences that gold labels calibrated" if confidence["source"] == "gold" else "by the model alone"
 
 
-def _looker(review: Mapping[str, Any]) -> str:
-    return "an expert" if review["resource"] == "expert" else "one more vote"
-
-
 # --- what is taken for granted, and the tests of it
 
-TWO_CLASSES = "two classes"
-EACH_SIZE_APART = "independent votes, each number of votes apart"
 INDEPENDENT = "votes on an item are independent given its class"
-HARD_ITEMS = "items of a class differ in difficulty by a beta law; votes are independent given class and difficulty"
-ITEMS_APART = "items are independent of each other: no duplicates, no drift from one part of the file to the next"
-FRESH_WORKERS = "every vote comes from a worker drawn anew"
-DRAWN_ANEW = f"{FRESH_WORKERS}: all share one confusion matrix, and no items share workers"
-ONE_MATRIX = "all votes come from one confusion matrix"
-OWN_MATRIX = "each worker labels by one confusion matrix, the same on all items"
-GUESSING = "votes are better than guessing"
-MOSTLY_RIGHT = "most labels are given more often where they are true than where another is"
-ANY_SIZE = "the number of votes on an item depends neither on the item nor on the votes seen"
-OPEN_SIZE = "the number of votes on an item does not depend on the votes seen"
-OPEN_WORKERS = "who and how many vote on an item does not depend on the votes"
-MANY_ITEMS = "enough items for the bootstrap, which holds its level only in the limit"
-GOLD_CHOSEN = "gold items are chosen without regard to their truth: at random, or by their votes"
-GOLD_COUNTS = "the claim is about the vote counts that occur in these votes"
-SEARCH_FOUND = "for the e-values: a search over models found the likeliest of each kind"
-PLAN_ASSUMPTIONS = (
-    f"{INDEPENDENT} (hard items and shared errors make votes gain less than shown)",
-    "all votes, also further ones, come from one confusion matrix; a tied vote is drawn",
-)
-VOTES_DEPEND = "votes were independent"  # what a plan doubts
-WORKERS_DIFFER = "workers were alike"
-SIZES_DIFFER = "the number of votes did not go with the item"
-WITHOUT_LEVEL = (
-    "The estimate is taken for the truth and votes for independent: no confidence level stands behind this verdict. "
-    "Close to the boundary it is wrong half of the time or more."
-)
-THREE_FIT_ALWAYS = "assumes independent votes, not testable with 3 votes on every item"
-TOO_FEW_TO_TEST = "There are too few items to test whether votes are independent given the class."
-ALL_VOTED_ALIKE = "No item was labelled differently by two workers, so nothing shows whether workers differ."
-MATRICES_FIT_ALL = "with so few votes per item, confusion matrices can explain any dependence"
-NEVER_ERR = "on the gold items no two workers ever err"
-
-
-def cannot_test(*, three_votes: bool) -> str:
-    """The condition under which a claim holds where its votes cannot test whether they are independent."""
-    return f"{INDEPENDENT}, which {'3 votes per item' if three_votes else 'so few items or votes'} cannot test"
-
-
-def votes_independent(p_value: float, *, passed: bool) -> str:
-    """Whether vote counts look like independent votes.
-
-    >>> votes_independent(.4, passed=True)
-    'the votes look independent given the class (p = 0.4)'
-    """
-    if passed:
-        return f"the votes look independent given the class (p = {p_value:.2g})"
-    return f"the votes on an item are not independent given its class (p = {p_value:.2g}): hard items or shared errors"
-
-
-def blind_test(correlation: float, power: float) -> str:
-    """A test that has tested nothing."""
-    seen = f"a correlation of {correlation} between votes would be seen in only {percent(power, 0)} of cases"
-    return f"assumes independent votes: with so few items or votes, {seen}"
-
-
-def difficulty_fits(p_value: float, *, passed: bool) -> str:
-    """Whether items that differ in difficulty explain the counts."""
-    return f"a model in which items differ in difficulty {'fits' if passed else 'does not fit'} (p = {p_value:.2g})"
-
-
-def sizes_alike(p_value: float, *, passed: bool) -> str:
-    """Whether the number of votes goes with the item."""
-    return f"items with few and with many votes {'look alike' if passed else 'differ'} (p = {p_value:.2g})"
-
-
-def workers_alike(p_value: float, *, passed: bool) -> str:
-    """Whether workers differ."""
-    seen = "No difference between workers is seen" if passed else "Workers differ"
-    return f"{seen} (p = {p_value:.2g}, votes shuffled among the workers of each item)."
-
-
-def workers_independent(p_value: float, *, passed: bool, n_gold: float | None) -> str:
-    """Whether the workers of a panel err together, by the score test or on so many gold items."""
-    seen = "No dependence between workers is seen" if passed else "Workers err together, or avoid each other's errors"
-    by = "score test of all pairs given the true label"
-    if n_gold is not None:
-        by = f"Mantel-Haenszel tests of all pairs on {n_gold:,.0f} gold items"
-    return f"{seen} (p = {p_value:.2g}, {by})."
-
-
-def not_tested_since(reason: str) -> str:
-    """A test that there is not."""
-    return f"Independence is not tested: {reason}."
-
-
-def panel_or_crowd(n_sets: int, n_items: float, covered: float, *, panel: bool, few_sets: bool) -> str:
-    """Which workers voted together: `covered` is the share of the items that a panel's sets, `few_sets`, hold."""
-    sets = "1 set of workers" if n_sets == 1 else f"{n_sets} sets of workers"
-    if panel:
-        share = "all" if covered == 1 else f"{100 * covered:.0f} % of the"
-        return f"A panel: {sets} labelled {share} items, so who voted is known item by item."
-    if few_sets:
-        return f"Taken for a crowd: {n_items:,.0f} items are too few to judge {sets} as a panel."
-    return f"A crowd: {n_sets:,} different sets of workers labelled {n_items:,.0f} items."
-
-
-# --- claims
-
-NAMED = "If votes are independent given the class and each worker keeps to one confusion matrix"
-NEGLIGIBLE_LOSS = 0.0005  # accuracy: less than a tenth of a point
-NEEDS = {"anonymous": "fresh item", "named": "fresh item", "gold": "fresh gold item"}  # which, by themselves, decide
-NO_LOSS = 5e-6  # of accuracy: rounds to 0.000 points
-SETTLES = (
-    "some items are hard or workers share errors; enough gold labels, more votes per item or a method that models "
-    "this (EBCC) would settle it"
-)
-NO_VOTES = "There are no votes, so there is nothing to certify."
-ONE_LABEL = "All votes say the same: there is nothing to decide between."
-NO_THREE_VOTES = "No item has three votes, so agreement does not show how good votes are."
 TOO_FEW_VOTES = (
     "No item has three votes, so the data cannot tell how good the voters are: collect a third vote on some of the "
     "items."
 )
 
 
-def ties_cost(tied_share: float, tie_loss: Any) -> str:
-    """What a fair draw on ties loses, as the end of a sentence; empty if no votes are tied.
-
-    >>> from majorant.values import Estimate
-    >>> ties_cost(.15, Estimate(.03, .02, .04))
-    '; 15.0 % of the items are tied, and a fair draw on them loses 3.0 points [2.0, 4.0]'
-    """
-    if not tied_share or tie_loss.value is None:
-        return ""
-    return f"; {percent(tied_share)} of the items are tied, and a fair draw on them loses {loss_points(tie_loss)}"
-
-
-def whose(claim: Any) -> str:
-    """Whose a number of a claim is, to be said with it.
-
-    >>> from types import SimpleNamespace
-    >>> whose(SimpleNamespace(model="independent votes", verdict="void", conditions=()))
-    "the model's alone: what it assumes failed a test"
-    >>> whose(SimpleNamespace(model="none", verdict="proved", conditions=()))
-    'by gold'
-    """
-    if claim.model == "none":
-        return "by gold"
-    if claim.verdict == "void":
-        return "the model's alone: what it assumes failed a test"
-    return "the model's alone" + (", on a condition" if claim.conditions else "")
-
-
-def at_level(sentence: str, tested: float, stated: float) -> str:
-    """A sentence whose verdict was tested at one level, stated at another, lower one.
-
-    A headline chooses from two claims, each tested at half of the error: what it says holds at the whole.
-
-    >>> at_level("Majority vote is best (proved, 97.5 %); 97.5 % of the items are tied.", .975, .95)
-    'Majority vote is best (proved, 95 %); 97.5 % of the items are tied.'
-    """
-    for verdict in ("proved", "supported", "refuted", "undecided"):
-        stamp = f"({verdict}, {level_percent(tested)}"
-        sentence = sentence.replace(stamp, f"({verdict}, {level_percent(stated)}")
-    return sentence
-
-
-def breakdown_text(claim: Any) -> str:
-    """Up to which correlation of the votes on an item a verdict stands; empty where the question does not arise.
-
-    >>> from types import SimpleNamespace
-    >>> named = SimpleNamespace(kind="named", verdict="supported", model="named workers", breakdown=None)
-    >>> breakdown_text(named)
-    'not known for confusion matrices per worker: any correlation of the votes on an item may turn the verdict'
-    >>> named.kind, named.model, named.breakdown = "anonymous", "independent votes", .1
-    >>> breakdown_text(named)
-    'the verdict stands up to a correlation of 0.10 between votes on an item, given its class'
-    """
-    if claim.verdict not in ("proved", "supported", "refuted") or claim.kind == "gold":
-        return ""
-    if claim.breakdown is None:
-        what = {"named workers": "confusion matrices per worker", "item difficulty": "items that differ in difficulty"}
-        reason = what.get(claim.model, "more than two classes, or so many counts")
-        return f"not known for {reason}: any correlation of the votes on an item may turn the verdict"
-    if not claim.breakdown:
-        return "with votes on an item that correlate by .05 given its class the verdict would not stand"
-    return f"the verdict stands up to a correlation of {claim.breakdown:.2f} between votes on an item, given its class"
-
-
-def not_tested_sentence(assumptions: Sequence[str]) -> str:
-    """What claims take for granted and nothing here tests; empty where there is nothing.
-
-    >>> not_tested_sentence(["votes are better than guessing"])
-    'Taken for granted by these claims, and not tested: votes are better than guessing.'
-    """
-    return f"Taken for granted by these claims, and not tested: {'; '.join(assumptions)}." if assumptions else ""
-
-
-def too_many_votes(n_votes: int) -> str:
-    """No number of votes per item can be looked at."""
-    return (
-        f"Every item has {n_votes:,} votes or more, beyond the limit COUNT_CELLS: nothing is certified about so many. "
-        "Give each item a random part of its votes."
-    )
-
-
-def too_few_items(n_items: int, n_classes: int) -> str:
-    """A confusion matrix has more cells than there are items to learn it from."""
-    return (
-        f"{n_items:,} items are too few to tell how {n_classes:,} labels are mistaken for each other, beyond the limit "
-        "RESAMPLED_CLASSES: nothing is certified about rules that ignore who voted. Merge rare labels."
-    )
-
-
-def anonymous_by_counts(
-    finding: Any, level: float, conditions: Sequence[str], tied_share: float, *, difficulty: bool
-) -> str:
-    """The claim about rules that ignore who voted, from vote counts, begun by what it rests on."""
-    allowing = ", allowing for item difficulty" if difficulty else ""
-    stamp = f"({finding.verdict}, {level_percent(level)}{allowing})"
-    ties = ties_cost(tied_share, finding.tie_loss)
-    if finding.verdict in GOOD_VERDICTS:
-        apart = f", apart from ties {stamp}{ties}" if ties else f" {stamp}"
-        return under(conditions, f"Majority vote is as good as any rule that ignores who voted{apart}.")
-    if finding.verdict == "refuted":
-        gain = f"the best rule that ignores who voted would gain about {loss_points(finding.loss)}"
-        good = f"; apart from ties it is as good as any ({finding.untied})" if finding.untied in GOOD_VERDICTS else ""
-        return under(conditions, f"Majority vote is not the best rule for these votes {stamp}: {gain}{ties}{good}.")
-    if finding.verdict == "undecided":
-        stake = _undecided_stake(finding)
-        return under(
-            conditions, f"These items cannot tell whether majority vote is the best rule {stamp}: {stake}{ties}."
-        )
-    return (
-        f"The votes on an item are not independent given its class, so nothing is certified (void): {SETTLES}. "
-        f"{_if_independent(finding)}"
-    )
-
-
-def _if_independent(finding: Any) -> str:
-    """How far the votes are from independent, and what the numbers of a void claim would mean."""
-    best = "would be" if finding.margin > 0 else "would not be"
-    loss = f"with a loss of {loss_points(finding.loss)}" if (finding.loss.high or 0.0) >= NO_LOSS else "with no loss"
-    return (
-        f"Independent votes would look different on {100 * finding.evidence['misplaced_items']:.2g} % of the items. "
-        f"If votes were independent, majority vote {best} the best rule, {loss}."
-    )
-
-
-def _undecided_stake(finding: Any) -> str:
-    high = 100 * (finding.loss.high or 0.0)
-    stake = f"at most {high:{'.1f' if high >= 1 else '.2g'}} points" if high >= 0.01 else "less than 0.01 points"
-    decide = "no number of items in reach would decide"
-    if finding.more_items is not None:
-        decide = f"about {finding.more_items:,} fresh items, judged by themselves, would decide"
-    share = finding.items_certified
-    proved = "" if share is None else f"{percent(share)} of the items are provably decided as the best rule would, "
-    return f"{stake} of accuracy are at stake, {proved}and {decide}"
-
-
-def anonymous_by_bootstrap(verdict: str, level: float, *, untied: str | None = None, ties: str = "") -> str:
-    """The same claim from a bootstrap; `ties` is what they cost, if there are any."""
-    stamp = f"({verdict}, {level_percent(level)})"
-    if verdict == "supported":
-        apart = ", apart from ties" if ties else ""
-        return f"Majority vote is as good as any rule that ignores who voted{apart} {stamp}{ties}."
-    if verdict == "refuted":
-        good = f"; apart from ties it is as good as any ({untied})" if untied == "supported" else ""
-        return f"A rule that only counts votes beats majority vote {stamp}{ties}{good}."
-    return f"It is inconclusive whether majority vote is as good as any rule that ignores who voted{ties}."
-
-
-def named_sentence(verdict: str, untied: str, share: float, patterns: int, level: float, ties: str) -> str:
-    """The claim about rules that know who voted; `patterns` are combinations of votes that such a rule decides."""
-    stamp = f"({verdict}, {level_percent(level)})"
-    if verdict == "supported":
-        apart = ", apart from ties" if ties else ""
-        return f"No rule that knows who voted beats majority vote{apart} {stamp}{ties}."
-    if verdict == "refuted":
-        seen = "one combination of votes" if patterns == 1 else f"{patterns:,} combinations of votes"
-        good = f"; apart from ties no rule beats it ({untied})" if untied == "supported" else ""
-        return f"Knowing who voted beats majority vote: it decides {seen} otherwise {stamp}{ties}{good}."
-    return (
-        "It is inconclusive whether knowing who voted beats majority vote; for the workers of "
-        f"{percent(share)} of the items majority vote is optimal, apart from ties ({level_percent(level)}, each set of "
-        f"workers by itself){ties}."
-    )
-
-
-def named_refuted(level: float) -> str:
-    """The same, refuted by an e-value."""
-    return f"Knowing who voted beats majority vote (refuted, {level_percent(level)})."
-
-
-def workers_too_thin(votes: float) -> str:
-    """Workers have too few votes to be told apart."""
-    given = "1 vote" if votes == 1 else f"{votes:.0f} votes"
-    return f"Workers cannot be told apart: the worker behind the typical vote gave only {given}."
-
-
-def gold_sentence(verdict: str, apart: str, worst: str, n_open: int, n_cells: int, *, any_tied: bool) -> str:
-    """The claim by gold labels, without its stop; `worst` is the count of votes that speaks most against majority."""
-    if verdict == "proved":
-        untied = "untied " if any_tied else ""
-        return (
-            f"By the gold labels, the majority label is the likeliest one on every {untied}count of votes that occurs"
-        )
-    if verdict == "refuted":
-        good = "; apart from ties it is as good as any (proved)" if apart == "proved" else ""
-        return f"By the gold labels, a rule that ignores who voted beats majority: {worst}{good}"
-    if not n_cells:
-        return "All votes on gold items are tied"
-    return f"The gold labels leave {n_open} of {n_cells} counts of votes open: {worst}"
-
-
-def gold_count(votes: Sequence[tuple[int, Any]], n_gold: int, gold: Sequence[tuple[int, Any]]) -> str:
-    """What gold says of the items with one count of votes; each pair is a number and a label.
-
-    >>> gold_count([(2, "yes"), (1, "no")], 3, [(1, "yes"), (2, "no")])
-    'of 3 gold items with the votes 2 x yes, 1 x no, 1 is yes and 2 are no'
-    """
-    shown = ", ".join(f"{number} x {label}" for number, label in votes)
-    if not n_gold:
-        return f"no gold item has the votes {shown}"
-    truth = " and ".join(f"{number:,} {'is' if number == 1 else 'are'} {label}" for number, label in gold)
-    return f"of {count(n_gold, 'gold item')} with the votes {shown}, {truth}"
-
-
-def no_gold(*, one_class: bool, any_gold: bool) -> str:
-    """Gold labels that tell nothing."""
-    if one_class:
-        return "All votes name one class: there is nothing to decide."
-    return "No item with a gold label has a vote." if any_gold else "No item has a gold label."
-
-
-def void_sentence(kind: str, why: str) -> str:
-    """A claim that dependent votes leave without force, and what it would have said."""
-    anonymous = kind == "anonymous"
-    what = "any rule that ignores who voted" if anonymous else "a rule that knows who voted"
-    void = f"(void): {SETTLES}" if anonymous else "(void)"
-    if_not = f"If votes were independent: {why[:1].lower()}{why[1:]}"
-    return f"Votes depend on each other, so nothing is certified about {what} {void}. {if_not}"
-
-
-def void_by_test(test: str, why: str) -> str:
-    """A claim that rests on an assumption which a test rejects."""
-    return f"Nothing is certified about rules that ignore who voted (void): {test.rstrip('.')}. {why}"
-
-
-def failed_condition(assumption: str, p_value: float) -> str:
-    """An assumption that a test rejects, as the condition of what is said."""
-    short = FRESH_WORKERS if assumption == DRAWN_ANEW else assumption
-    return f"{short}, which fails a test (p = {p_value:.2g})"
-
-
-def of_a_sample(n_sampled: int, n_items: int) -> str:
-    """That a claim rests on some of the items."""
-    return f"from a random sample of {n_sampled:,} of the {n_items:,} items, which holds enough votes"
-
-
-def certificate_sentence(certificate: Any) -> str:
-    """What a manager reads: is majority as good as a rule can be, and what would knowing who voted gain."""
-    sentences = [_without_names(certificate), _gold_so_far(certificate)]
-    if certificate.named is not None:
-        sentences.append(_with_names(certificate.named, certificate.level))
-    return " ".join(sentence for sentence in sentences if sentence)
-
-
-def _without_names(certificate: Any) -> str:
-    """The claim that decides, gold first: it assumes least."""
-    claim = certificate.standing
-    if claim.verdict in ("void", "unidentified"):
-        return str(claim.why)  # what stands in the way, in one sentence
-    by_gold = "By the gold labels, m" if claim.kind == "gold" else "M"
-    allowing = ", allowing for item difficulty" if claim.model == "item difficulty" else ""
-    level = certificate.level if claim.level is None else claim.level
-    verdict = f"({claim.verdict}, {level_percent(level)}{allowing})"
-    if claim.verdict in ("proved", "supported"):
-        apart = ", apart from ties" if claim.tied_share else ""
-        sentence = (
-            f"{by_gold}ajority vote is as good as any rule that ignores who voted{apart} {verdict}{_draw_loses(claim)}."
-        )
-    elif claim.verdict == "refuted":
-        good = f"; apart from ties it is as good as any ({claim.untied})" if claim.untied in GOOD_VERDICTS else ""
-        sentence = (
-            f"{by_gold}ajority vote is not the best rule for these votes: the best rule that ignores who voted would "
-            f"gain {_about_points(claim)} {verdict}{_draw_loses(claim)}{good}."
-        )
-    else:
-        sentence = (
-            "These votes cannot yet tell whether majority vote is as good as any rule that ignores who voted "
-            f"{verdict}{_still_at_stake(claim)}."
-        )
-    return under(claim.conditions, sentence)
-
-
-def _draw_loses(claim: Any) -> str:
-    """What a fair draw on ties loses, if votes are tied."""
-    if not claim.tied_share or claim.tie_loss.value is None:
-        return ""
-    loses = _about_points(claim, ties=True)
-    return f"; {percent(claim.tied_share)} of the items are tied, and a fair draw on them loses {loses}"
-
-
-def _gold_so_far(certificate: Any) -> str:
-    """What gold labels leave open where votes alone say nothing."""
-    gold = certificate.gold
-    if gold is None or gold.verdict != "undecided" or certificate.anonymous.verdict not in ("void", "unidentified"):
-        return ""
-    return f"The gold labels cannot yet tell either{_still_at_stake(gold)}."
-
-
-def _with_names(claim: Any, level: float) -> str:
-    if claim.verdict in ("proved", "supported"):
-        return f"{NAMED}, knowing who voted would not help either ({claim.verdict}, {100 * level:g} %)."
-    if claim.loss.value is None:
-        return ""
-    condition = "If votes were independent" if claim.verdict == "void" else NAMED
-    return f"{condition}, knowing who voted would gain {_about_points(claim)}."
-
-
-def _about_points(claim: Any, *, ties: bool = False) -> str:
-    """About 2.9 points [2.4, 3.4]."""
-    loss = claim.tie_loss if ties else claim.loss
-    if loss.value is None:
-        return "something"
-    if loss.value < NEGLIGIBLE_LOSS and (loss.high is None or loss.high < NEGLIGIBLE_LOSS):
-        return "less than 0.1 points"
-    ends = "" if loss.low is None or loss.high is None else f" [{points(loss.low)}, {points(loss.high)}]"
-    return f"about {points(loss.value)} points{ends}"
-
-
-def _still_at_stake(claim: Any) -> str:
-    high = claim.loss.high
-    most = "" if high is None else f"at most {points(high)}" if high >= NEGLIGIBLE_LOSS else "less than 0.1"
-    stake = f"; {most} points are at stake" if most else ""
-    more = "" if claim.more_items is None else f"; about {count(claim.more_items, NEEDS[claim.kind])} alone would tell"
-    return stake + more
-
-
-def right_sentence(shares: Mapping[str, str], n_gold: int | None) -> str:
-    """How often each rule is right, by gold or, said to be that, by the model.
-
-    >>> right_sentence({"majority": "80.0 %", "ebcc": "82.0 %"}, 50)
-    'By gold (50 items; a tie is a fair draw) majority vote is right on 80.0 %, ebcc on 82.0 % of the items.'
-    """
-    by = "By the model (agreement with what this crowd would say with unlimited votes)"
-    if n_gold is not None:
-        by = f"By gold ({count(n_gold, 'item')}; a tie is a fair draw)"
-    first, *others = shares
-    rest = "".join(f", {rule_words(name)} on {shares[name]}" for name in others)
-    return f"{by} {rule_words(first)} is right on {shares[first]}{rest} of the items."
-
-
-def plug_in_sentence(verdict: Any) -> str:
-    """What a plug-in verdict says; no level stands behind it."""
-    against = [str(n_votes) for n_votes, one in sorted(verdict.by_votes.items()) if one.verdict != "optimal"]
-    answer = "is" if not against else "is not"
-    votes = "1 vote" if against == ["1"] else f"{listed(against)} votes"
-    where = "" if len(against) in (0, len(verdict.by_votes)) else f" on items with {votes}"
-    return (
-        f"At the {verdict.method} estimate majority vote {answer} the best rule that ignores who voted{where} "
-        "(plug-in, no level)."
-    )
-
-
-def first_verdict(why: str) -> str:
-    """What the counts alone say, while the rest of a long run is still to come."""
-    return f"First, from the vote counts: {why} Workers, rules and labels follow."
-
-
 # --- the numbers behind claims, as `majorant certify` shows them
-
-CLAIMS = {
-    "anonymous": "Rules that ignore who voted",
-    "named": "Rules that know who voted",
-    "gold": "By gold labels alone, rules that ignore who voted",
-}
-EVIDENCE = {  # what is shown of it; JSON holds all
-    "e_value": "e-value",
-    "e_value_against": "e-value against",
-    "e_value_against_ties": "e-value against even ties",
-    "likelihood_ratio": "likelihood ratio",
-    "margin low": "lower limit of the margin",
-    "worker sets": "worker sets",
-    "p_optimal": "p-value for optimal",
-    "p_not_optimal": "p-value against",
-    "gold_items": "gold items",
-    "cells": "vote counts",
-    "cells_certified": "vote counts certified",
-}
-MOST_HANDICAP = 1e6  # votes: beyond, votes that hardly tell the classes apart make a number without sense
-ALIKE_TEST = "workers alike"  # the test that says whether workers differ: a finding, with which no claim falls
-
-
-def claim_heading(title: str, claim: Mapping[str, Any], level: float) -> str:
-    """Which claim, its verdict, at which level and by which model."""
-    model = f", {claim['model']}" if claim["model"] not in ("", "none") else ""
-    condition = "" if claim["tested"] else ", on a condition"
-    own = level if claim["level"] is None else claim["level"]
-    return f"{title}: {claim['verdict']}{condition} at {level_percent(own)}{model}"
-
-
-def whose_numbers(claim: Mapping[str, Any]) -> str:
-    """Whose the numbers of a claim are; empty where no model stands behind them."""
-    if claim["verdict"] == "void":
-        return "The numbers below are the model's alone: what they assume failed a test."
-    if claim["model"] == "none":
-        return ""
-    return "The numbers below are the model's: they hold as far as its assumptions do."
-
-
-def claim_numbers(kind: str, claim: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The numbers of a claim, each with its name."""
-    facts = []
-    if claim["by_votes"]:
-        facts.append(("by votes", listed(f"{row['votes']}: {row['verdict']}" for row in claim["by_votes"])))
-    if claim["without_say"]:
-        few = listed(f"{row['votes']} ({percent(row['items'])})" for row in claim["without_say"])
-        facts.append(("no say", f"numbers of votes that less than 1 % of the items hold: {few}"))
-    if claim["margin"] is not None:
-        sensible = claim["handicap"] is not None and abs(float(claim["handicap"])) < MOST_HANDICAP
-        handicap = f"; handicap {float(claim['handicap']):+.2f} votes" if sensible else ""
-        facts.append(("margin", f"{nats(claim['margin'])}{handicap}"))
-    if claim["loss"]["value"] is not None:
-        loss = f"{points(claim['loss']['value'])} points of accuracy {interval(claim['loss'], points)}".rstrip()
-        facts.append(("loss", f"{loss}, {claim['whose']}"))
-    facts += _claim_ties(claim)
-    if claim["breaks_down"]:
-        facts.append(("breaks down", claim["breaks_down"]))
-    if claim["items_certified"] is not None and claim["verdict"] != "void":
-        facts.append(("certified", f"{percent(claim['items_certified'])} of the items"))
-    evidence = [_evidence(name, claim["evidence"][name]) for name in EVIDENCE if name in claim["evidence"]]
-    if evidence:
-        facts.append(("evidence", ", ".join(evidence)))
-    if "majority_accuracy" in claim["evidence"]:
-        items = "gold items" if kind == "gold" else "items"
-        right = f"right on {percent(float(claim['evidence']['majority_accuracy']))} of the {items}"
-        best = claim["evidence"].get("best_accuracy")
-        facts.append(("majority", right if best is None else f"{right}, the best rule on {percent(float(best))}"))
-    if claim["more_items"]:
-        facts.append(("would decide", f"about {count(claim['more_items'], NEEDS[kind])}, judged by themselves"))
-    return facts
-
-
-def _claim_ties(claim: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """How many items are tied, and what a fair draw on them costs."""
-    loss = claim["tie_loss"]
-    if not claim["tied_share"]:
-        return []
-    if loss["value"] is None:
-        return [("ties", f"{percent(claim['tied_share'])} of the items")]
-    untied = f"; apart from them: {claim['untied']}" if claim["untied"] not in (None, claim["verdict"]) else ""
-    gives = f"{in_points(loss['value'])} {interval(loss, points)}".rstrip()
-    cost = f"a fair draw on them loses {gives}, {claim['whose']}{untied}"
-    return [("ties", f"{percent(claim['tied_share'])} of the items; {cost}")]
-
-
-def _evidence(name: str, value: float | str) -> str:
-    number = float(value)
-    text = f"{number:,.0f}" if number.is_integer() and abs(number) < 1e9 else f"{number:.3g}"
-    return f"{EVIDENCE[name]} {text}"
-
-
-def claim_assumptions(claim: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a claim rests on, and what tests say of it, each with its name."""
-    facts = [
-        ("workers", gate["text"]) if gate["name"] == ALIKE_TEST else ("gate", assumption_sentence(gate))
-        for gate in claim["gates"]
-    ]
-    facts += [("holds if", text) for text in claim["conditions"]]
-    return facts + [("not tested" if text in claim["not_tested"] else "assumes", text) for text in claim["assumptions"]]
-
-
-def assumption_sentence(test: Mapping[str, Any]) -> str:
-    """What a test says of an assumption."""
-    outcome = {True: "passed", False: "FAILED", None: "cannot be tested"}[test["passed"]]
-    silent = test["p_value"] is None or "p = " in test["text"]
-    p_value = "" if silent else f" (p = {test['p_value']:.2g})"
-    return f"{test['name']}: {outcome}{p_value}. {test['text'][:1].upper()}{test['text'][1:]}".rstrip()
-
-
-def breakdown_sentence(kind: str, breaks_down: str) -> str:
-    """Up to which correlation of the votes on an item a claim stands."""
-    rules = {"anonymous": "ignoring who voted", "named": "knowing who voted"}
-    return f"Rules {rules[kind]}: {breaks_down}."
 
 
 def slices_level(level: float) -> str:
@@ -1197,44 +468,10 @@ def labels_loss_facts(loss: Mapping[str, Any]) -> tuple[str, list[tuple[str, str
 
 # --- the questions behind the claim, and the map
 
-ALL_BEST = "The best rule of all, if the model holds"
-NOT_BEST = "Not the best rule that ignores who voted"
-BY_GOLD_BEST = "By gold, as good as any rule that ignores who voted"
-BY_GOLD_QUESTION = "Do gold labels alone settle it?"
-IDENTIFIED_QUESTION = "Can the votes tell how good the voters are?"
-NOT_IDENTIFIED = "Inconclusive: a third vote on some items, or gold labels, would tell"
-INDEPENDENT_QUESTION = "Are votes on an item independent, given its true label?"
-NOT_TESTABLE = "assumed, cannot be tested"
-GIVEN_DIFFICULTY = "yes, given item difficulty"
-DEPENDENT = "The model fails: errors are shared, or items mislead"
-INSIDE_QUESTION = "Do class balance and noise lie where majority vote is optimal?"
-OUTSIDE_PERHAPS = "Outside at the estimate, but not certain"
-EITHER_GOOD = "proved or supported"
-NAMED_QUESTION = "Is it also as good as any rule that knows who voted?"
 BALANCE_TITLE, ACCURACIES_TITLE = "Class balance against noise", "Accuracy on either class"
 NOISE_AXIS, ACCURACY_ON = "noise: ", "accuracy on "  # how the names of axes begin
 EVEN_NOISE = "drawn as if every wrong label were equally likely, which the verdict does not assume"
 PANEL_PLACE = "at the mean of the workers' confusion matrices; the verdict takes each worker's own"
-
-
-def margin_at_estimate(margin: float) -> str:
-    """How far the estimate lies from where rules differ."""
-    return f"margin {margin:+.2f} nats at the estimate"
-
-
-def certain_question(level: float) -> str:
-    """Whether a verdict is certain."""
-    return f"Is that certain, at {level_percent(level)}?"
-
-
-def takes_more(more_items: int | None) -> str:
-    """What would decide."""
-    return f"Undecided: it takes {f'about {more_items:,} ' if more_items else ''}fresh items"
-
-
-def knowing_gains(*, surely: bool) -> str:
-    """What comes of knowing who voted."""
-    return f"The best rule that ignores who voted; knowing who voted {'gains' if surely else 'may gain'} more"
 
 
 def balance_axes(label: Any, *, classes: int) -> tuple[str, str]:
@@ -1279,199 +516,6 @@ def map_reason(failed: Sequence[str]) -> str:
 ACTION_SIGNS = {"keep": "✓", "switch": "⇄", "ask": "?"}  # told by their shape, not by their colour
 
 
-def headline(answer: Any) -> str:
-    """The decision, as a manager reads it."""
-    if answer.action == "switch":
-        return f"Switch to {answer.other}."
-    if answer.action == "keep":
-        return "Keep majority vote."
-    until = f"use {answer.other}, as you asked" if answer.asked_for else "keep majority vote"
-    return f"Ask an expert about {count(answer.ask.first, 'item')}; until then {until}."
-
-
-def rule_words(rule: str) -> str:
-    """A rule, as sentences name it."""
-    return "majority vote" if rule == "majority" else rule
-
-
-def gain_line(answer: Any) -> str:
-    """What the other rule gains over majority vote, in percentage points, and what ties have to do with it."""
-    present = rule_words(answer.present)
-    if answer.alone:
-        return f"None: majority vote was compared with no other rule. {tie_sentence(answer)}".rstrip()
-    if not answer.differ:
-        return f"None: {answer.other} and {present} give every item the same label."
-    gain = answer.gain
-    differ = f"{answer.other} and {present} differ on {answer.differ:,} of {count(answer.items, 'item')}"
-    if answer.basis in ("bound", "draw", "votes"):
-        text = f"At most {at_most(answer.stake)} percentage points either way: {differ}."
-    elif gain.value is None:
-        text = f"Between {signed(gain.low)} and {signed(gain.high)} percentage points: {differ}."
-    elif gain.low is None or gain.low == gain.high:
-        text = f"{signed(gain.value)} percentage points: {differ}."
-    else:
-        text = f"{signed(gain.value)} percentage points [{signed(gain.low)}, {signed(gain.high)}]: {differ}."
-    if answer.basis == "model":
-        text = f"If the model holds, {text[0].lower()}{text[1:]}"
-    return f"{text} {tie_sentence(answer)}".rstrip()
-
-
-def labels_line(answer: Any) -> str:
-    """What the choice does to the labels, counted in labels, with what the count rests on."""
-    if answer.alone:
-        return "No label changes: majority vote was compared with no other rule."
-    if not answer.differ:
-        same = f"{answer.other} and {rule_words(answer.present)} say the same of {count(answer.items, 'item')}"
-        return f"No label changes: {same}."
-    start, gain = f"{answer.differ:,} of {answer.items:,} labels differ", answer.gain
-    by_expert = answer.basis == "expert labels" and gain.low is not None
-    if answer.basis in ("bound", "draw", "votes") or (gain.value is None and not by_expert):
-        return f"{start}; which of them are right is not known yet."
-    scale = answer.items / 100
-    source = {"gold": "by the gold labels", "expert labels": "by the expert's labels"}.get(
-        answer.basis, "if the model holds"
-    )
-    if gain.low is None or gain.low == gain.high:
-        about, between = "" if answer.basis in ("gold", "expert labels") else "about ", ""
-    else:  # whole labels, rounded outwards
-        low, high = (round(end * scale, 6) for end in (gain.low, gain.high))
-        about, between = "about ", more_to_fewer(int(low // 1), int(-(-high // 1)))
-    if gain.value is None:
-        return f"{start}; {source} so far, {answer.other} gets {between} of them right."
-    between = f" ({between})" if between else ""
-    right = more_or_fewer(round(gain.value * scale))
-    return f"{start}; {source}, {answer.other} gets {about}{right} of them right{between}."
-
-
-def more_or_fewer(labels: int) -> str:
-    """A difference in labels.
-
-    >>> more_or_fewer(150), more_or_fewer(-3)
-    ('150 more', '3 fewer')
-    """
-    return f"{abs(labels):,} {'fewer' if labels < 0 else 'more'}"
-
-
-def more_to_fewer(low: int, high: int) -> str:
-    """An interval of differences in labels.
-
-    >>> more_to_fewer(20, 260), more_to_fewer(-20, 260), more_to_fewer(-9, -2)
-    ('20 to 260 more', '20 fewer to 260 more', '9 to 2 fewer')
-    """
-    if low < 0 <= high:
-        return f"{more_or_fewer(low)} to {more_or_fewer(high)}"
-    return f"{abs(low):,} to {more_or_fewer(high)}"
-
-
-def tie_sentence(answer: Any) -> str:
-    """The share of the items that majority vote leaves tied, and what a fair draw on them costs."""
-    if not answer.tied:
-        return ""
-    share = f"{count(answer.tied, 'item')} ({percent(answer.tied / answer.items)}) are tied"
-    share = share.replace(" are tied", " is tied") if answer.tied == 1 else share
-    if answer.basis == "expert labels":
-        return f"{share}; the design broke them once, at random."
-    if answer.tie_gain is None or answer.basis not in ("gold", "model"):
-        return f"{share}; majority vote counts as a fair draw there."
-    source = "" if answer.basis == "gold" else " by the model"
-    cost = f"{signed(answer.tie_gain)} points{source} come from deciding them rather than drawing"
-    return f"{share}; {cost}."
-
-
-MAJORITY_ALONE = (
-    "None: these votes teach no other rule. It takes two classes and an item with three votes to see whose votes are "
-    "better."
-)
-MAJORITY_ASKED_FOR = "None: majority vote is the rule that you asked for."
-
-
-def evidence(answer: Any) -> str:
-    """What the answer rests on, with its condition in the same sentence."""
-    if answer.basis == "gold":
-        return _by_gold(answer)
-    if answer.alone:
-        return MAJORITY_ASKED_FOR if answer.asked_for else MAJORITY_ALONE
-    if answer.basis == "bound" and not answer.differ:
-        return "Exact, without labels or model: the two rules give every item the same label."
-    if answer.basis == "expert labels":
-        return _by_expert(answer)
-    if answer.basis == "bound":
-        return (
-            f"Exact, without labels or model: whichever of the two you use, accuracy changes by at most "
-            f"{at_most(answer.stake)} points (tolerance {answer.tolerance:.1f})."
-        )
-    if answer.basis == "draw":
-        return (
-            f"Exact, without labels or model: the two differ only on tied items, and each of these, once drawn, has "
-            f"the label of {answer.other}. No expert label can tell them apart."
-        )
-    if answer.basis == "model":
-        return _by_model(answer)
-    return _votes_cannot_tell(answer)
-
-
-def _by_expert(answer: Any) -> str:
-    start = "None yet, by expert labels" if answer.action == "ask" else "Exact, by expert labels"
-    return f"{start}: {race_sentence(answer.expert)} {withdrawn_sentence(answer)}".rstrip()
-
-
-def _by_gold(answer: Any) -> str:
-    gold = answer.gold
-    tie = ", a tie by its share" if answer.tied else ""
-    moved = f"{gold.wins:.0f} become right and {gold.losses:.0f} wrong{tie}"
-    right = f"of the {gold.used:,} where the two rules differ, {moved}"
-    if gold.whole:
-        text = f"Exact, by gold: every item has a gold label; {right}."
-    else:
-        text = (
-            f"Exact, by gold, if the {count(gold.labels, 'gold item')} are a random sample of the items: {right} "
-            f"({level_percent(answer.level)}, however often you look; no model of the votes)."
-        )
-    return f"{text} {withdrawn_sentence(answer)}".rstrip()
-
-
-def withdrawn_sentence(answer: Any) -> str:
-    """What a model expected and labels exclude."""
-    expected = answer.withdrawn
-    if expected is None:
-        return ""
-    low, high, value = answer.gain.low, answer.gain.high, expected.value
-    allow = f"at most {signed(high)}" if value > high else f"at least {signed(low)}"
-    labels = "the gold labels" if answer.basis == "gold" else "the expert's labels"
-    labels_say = f"{labels} say {signed(high)}" if low == high else f"{labels} allow {allow}"
-    return f"The model expected {signed(value)} points; {labels_say}."
-
-
-def _by_model(answer: Any) -> str:
-    model = answer.model
-    condition = "If votes on an item are independent given its class and each worker keeps one confusion matrix"
-    tested = "what of this can be tested was, and passed"
-    if model.untested:
-        tested = (
-            f"not tested: {one_of(model.untested)}; it holds up to a correlation of {model.breakdown:.2g} between votes"
-        )
-    if answer.action == "keep":
-        claim = "no rule gains more than the tolerance over majority vote"
-        if model.best:
-            claim = "no rule is expected to beat majority vote"
-    else:
-        claim = f"knowing who voted gains about {signed(answer.gain.value)} points"
-    return f"{condition}, {claim} ({level_percent(answer.level)}, {tested})."
-
-
-def _votes_cannot_tell(answer: Any) -> str:
-    model = answer.model
-    if model.failed:
-        reason = f"the votes contradict the model ({one_of(model.failed)})"
-    elif model.untested:
-        reason = f"these votes cannot test what a model needs ({one_of(model.untested)})"
-    elif model.panel:
-        reason = "judges of a panel may err together, which votes do not show"
-    else:
-        reason = "the model leaves it open"
-    return f"None yet: votes alone cannot tell which of the two is right where they differ; {reason}."
-
-
 def in_command(name: str) -> str:
     """A file as a command names it, in any shell.
 
@@ -1481,309 +525,21 @@ def in_command(name: str) -> str:
     return f'"{name}"' if any(map(str.isspace, name)) else name
 
 
-def next_command(answer: Any, source: str) -> str:
-    """The command to run now, empty where there is nothing to ask."""
-    ask, file = answer.ask, in_command(source or "votes.csv")
-    if ask is None:
-        return ""
-    if ask.design is not None:
-        return more_command(source, ask.labels, ask.design)
-    return f"majorant ask {file} --n {ask.first}"
-
-
 def more_command(source: str, labels: int, design: str) -> str:
     """The command that asks for further labels of a design."""
     return f"majorant ask {in_command(source or 'votes.csv')} --more {labels} --design {in_command(design)}"
 
 
-def next_move(answer: Any, command: str) -> str:
-    """What to do now; it ends with the command."""
-    ask = answer.ask
-    if ask is None:
-        if answer.basis == "draw":
-            return "Nothing: go on with majority vote, its ties drawn. Another seed may draw them otherwise."
-        if answer.alone and answer.tied:
-            return f"Go on with majority vote; another vote, or an expert, decides {count(answer.tied, 'tied item')}."
-        return "Use the labels." if answer.action == "switch" else "Nothing: go on with majority vote."
-    if ask.design is not None:
-        return f"Label what is left, or ask about more items: {command}"
-    if answer.action != "ask":
-        now = "Use the labels" if answer.action == "switch" else "Go on with majority vote"
-        return f"{now}; about {count(ask.labels, 'expert label')} would confirm it without a model: {command}"
-    start = f"Start with {ask.first:,} of the {count(ask.items, 'item')} on which they differ"
-    if ask.first == ask.items:
-        start = f"Label the {count(ask.items, 'item')} on which they differ"
-    rest = f"; about {ask.labels:,} should settle it" if ask.labels > ask.first else ", which should settle it"
-    return f"{start}{rest}: {command}"
-
-
 # --- asking an expert
 
 
-def at_stake(rules: Sequence[str], differ: int, n_items: int, stake: float, tolerance: float) -> str:
-    """What can lie between rules at most: they are equally right where they say the same, a tie being a fair draw.
-
-    >>> at_stake(["majority", "auto"], 72, 800, .085, .01)
-    'majority and auto differ on 72 of 800 items (9.0 %), so at most 8.5 points are at stake.'
-    >>> at_stake(["majority", "auto"], 5, 500, .01, .01)
-    'majority and auto differ on 5 of 500 items (1.0 %): whichever you use, accuracy changes by at most 1.0 points.'
-    """
-    if not differ:
-        return f"{one_of(rules)} give every one of {count(n_items, 'item')} the same label."
-    share = f"{one_of(rules)} differ on {differ:,} of {count(n_items, 'item')} ({percent(differ / n_items)})"
-    if len(rules) > 2:
-        return f"{share}; on the others the choice does not matter."
-    most = at_most(100 * stake)
-    if stake <= tolerance:
-        return f"{share}: whichever you use, accuracy changes by at most {most} points."
-    return f"{share}, so at most {most} points are at stake."
-
-
-def labels_planned(expected: int | None, asked: int) -> str:
-    """How many labels it will probably take, before any is asked for."""
-    if expected is None:
-        return "How many labels it takes will show after the first ones."
-    if expected == 0:
-        return "No labels are needed."
-    if asked >= expected:
-        return f"About {count(expected, 'label')} should settle it; these {asked:,} probably will."
-    return f"About {count(expected, 'label')} should settle it; these {asked:,} come first."
-
-
-def labelling_help(labels: Sequence[Any]) -> str:
-    """What to write into the empty column."""
-    return (
-        f"Fill in the column label from the top ({listed(map(str, labels))}; ? where you cannot tell). "
-        "Do not look at the votes. Stop whenever you like."
-    )
-
-
-def race_sentence(outcome: Any) -> str:
-    """What expert labels say of two or more rules, with what it rests on."""
-    return _two_rules(outcome) if len(outcome.rules) == 2 else _several_rules(outcome)
-
-
-def _two_rules(outcome: Any) -> str:
-    present, other = outcome.rules
-    low, high = (signed(100 * end) for end in (outcome.value.low, outcome.value.high))
-    counted = (
-        f"{outcome.labels:,} of the {outcome.n_differ:,} items where the two differ are labelled{_skipped(outcome)}: "
-        f"{other} is right on {outcome.right[other]:,}, {present} on {outcome.right[present]:,}"
-    )
-    where = "this file" if outcome.kind == "rules" else f"the {outcome.n_items:,} items that taught it nothing"
-    ends = low if low == high else f"{low} to {high}"
-    gains = f"{other} gains {ends} points over {present} on {where} ({_level(outcome)})"
-    if not outcome.labels and outcome.decided:
-        stake = outcome.facts["stake"]
-        return at_stake(outcome.rules, outcome.n_differ, outcome.n_items, stake, outcome.tolerance)
-    if not outcome.decided:
-        return f"Open after {count(outcome.labels, 'label')}: {gains}. {counted}. {_more(outcome)}"
-    if outcome.verdict == "same":
-        near = at_most(100 * outcome.tolerance)
-        return f"{other} and {present} are the same within {near} points: {counted}. {gains}."
-    best = other if outcome.verdict == "better" else present
-    return f"{best} is better: {counted}. {gains}."
-
-
-def _several_rules(outcome: Any) -> str:
-    near, best = at_most(100 * outcome.tolerance), outcome.leader
-    rivals = len(outcome.rules) - len(outcome.facts["same_as"])
-    out = [rule for rule in outcome.rules if rule not in outcome.alive and rule not in outcome.facts["same_as"]]
-    dropped = f" Out: {listed(out)}." if out else ""
-    if outcome.decided:
-        apart = [rule for rule in outcome.alive if rule != best]
-        alike = f" Not told apart: {listed([best, *apart])}." if apart else ""
-        claim = f"{best} is within {near} points of the best of these {rivals} rules on this file"
-        return f"{claim} ({count(outcome.labels, 'label')}{_skipped(outcome)}; {_level(outcome)}).{dropped}{alike}"
-    right = [f"{rule} {outcome.right[rule]:,}" for rule in outcome.rules if rule != best]
-    return (
-        f"After {count(outcome.labels, 'label')}{_skipped(outcome)} {best} leads: right on {outcome.right[best]:,} "
-        f"({listed(right)}). It may be up to {at_most(100 * outcome.below)} points below the best.{dropped} "
-        f"Use {best} now, or go on. {_more(outcome)}"
-    )
-
-
-def close_calls_sentence(outcome: Any) -> str:
-    """What expert labels of close calls say of majority vote against rules that look only at counts."""
-    facts, near = outcome.facts, at_most(100 * outcome.tolerance)
-    family = "a rule that looks at how close the vote was and which class led"
-    low, high = at_most(100 * outcome.value.low), at_most(100 * outcome.value.high)
-    if outcome.verdict == "good enough":
-        text = f"Good enough: {family.replace('a rule', 'no rule')} gains more than {near} points"
-    elif outcome.verdict == "beaten":
-        text = f"Beaten: {family} gains {low} to {high} points over majority vote"
-    else:
-        text = f"Open: {family} gains {low} to {high} points over majority vote"
-    counted = f"{count(outcome.labels, 'label')}{_skipped(outcome)}; {_level(outcome)}"
-    if facts["monotone"]:
-        text = f"If a clearer vote is never less likely to be right: {text[0].lower()}{text[1:]}"
-    ties = ""
-    if tied := facts["tied"]:
-        depends = f"up to {at_most(100 * facts['tie_stake'])} points depend on how they are broken"
-        ties = f" {count(tied, 'tied item')} ({percent(tied / outcome.n_items)}) are not part of this: {depends}."
-    return f"{text} ({counted}).{ties}" + ("" if outcome.decided else f" {_more(outcome)}")
-
-
-def accuracy_sentence(outcome: Any) -> str:
-    """What expert labels of items drawn uniformly say of the accuracy of the written labels."""
-    rule, value = outcome.leader, outcome.value
-    text = (
-        f"{rule}'s labels are {100 * value.low:.1f} to {100 * value.high:.1f} % right on these {outcome.n_items:,} "
-        f"items ({count(outcome.labels, 'label')}{_skipped(outcome)}, drawn uniformly; {_level(outcome)})."
-    )
-    return text if outcome.decided else f"{text} {_more(outcome)}"
-
-
-def _level(outcome: Any) -> str:
-    return f"{level_percent(outcome.level)}, however often you look; no model of the votes"
-
-
-def _skipped(outcome: Any) -> str:
-    return f", {outcome.skipped:,} skipped" if outcome.skipped else ""
-
-
-def _more(outcome: Any) -> str:
-    if outcome.more is None:
-        return "It will take hundreds more labels to settle it."
-    if not outcome.more:
-        return "All items that could tell are labelled; what you skipped leaves it open."
-    return f"About {count(outcome.more, 'more label')} should settle it."
-
-
-def answers_notes(outcome: Any) -> list[str]:
-    """What there is to know about the labels themselves."""
-    notes = []
-    if outcome.ignored:
-        named = listed(map(str, outcome.ignored))
-        notes.append(f"{count(len(outcome.ignored), 'labelled item')} outside the design, not counted: {named}.")
-    if outcome.unknown:
-        named = listed(map(repr, outcome.unknown))
-        notes.append(f"Labels that no vote uses, counted as skipped: {named}.")
-    if outcome.relabelled:
-        named = listed(map(str, outcome.relabelled))
-        notes.append(f"{count(len(outcome.relabelled), 'item')} labelled twice, the last label counts: {named}.")
-    if outcome.disagreed:
-        named = listed(map(str, outcome.disagreed))
-        notes.append(f"Experts disagree on {count(len(outcome.disagreed), 'item')}, counted as skipped: {named}.")
-    return notes
-
-
 NOT_A_SAMPLE = (
-    "Labels drawn by design are no random sample: they answer the design's question, and no accuracy, calibration or "
-    "choice among other rules can be read off them."
+    "These items were picked because the rules disagree on them: do not use them to estimate accuracy. For that draw a "
+    "random sample with majorant ask --teach."
 )
-A_SAMPLE = "The items were drawn uniformly from all: these labels are a random sample, and gold for all else as well."
-ACCURACY_COSTS = (
-    "Accuracy takes hundreds of labels, where choosing between rules takes tens: an interval is as wide as the number "
-    "of labels allows, however good the rules are."
-)
-
-
-def outcome_sentence(outcome: Any) -> str:
-    """What expert labels by design settle."""
-    sentences = {"close-calls": close_calls_sentence, "accuracy": accuracy_sentence}
-    return sentences.get(outcome.kind, race_sentence)(outcome)
-
-
-def ask_lines(
-    *,
-    question: str,
-    rules: Sequence[str],
-    items: int,
-    differ: int,
-    stake: float | None,
-    tolerance: float,
-    expected: int | None,
-    asked: int,
-    labels: Sequence[str],
-    files: Sequence[str],
-    votes: str,
-) -> list[str]:
-    """What is asked and why, how many labels it will take, and what to do with the files."""
-    if question in ("rules", "correct"):
-        first = at_stake(rules, differ, items, stake or 0.0, tolerance)
-    elif question == "learn":
-        first = (
-            f"Does the crowd lean to a class? Labels of {count(asked, 'item')}, drawn from all {items:,}, teach a "
-            f"correction of {rules[0]}; labels of others then show whether it is better."
-        )
-    elif question == "accuracy":
-        first = f"How often are the labels of {rules[0]} right on these {count(items, 'item')}? {ACCURACY_COSTS}"
-    else:
-        near = at_most(100 * tolerance)
-        first = f"Does majority vote give away more than {near} points in {count(differ, 'item')} that are not tied?"
-    if not asked:
-        return [first, "No labels are needed." if question in ("rules", "correct") else "There is nothing to label."]
-    lines = [first] if question == "learn" else [first, labels_planned(expected, asked)]
-    lines.append(
-        f"Wrote    {one_of(files)}: {count(asked, 'item')} in random order, and the design that will judge them."
-    )
-    if question == "learn":
-        check = f"majorant ask {votes} --correct --design {in_command(files[-1])} --out to_judge.csv"
-        in_tool = f"Label them from the top in your tool and export them as {files[0]}."
-    else:
-        check = judge_command(files, votes)
-        in_tool = "Label them from the top in your tool and export them, here to EXPORT."
-    helped = labelling_help(labels) if files[0].endswith(".csv") else in_tool
-    return [*lines, helped, label_next(files[0], check)]
-
-
-def more_lines(added: int, files: Sequence[str], votes: str) -> list[str]:
-    """What was added to a file of items to label, and what to do with it."""
-    wrote = f"Wrote    {one_of(files)}: {count(added, 'further item')}; labels that stand in the file stay."
-    return [wrote if added else "No item is left to ask about.", label_next(files[0], judge_command(files, votes))]
-
-
-def judge_command(files: Sequence[str], votes: str) -> str:
-    """The command that judges labels: of the file that was filled in, or of what a tool exports."""
-    if files[0].endswith(".csv"):
-        return f"majorant check {votes} --gold-file {in_command(files[0])}"
-    return f"majorant check {votes} --gold-file EXPORT --design {in_command(files[-1])}"
-
-
-def label_next(file: str, check: str) -> str:
-    """The command to label items with, and the one that judges the labels."""
-    if not file.endswith(".csv"):
-        return f"Next     {check}"
-    return f"Next     majorant label {in_command(file)}   or fill in the file; then {check}"
-
-
-def label_line(number: int, n_items: int, shown: dict[str, str], keys: dict[str, str]) -> list[str]:
-    """An item to label in the terminal, and the keys."""
-    content = [f"  {name}: {value}" for name, value in shown.items()]
-    choices = "   ".join(f"[{key}] {label}" for key, label in keys.items())
-    return ["", f"{number} of {n_items}", *content, f"  {choices}   [s] cannot tell   [u] undo   [q] quit"]
 
 
 # --- judges
-
-
-def gate_sentence(
-    judged: Sequence[tuple[str, float | None, float | None, float | None]], *, bar: float, level: float, n_gold: int
-) -> str:
-    """Whether judges are good enough to gate on; each comes with its accuracy by gold and the ends of its interval.
-
-    >>> gate_sentence([("a", .95, .91, .98)], bar=.9, level=.95, n_gold=200)[:70]
-    'Good enough to gate on at 90 %: a, right on 95.0 % of the gold items, '
-    >>> gate_sentence([], bar=.9, level=.95, n_gold=0)
-    'Not known: votes alone promise nothing about judges who may err together. Label a few items: majorant ask.'
-    """
-    wanted, sure = percent(bar, 0), f"{level_percent(level)} confidence"
-    if not judged:
-        alone = "votes alone promise nothing about judges who may err together"
-        return f"Not known: {alone}. Label a few items: majorant ask."
-    good = [one for one in judged if one[2] is not None and one[2] >= bar]
-    if good:
-        name, value, low, _ = max(good, key=lambda one: one[2] or 0.0)
-        seen, bound = percent(value or 0.0), f"at least {percent(low or 0.0)} of all that it labels"
-        return f"Good enough to gate on at {wanted}: {name}, right on {seen} of the gold items, {bound} ({sure})."
-    if all(one[3] is not None and one[3] < bar for one in judged):
-        name, value, _, high = max(judged, key=lambda one: one[1] or 0.0)
-        seen, bound = percent(value or 0.0), f"at most {percent(high or 0.0)} of all that it labels"
-        best = f"the best, {name}, is right on {seen} of the gold items, {bound}"
-        return f"Not good enough to gate on at {wanted}: {best} ({sure})."
-    few = f"{count(n_gold, 'gold label')} {'is' if n_gold == 1 else 'are'} too few"
-    return f"Not known yet: {few} to tell whether any judge is right {wanted} of the time."
 
 
 def judges_sentence(source: str) -> str:
@@ -1793,117 +549,7 @@ def judges_sentence(source: str) -> str:
     )
 
 
-def _most_confused(confusion: Sequence[Sequence[int]], labels: Sequence[Any]) -> list[str]:
-    """The two mistakes that a judge makes most.
-
-    >>> _most_confused([[5, 2], [1, 9]], ["fail", "pass"])
-    ['    calls fail pass 2 times of 7, pass fail 1 time of 10']
-    """
-    off = [(n, k, l) for k, row in enumerate(confusion) for l, n in enumerate(row) if k != l and n]
-    mistakes = [
-        f"{labels[k]} {labels[l]} {count(n, 'time')} of {sum(confusion[k])}"
-        for n, k, l in sorted(off, key=lambda one: -one[0])[:2]
-    ]
-    return [f"    calls {', '.join(mistakes)}"] if mistakes else []
-
-
-def judge_lines(facts: dict[str, Any]) -> list[str]:
-    """Each judge, the panel, pairs that agree most, and the order of candidates, a line each."""
-    lines = [facts["gate"]]
-    for one in [*facts["judges"], *([facts["panel"]] if facts["panel"] else [])]:
-        if one["accuracy"] is None:
-            lines.append(f"  {one['name']}: labels no gold item")
-            continue
-        kappa = "" if one["kappa"] is None else f", kappa {one['kappa']:.2f}"
-        wrong = f"; wrong on {listed(map(str, one['wrong']))}" if one["wrong"] else ""
-        between = f"{percent(one['low'])} to {percent(one['high'])}"
-        lines.append(f"  {one['name']}: {one['right']} of {one['judged']} right ({between}){kappa}{wrong}")
-        lines += _most_confused(one["confusion"], facts["labels"])
-    if facts["worth"]["value"] is not None:
-        worth = facts["worth"]
-        ends = f"{worth['low']:.1f} to {worth['high']:.1f}"
-        n_judges = count(len(facts["judges"]), "judge")
-        lines.append(f"  The {n_judges} are worth {worth['value']:.1f} independent ones ({ends}), by their gold errors")
-    for pair in facts["repeats"][:3]:
-        either = pair["either_wrong"]
-        errors = f", wrong together on {pair['both_wrong']} of {either} on which either is" if either else ""
-        agreed = f"{percent(pair['agreed'])} of {count(pair['common'], 'item')}"
-        lines.append(f"  {pair['first']} and {pair['second']} agree on {agreed}{errors}")
-    for one in facts["positions"]:
-        biased = one["p_value"] is not None and one["p_value"] < 0.05
-        leans = "the first" if one["first_twice"] > one["second_twice"] else "the second"
-        verdict = f"prefers {leans} shown (p = {one['p_value']:.2g})" if biased else "no preference for a place found"
-        lines.append(
-            f"  {one['judge']}: the same in both orders on {one['consistent']} of {one['pairs']}, the first twice on "
-            f"{one['first_twice']}, the second twice on {one['second_twice']}: {verdict}"
-        )
-    return lines
-
-
 # --- a plan
-
-PLAN_ADVICE = {
-    "enough": "The votes you have are enough.",
-    "better rule": "No more votes are needed: the best rule reaches it with the votes you have.",
-    "more votes": "It takes more votes; a better rule saves none of them.",
-    "both": "The best rule saves votes.",
-    "know who votes": "No more votes are needed: the best rule that knows who voted reaches it with those you have.",
-    "doubtful": "The data put that in doubt, so expect less.",
-    "out of reach": "No number of votes up to this limit reaches it: better workers or instructions would.",
-}
-
-
-def plan_sentence(plan: Any) -> str:
-    """How many votes per item an accuracy takes, by majority and by the best rule, begun by what it rests on."""
-
-    def votes(needed: int | None) -> str:
-        return f"more than {len(plan.points)} votes" if needed is None else count(needed, "vote")
-
-    now = "" if plan.votes_now is None else f" You have {plan.votes_now:.3g}."
-    condition, takes = (one_of(plan.doubts), "would take") if plan.doubts else ("votes are independent", "takes")
-    return (
-        f"If {condition}, being right on {100 * plan.target:g} % of the items {takes} {votes(plan.majority_votes)} per "
-        f"item by majority, {votes(plan.best_votes)} by the best rule that ignores who voted.{now} "
-        f"{PLAN_ADVICE[plan.advice]}"
-    )
-
-
-def plan_doubt(plan: Mapping[str, Any]) -> list[str]:
-    """A warning where gold, or the votes themselves, show that the model promises too much; a line or two."""
-    if VOTES_DEPEND not in plan["doubts"]:
-        return []
-    observed, expected = plan["observed_now"], plan["expected_now"]
-    if expected is None or observed["high"] is None or observed["high"] >= expected:
-        return ["Votes depend on each other (hard items, shared errors): they gain less than the numbers below."]
-    return [
-        f"By gold, majority is right on {with_ends(observed, percent)} of the items. The numbers below expect",
-        f"{percent(expected)}: votes depend on each other (hard items, shared errors).",
-    ]
-
-
-def plan_decides(plan: Mapping[str, Any]) -> list[str]:
-    """How many further items would settle whether majority vote is optimal, with gold and without."""
-    condition = f", if {one_of(plan['doubts'])}" if plan["doubts"] else ""
-    wants = [
-        (plan["gold_items"], "gold item", "", condition),
-        (plan["more_gold"], "fresh gold item", ", judged by themselves,", ""),
-        (plan["more_items"], "fresh item", " without gold, judged by themselves,", ""),
-    ]
-    return [
-        f"About {count(number, what)}{more} would decide whether majority vote is optimal{condition}."
-        for number, what, more, condition in wants
-        if number is not None
-    ]
-
-
-def plan_keeps(plan: Mapping[str, Any]) -> str:
-    """Which workers to keep, and how often they are right."""
-    reached = percent(plan["crew"][len(plan["keep"]) - 1]["best"])
-    together = "together " if len(plan["keep"]) > 1 else ""
-    condition = f" if {one_of(plan['doubts'])}" if plan["doubts"] else ""
-    right = f"{together}right on {reached}{condition}, by the best rule that knows who voted"
-    return f"Keep {_names(plan['keep'])}: {right}."
-
 
 # --- the theory of a model
 
@@ -1925,7 +571,6 @@ def ties_sentence(ties: str) -> str:
 # --- figures: their titles, and what they show, in words for those who cannot see them
 
 FATE_TITLE = "What majority vote makes of the items"
-PATH_TITLE = "The questions, and the way that these votes took"
 OPTIMAL_TITLE = "Where majority vote is the optimal rule"
 RULES_DIFFER = "the optimal rule differs on some votes"
 GIVEN_MODEL = "the given model, with its margin"
@@ -2004,12 +649,6 @@ def map_words(names: tuple[str, str], point: tuple[float, float], *, level: floa
     )
 
 
-def path_words(path: Mapping[str, Any]) -> str:
-    """The questions that were answered, and where they led."""
-    answered = [f"{step['question']} {step['answer']}." for step in path["steps"] if step["answer"] is not None]
-    return " ".join([*answered, f"So: {path['outcome']}."])
-
-
 # --- the page of a report
 #
 # {address} or {address:form} stands for the number at that address of the summary, in one of NUMBER_FORMS; the page
@@ -2023,16 +662,11 @@ MAP_SLIDERS = "Move the sliders, or drag the ring, to see what would hold elsewh
 MAP_FIGURES = "Its figures are of one confusion matrix for all workers, fitted to the counts of votes alone"
 NO_PLACE_ON_MAP = "These votes have no place on the map: it needs two or more classes and some items with three votes."
 NO_SCRIPT = "The sliders need a script, which does not run here."
-SETTLE_TITLE = "Settle it with about {answer.ask.labels} labels"
 NO_PLAN = "There is no plan for these votes."
 NOTHING_TO_REVIEW = "No item would gain from a second look."
 LABEL_BY_LABEL = (
     "An item may have several labels, so each label is a question of its own: is it given, yes or no? Each verdict is "
     "about one label."
-)
-SETTLE = (
-    "An expert labels some of these, in a random order; the comparison is then exact, whatever the votes, workers and "
-    "items are like."
 )
 VOTES_AND_TIES = (
     "{votes.items} items hold {votes.votes} votes; majority vote leaves {majority.tied} of them tied. A tie is never "
@@ -2055,45 +689,11 @@ ROWS_READ = (
     "{input.rows} read: {input.votes} votes, {input.abstained} without a label, {input.merged} exact copies merged, "
     "{input.dropped} repeats dropped"
 )
-PATH_ABOUT = (
-    "The claim about rules that ignore who voted comes from the same questions each time. The way that these votes "
-    "took is in colour"
-)
-PATH_AFTER = "The answer above looks at evidence that assumes less first."
-
-
-def gain_title(answer: Mapping[str, Any]) -> str:
-    """Above the gain."""
-    return f"Gain of {answer['other']} over {rule_words(answer['present'])}"
-
-
-def gain_figure(answer: Mapping[str, Any]) -> tuple[str, str]:
-    """The gain as one large number, and below it what goes with it."""
-    gain, basis = answer["gain"], answer["basis"]
-    if gain["value"] is not None and basis not in ("bound", "draw", "votes"):
-        between = "" if gain["low"] in (None, gain["high"]) else "{answer.gain.low:gain} to {answer.gain.high:gain}"
-        return "{answer.gain.value:gain}", between + (" if the model holds" if basis == "model" else "")
-    if basis == "expert labels" and gain["low"] is not None:
-        between = "{answer.gain.low:gain} to {answer.gain.high:gain}"
-        return between, "by {answer.expert.labels} labels; more of them narrow it"
-    if answer["differ"]:
-        return f"≤ {at_most(answer['stake'])}", "either way; which way is not known"
-    return "0", "exactly: the labels are the same"
-
-
-def accuracy_title(accuracy: Mapping[str, Any]) -> str:
-    """Above the accuracy of majority vote."""
-    return "Majority vote is right on" + (", by the model" if accuracy["source"] == "model" else "")
 
 
 def scope(summary: Mapping[str, Any]) -> str:
     """Of which votes all this is said, and what its accuracies and claims rest on."""
     text = "{votes.votes} votes by {votes.workers} workers on {votes.items} items, {votes.classes} classes."
-    if summary["accuracy"]["source"] == "model" and summary["accuracy"]["majority"]["value"] is not None:
-        text += (
-            " The model's figures are agreement with what this crowd would say with unlimited votes; without gold "
-            "labels nothing shows how often that is right."
-        )
     return f"{text} {sampled('{sample.items}')}." if "sample" in summary else text
 
 
@@ -2102,18 +702,12 @@ def sampled(items: str) -> str:
     return f"Claims, rule and plan were learned from {items} items drawn at random"
 
 
-def settle(between: Sequence[str]) -> str:
-    """What labels of an expert would show, and how."""
-    return f"Only the items on which {one_of(between)} differ can decide between them. {SETTLE}"
-
-
 def change_sentence(method: str) -> str:
     """What the other rule does to the labels."""
     if method == "majority":
         return "These votes bear no rule but majority vote, which leaves {majority.tied} items tied."
     return (
-        f"With {method} in place of majority vote, {{decision.labels_changed}} labels change and "
-        "{decision.ties_settled} ties are decided. Blue stays as it was; orange moves."
+        f"With {method} in place of majority vote, {{flow.changed}} labels change. Blue stays as it was; orange moves."
     )
 
 
@@ -2153,22 +747,12 @@ def confidence_about(confidence: Mapping[str, Any]) -> str:
     return f"Each label comes with a probability{whose}. {trust}"
 
 
-def review_about(review: Mapping[str, Any], confidence: Mapping[str, Any]) -> str:
-    """What a look at the most doubtful items would gain."""
-    gain = "on the {review.items} most doubtful items would gain {review.gain:points} of accuracy"
-    return f"Where one more look gains most: {_by_confidence(confidence)}, {_looker(review)} {gain}. The first of them:"
-
-
-def workers_about(workers: Mapping[str, Any]) -> str:
-    """Who judged the workers."""
-    return f"{{workers.workers}} workers, judged by {workers['method']}."
-
-
 def worth_about(n_eff: Mapping[str, Any]) -> str:
     """How many independent votes those of an item are worth."""
-    rough, reason = "roughly " if n_eff["low"] is None else "", f" ({n_eff['reason']})" if n_eff["reason"] else ""
-    value = f"{rough}{{workers.dependence.n_eff:estimate ratio}}"
-    return f"Together, the votes on an item are worth {value} independent ones{reason}."
+    rough = "at most about " if n_eff["low"] is None else ""
+    return (
+        f"Together, the votes on an item are worth {rough}{{workers.dependence.n_eff:estimate ratio}} independent ones."
+    )
 
 
 def dependence_caption(truth: str) -> str:
@@ -2178,11 +762,6 @@ def dependence_caption(truth: str) -> str:
         f"Correlation of two workers’ votes once the true label is known{source}: orange, they err together; blue, "
         "they avoid each other’s errors."
     )
-
-
-def busiest_shown(n_shown: int) -> str:
-    """That not all workers are shown."""
-    return f"The {n_shown} busiest of {{workers.workers}} workers; workers.csv holds them all."
 
 
 def decides_about(kind: str) -> str:
@@ -2237,15 +816,6 @@ def map_in_report(n_classes: int) -> str:
     return f"The live map shows two or three classes. Of {n_classes} the whole report holds a picture."
 
 
-def without_command(next_sentence: str, command: str) -> str:
-    """What to do next, where a button stands for the command.
-
-    >>> without_command("Label the 7 items: majorant ask votes.csv --n 7", "majorant ask votes.csv --n 7")
-    'Label the 7 items.'
-    """
-    return next_sentence.removesuffix(f": {command}") + "." if command else next_sentence
-
-
 def progress_note(done: int | None, total: int | None, what: str) -> str:
     """How far a stage is.
 
@@ -2269,28 +839,6 @@ def size_words(n_bytes: int) -> str:
         if n_bytes >= unit:
             return f"{n_bytes / unit:.{digits}f} {name}"
     return count(n_bytes, "byte")
-
-
-def labels_left(more: int | None) -> str:
-    """How much labelling is left, beside the item to label.
-
-    >>> labels_left(12), labels_left(None)
-    ('about 12 more', 'how many more will show')
-    """
-    return "how many more will show" if more is None else f"about {more:,} more"
-
-
-def question_words(kind: str, rules: Sequence[str]) -> str:
-    """The question that labels by design answer.
-
-    >>> question_words("rules", ["majority", "combination"]), question_words("accuracy", ["majority"])
-    ('Which is right more often, majority or combination?', 'How often are the labels of majority right?')
-    """
-    if kind == "accuracy":
-        return f"How often are the labels of {rules[-1]} right?"
-    if kind == "close-calls":
-        return "What does majority vote give away to the best rule that looks only at counts?"
-    return f"Which is right more often, {' or '.join(rules)}?"
 
 
 def asked_of_columns(missing: Sequence[str]) -> str:

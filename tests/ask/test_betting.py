@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from majorant.ask.betting import SHARES_F, Betting, bounds, evidence_above, log_capital
+from majorant.ask.betting import SHARES_F, bounds, evidence_above, log_capital
 
 HALVES = st.sampled_from([0.0, 0.5, 1.0])
 
@@ -99,23 +99,6 @@ def test_an_unknown_draw_never_helps(y, more, data):
     known_low, known_high = bounds(y, n, 0.05, 0.05)
     assert low <= known_low + 1e-9
     assert high >= known_high - 1e-9
-
-
-@given(
-    y=st.lists(HALVES | st.none(), min_size=1, max_size=15),
-    more=st.integers(0, 9),
-    cut=st.integers(0, 15),
-)
-def test_step_by_step_is_all_at_once(y, more, cut):
-    n, mean = len(y) + more, [0.0, 0.25, 0.5, 0.9, 1.0]
-    stepwise = Betting.start(n, mean).add(y[:cut]).add(y[cut:])
-    y_t = np.array(y, dtype=float)
-    low_t, high_t = np.nan_to_num(y_t, nan=0.0), np.nan_to_num(y_t, nan=1.0)
-    assert stepwise.seen == len(y)
-    assert stepwise.above_m == pytest.approx(evidence_above(low_t, n, mean), abs=1e-7)
-    assert stepwise.below_m == pytest.approx(evidence_above(1 - high_t, n, 1 - np.array(mean)), abs=1e-7)
-    assert stepwise.now_above_m == pytest.approx(log_capital(low_t, n, mean)[:, -1], abs=1e-7)
-    assert stepwise.now_below_m == pytest.approx(log_capital(1 - high_t, n, 1 - np.array(mean))[:, -1], abs=1e-7)
 
 
 def test_before_any_draw_nothing_is_known():

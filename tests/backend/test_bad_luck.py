@@ -15,6 +15,7 @@ from majorant.backend.prepare import prepare
 from majorant.backend.workfolder import locked
 from majorant.cli import majorant as command
 from majorant.errors import ConfigError
+from majorant.ownership import RECORD
 from majorant.read.options import ReadOptions
 from needs import small_disk
 
@@ -68,7 +69,7 @@ def mostly_long(*short):
 
 
 def entries(folder):
-    return sorted(path.name for path in folder.iterdir())
+    return sorted(path.name for path in folder.iterdir() if path.name != RECORD)
 
 
 @pytest.fixture

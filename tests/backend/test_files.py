@@ -14,9 +14,9 @@ from majorant.backend.store import mask_stored
 from majorant.evidence.certificate.gold import gold_rows
 from majorant.methods import ESTIMATORS
 from majorant.methods.majority import Majority
+from majorant.methods.weighted_vote import combination, combined_fit
 from majorant.read.options import ReadOptions
 from majorant.results.calibrate import Calibration, as_calibrated
-from majorant.results.combine import combination, combined_fit
 from majorant.results.labels import compare_labels, count_labels, outcome
 from majorant.results.review import crowd_confusion, review, review_all, review_table
 from majorant.results.workers import assess_workers
@@ -105,7 +105,6 @@ def test_methods_are_those_that_work_on_blocks(sites):
     [
         {"between": ("majority", "dawid-skene")},
         {"between": ("majority", "one-coin", "dawid-skene")},
-        {"question": "close-calls"},
         {"question": "accuracy", "between": ("one-coin",)},
     ],
 )

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 
 import majorant as mj
-from majorant.backend import Backend, MemoryBackend, Part
-from majorant.blocks import in_memory
+from majorant.backend import Backend, Part
 from majorant.cli.source import ENGINES
 from majorant.items import take_items
+from majorant.kernels import in_memory
 from majorant.output import votes_table, write_table
 from majorant.render.files import write_result
 from majorant.render.summary import result_summary
-from majorant.results.choice import rule_fit
 from majorant.simulate import one_coin_crew
 from majorant.votes import Votes
 
@@ -76,13 +75,6 @@ def test_files_are_written_part_by_part(results, tmp_path, no_pictures):
 def test_methods_are_fitted_on_its_blocks(votes, method):
     here, there = mj.aggregate(votes, method), mj.aggregate(Thirds(votes), method)
     np.testing.assert_allclose(there.posterior, here.posterior, atol=1e-6)
-
-
-def test_a_rule_that_draws_is_fitted_as_in_memory():
-    crew = one_coin_crew([0.6, 0.55, 0.55, 0.5, 0.6, 0.5, 0.55, 0.6])
-    votes, _ = mj.simulate([0.6, 0.4], crew, n_items=40, n_votes=3, rng=2)  # where what is drawn decides
-    here, there = (rule_fit(backend, "spectral-em", 0) for backend in (MemoryBackend(votes), Thirds(votes)))
-    np.testing.assert_allclose(there.posterior, here.posterior, atol=1e-9)
 
 
 def test_what_needs_all_votes_is_refused(votes):

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import majorant as mj
-from majorant.backend.workfolder import HEADER, LIST, WORK_FOLDER, WorkFolder, locked
+from majorant.backend.workfolder import LIST, WORK_FOLDER, WORK_HEADER, WorkFolder, locked
 from majorant.cli import majorant as command_line
 from majorant.errors import ConfigError
 from majorant.output import votes_table, write_table
@@ -20,12 +20,13 @@ OURS = ("orders.parquet", "votes.parquet", "bucket-7", "gold_i", "rows-3", ".sto
 def folder(tmp_path):
     """A user's folder with a table and with files whose names our intermediate files have as well."""
     votes, _ = mj.simulate([0.6, 0.4], [[0.9, 0.1], [0.3, 0.7]], n_items=60, n_votes=3, n_workers=6, rng=0)
+    write_table(tmp_path / "votes.parquet", votes_table(votes))
     for name in OURS:
-        (tmp_path / name).write_text(f"the user's {name}")
+        if not (tmp_path / name).exists():
+            (tmp_path / name).write_text(f"the user's {name}")
     for name in ("steps", "spill"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "thesis.txt").write_text("ten years of work")
-    write_table(tmp_path / "votes.parquet", votes_table(votes))
     with contextlib.chdir(tmp_path):
         yield tmp_path
 
@@ -100,7 +101,7 @@ def test_a_forged_list_removes_nothing_outside(tmp_path, name):
     thesis.write_text("ten years of work")
     work = WorkFolder.open(tmp_path / "work")
     (work.path / "link").symlink_to(tmp_path)
-    (work.path / LIST).write_text(HEADER + name.format(absolute=thesis) + "\n")
+    (work.path / LIST).write_text(WORK_HEADER + name.format(absolute=thesis) + "\n")
     work.clear()
     assert thesis.exists()
 
@@ -124,4 +125,4 @@ def test_a_folder_removed_while_waiting_is_made_again(tmp_path):
         first.remove()
         assert not os.path.exists(first.path)  # noqa: PTH110
     with locked(tmp_path / "work") as second:
-        assert (second.path / LIST).read_text() == HEADER
+        assert (second.path / LIST).read_text() == WORK_HEADER

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from majorant.cli import COMMANDS, majorant
+from majorant.ownership import RECORD
 
 GOOD = "item,worker,label\na,w,yes\na,x,yes\na,y,no\nb,w,no\nb,x,no\nb,y,yes\n"
 
@@ -32,14 +33,14 @@ def test_check_says_what_was_read_and_writes_labels_and_result(run):
     code, out, err = run("check", write("votes.csv", GOOD), "--out", "results")
     assert (code, err) == (0, "")
     assert [line.split()[0] for line in out.splitlines() if line[0] != " "] == [
-        "Answer", "Gain", "Evidence", "Wrote", "Next",
+        "Answer", "Why", "Wrote", "Next",
     ]  # fmt: skip
     _, out, _ = run("check", "votes.csv", "--verbose")
     assert "item = item, worker = worker, label = label" in out
     assert "6 votes by 3 workers on 2 items" in out
     assert "2 items labelled, no ties" in out
-    assert sorted(path.name for path in Path("results").iterdir()) == FILES
-    assert Path("results/labels.csv").read_text().splitlines()[1].startswith("a,yes,0.")
+    assert sorted(path.name for path in Path("results").iterdir() if path.name[0] != ".") == FILES
+    assert Path("results/labels.csv").read_text().splitlines()[1].startswith("a,yes,rule,0.")
     assert json.loads(Path("results/result.json").read_text())["votes"]["items"] == 2
 
 
@@ -51,7 +52,7 @@ def test_json_and_text_and_file_tell_the_same(run):
     assert sorted(saved.pop("files")) == [name for name in FILES if name != "result.json"]  # the digests of the others
     assert json.loads(out) == saved
     kept = {path.name: path.read_bytes() for path in Path("results").iterdir()}
-    assert sorted(kept) == FILES
+    assert sorted(kept) == [RECORD, *FILES]
     _, again, _ = run("check", "votes.csv", "--json", "--out", "results")
     assert again == out  # the same input and seed, the same bytes
     assert {path.name: path.read_bytes() for path in Path("results").iterdir()} == kept
@@ -61,7 +62,9 @@ def test_aggregate_writes_csv_or_parquet_or_prints(run):
     write("votes.csv", GOOD)
     assert run("aggregate", "votes.csv", "-q") == (0, "", "")
     assert (
-        Path("labels.csv").read_text().startswith("item,label,confidence,runner_up,margin,votes,tied,changed\na,yes,")
+        Path("labels.csv")
+        .read_text()
+        .startswith("item,label,source,confidence,majority,weighted_vote,runner_up,votes,tied,changed\na,yes,")
     )
     assert run("aggregate", "votes.csv", "--method", "dawid-skene", "--out", "labels.parquet")[0] == 0
     assert pq.read_table("labels.parquet").column("item").to_pylist() == ["a", "b"]
@@ -78,7 +81,7 @@ def test_ties_are_left_open_or_broken_as_asked(run):
             label,
             "yes" if ties == "random" else label,
         }
-        assert Path("labels.csv").read_text().splitlines()[1].endswith("2,true,no")
+        assert Path("labels.csv").read_text().splitlines()[1].split(",")[7:9] == ["2", "true"]
 
 
 def test_agreement_prints_coefficients_and_pairs(run):
@@ -142,7 +145,7 @@ BAD = {
         lambda: write("votes.json", '[{"item": "a", "worker": "w", "label": 1}, {"item": "b", "wor'),
         ["votes.json"],
     ),
-    "a directory": (lambda: Path("folder").mkdir() or "folder", ["folder", "director"]),
+    "a directory": (lambda: Path("folder").mkdir() or "folder", ["folder", "is a folder"]),
     "an empty worker": (lambda: write("votes.csv", "item,worker,label\na,,yes\n"), ["votes.csv", "row 2", "worker"]),
 }
 

@@ -92,9 +92,10 @@ def test_report_takes_no_seed():
 
 
 def test_prices_have_the_decimals_they_were_given_with():
-    from majorant.render.summary import plan_summary
-    from majorant.render.text import plan_text
-    from majorant.results.plan import plan_model
+    from majorant.render.plan import plan_text
+    from majorant.results.plan import plan
+    from majorant.simulate import simulate
 
-    text = plan_text(plan_summary(plan_model([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], price_per_vote=0.05, max_votes=3)))
-    assert [line.split()[-1] for line in text.splitlines() if line.strip()[:1].isdigit()] == ["0.05", "0.10", "0.15"]
+    votes, _ = simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], 200, 3, n_workers=40, rng=0)
+    text = plan_text(plan(votes, price_per_vote=0.05, max_votes=5))
+    assert [line.split()[-1] for line in text.splitlines() if line.strip()[:1].isdigit()] == ["0.05", "0.15", "0.25"]

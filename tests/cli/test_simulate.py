@@ -42,7 +42,7 @@ def test_votes_and_truth_are_those_of_the_library(simulated, tmp_path):
     votes, truth = simulate([0.5, 0.5], TWO, 40, 3, rng=7)
     assert rows_of((tmp_path / "votes.csv").read_text()) == [["item", "worker", "label"], *expected_rows(votes)]
     assert rows_of((tmp_path / "truth.csv").read_text())[1:] == [[str(i), str(k)] for i, k in enumerate(truth)]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["truth.csv", "votes.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name[0] != ".") == ["truth.csv", "votes.csv"]
 
 
 def test_a_panel_by_skills_goes_to_standard_output_with_names_and_gold(simulated, tmp_path):

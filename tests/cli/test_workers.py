@@ -5,8 +5,8 @@ from majorant.simulate import one_coin_crew, simulate
 
 
 def test_check_and_workers_write_the_same_table(run):
-    crew = one_coin_crew([0.85] * 8 + [0.25])
-    votes, _ = simulate([0.5, 0.5], crew, n_items=150, n_votes=5, rng=0)
+    crew = one_coin_crew([0.85] * 19 + [0.15])
+    votes, _ = simulate([0.5, 0.5], crew, n_items=600, n_votes=5, rng=0)
     write_table("votes.csv", votes_table(votes))
     run("check", "votes.csv", "--out", "results")
     run("workers", "votes.csv", "--out", "workers.csv")

@@ -1,4 +1,4 @@
-"""What holds for every estimator, as far as its declared traits go; a new one in ESTIMATORS is tested by itself."""
+"""What holds for every method, as far as its traits say; a new method is tested as soon as it is registered."""
 
 from dataclasses import replace
 
@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from crowds import coins, informed_votes, random_votes, votes_of
-from majorant.blocks import in_memory
 from majorant.errors import NotIdentified
 from majorant.items import take_items
+from majorant.kernels import in_memory
 from majorant.methods import ESTIMATORS
 from majorant.votes import Votes
 from sizes import many
@@ -25,12 +25,12 @@ def each_method(held=lambda method: True):
 
 
 def n_classes_for(name, wanted=3):
-    return ESTIMATORS[name].classes or wanted
+    return ESTIMATORS[name].traits.classes or wanted
 
 
 def needs(name):
     """What the votes must bring for a method to answer: gold labels, or workers who share items; or nothing."""
-    return ESTIMATORS[name].needs
+    return ESTIMATORS[name].traits.needs
 
 
 def fit(name, votes, *, tight=False, **arguments):
@@ -38,7 +38,7 @@ def fit(name, votes, *, tight=False, **arguments):
     settings = SETTINGS.get(name, lambda n_classes: {})(len(votes.labels))
     if tight and hasattr(ESTIMATORS[name], "tol"):
         settings["tol"] = 1e-10
-    return ESTIMATORS[name](**settings).fit(votes, **({"rng": 0} if ESTIMATORS[name].stochastic else {}), **arguments)
+    return ESTIMATORS[name](**settings).fit(votes, **arguments)
 
 
 def fit_or_refuse(name, votes):
@@ -80,7 +80,7 @@ def recoded(votes, item_of=None, worker_of=None, label_of=None, order=None):
 
 
 @each_method()
-def test_the_answer_has_its_shape(name):
+def test_fits_have_the_right_shapes(name):
     votes = crowd(name)
     answer = fit(name, votes)
     I, J, K = votes.shape
@@ -110,18 +110,18 @@ def test_fitting_twice_gives_the_same_answer_and_leaves_the_votes_alone(name):
         np.testing.assert_array_equal(old, new)
 
 
-@each_method(lambda method: method.order_free)
+@each_method(lambda method: method.traits.order_free)
 def test_the_order_of_votes_does_not_matter(name):
     votes = crowd(name)
     shuffled = recoded(votes, order=np.random.default_rng(1).permutation(votes.n_votes))
     np.testing.assert_allclose(fit(name, shuffled).posterior, fit(name, votes).posterior, **ROUNDED)
 
 
-@each_method(lambda method: not method.stochastic)  # draws depend on positions
+@each_method()
 def test_names_do_not_matter(name):
     votes, rng = crowd(name), np.random.default_rng(2)
     item_of, worker_of, label_of = (rng.permutation(n) for n in votes.shape)
-    if not ESTIMATORS[name].order_free:
+    if not ESTIMATORS[name].traits.order_free:
         item_of = np.arange(votes.shape[0])  # other item codes would be another order
     original = fit(name, votes, tight=True)
     renamed = fit(name, recoded(votes, item_of, worker_of, label_of), tight=True)
@@ -130,24 +130,23 @@ def test_names_do_not_matter(name):
         np.testing.assert_allclose(renamed.skill[worker_of], original.skill, **ROUNDED)
 
 
-@each_method(lambda method: method.monotone)
+@each_method(lambda method: method.traits.monotone)
 def test_the_objective_never_falls(name):
     trace = np.array(fit(name, crowd(name)).trace)
     assert len(trace) > 1
     assert (np.diff(trace) >= -1e-9 * np.abs(trace[:-1])).all()
 
 
-@each_method(lambda method: method.distributed)
+@each_method(lambda method: method.traits.distributed)
 def test_block_size_and_threads_do_not_matter(name):
     votes = crowd(name, n_items=20, n_votes=100)
-    tight = not ESTIMATORS[name].stochastic
-    expected = fit(name, votes, tight=tight).posterior
+    expected = fit(name, votes, tight=True).posterior
     for block_items, threads in ((1, 1), (7, 2), (20, 3)):
         engine = in_memory(votes, block_items=block_items, threads=threads)
-        np.testing.assert_allclose(fit(name, votes, tight=tight, engine=engine).posterior, expected, **ROUNDED)
+        np.testing.assert_allclose(fit(name, votes, tight=True, engine=engine).posterior, expected, **ROUNDED)
 
 
-@each_method(lambda method: method.distributed)
+@each_method(lambda method: method.traits.distributed)
 def test_merging_equal_items_does_not_matter(name):
     votes, truth = votes_of(np.random.default_rng(0), coins([0.9, 0.8, 0.7, 0.6], 2), n_items=5_000, n_votes=3)
     votes = replace(votes, gold_i=truth)  # for methods that learn from it
@@ -195,7 +194,7 @@ def test_an_item_without_votes_gets_no_label(name):
         assert answer.labels(ties=ties, rng=0)[1] is None
 
 
-@each_method(lambda method: not method.stochastic)  # draws depend on positions
+@each_method()
 def test_an_item_that_counts_twice_equals_two_items(name):
     votes = crowd(name, n_items=30, n_votes=150)
     weights = np.random.default_rng(3).integers(1, 4, size=30)
@@ -205,7 +204,7 @@ def test_an_item_that_counts_twice_equals_two_items(name):
     np.testing.assert_allclose(weighted.posterior, copied.posterior[first], rtol=0, atol=1e-6)
 
 
-@each_method(lambda method: method.iterative)
+@each_method(lambda method: method.traits.iterative)
 def test_an_earlier_fit_is_where_a_new_one_starts(name):
     votes = crowd(name)
     steps = []
@@ -220,6 +219,6 @@ def test_an_earlier_fit_is_where_a_new_one_starts(name):
 @each_method(lambda method: hasattr(method, "clamp_gold"))
 def test_known_classes_stay_known(name):
     votes = crowd(name, **({} if needs(name) else {"gold": True}))  # informed votes have gold anyway
-    answer = ESTIMATORS[name](clamp_gold=True).fit(votes, **({"rng": 0} if ESTIMATORS[name].stochastic else {}))
+    answer = ESTIMATORS[name](clamp_gold=True).fit(votes)
     known = np.flatnonzero(votes.gold_i >= 0)
     np.testing.assert_allclose(answer.posterior[known, votes.gold_i[known]], 1, **EXACT)

@@ -1,8 +1,8 @@
-"""An estimator is one file: what is registered here is found wherever methods are listed or judged by their traits."""
+"""The recipe for a method: one file and one entry in the registry, and the rest of the package finds it."""
 
 import json
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pytest
@@ -11,40 +11,75 @@ import majorant as mj
 from contract import test_estimators as contract
 from crowds import informed_votes
 from majorant.methods import ESTIMATORS
-from majorant.methods.fit import Estimator, Fit
+from majorant.methods.em import run_em, start_params
+from majorant.methods.fit import Traits
 from majorant.methods.majority import Majority
+from majorant.methods.tables import coin_confusions, confusion_tables, expect, prepare, share_counts
+from majorant.methods.weighted_vote import unsuited
 from majorant.output import votes_table, write_table
 from majorant.results.calibrate import scores
-from majorant.results.combine import unsuited
-from majorant.results.workers import vote_weights
 from test_reference import generator as reference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Toy(Estimator):
+class Toy:
     """Majority vote under another name, with a skill of .8 for everybody."""
 
     name: ClassVar[str] = "toy"
-    vote_shares: ClassVar[bool] = True
-    weight_above_chance: ClassVar[bool] = True
-    tables_per_worker: ClassVar[int] = 1_000_000_000
+    traits: ClassVar[Traits] = Traits(vote_shares=True)
 
     def fit(self, votes, *, weights=None):
         fit = Majority().fit(votes, weights=weights)
-        return Fit(
-            method=self.name,
-            posterior=fit.posterior,
-            prior=fit.prior,
-            skill=np.full(len(votes.workers), 0.8),
-            votes_i=fit.votes_i,
-            label_values=fit.label_values,
-            names=fit.names,
-        )
+        return replace(fit, method=self.name, skill=np.full(len(votes.workers), 0.8))
+
+
+class ToyParams(NamedTuple):
+    """The accuracy of all workers, and of getting it wrong."""
+
+    accuracy_2: np.ndarray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToyEm:
+    """One accuracy for all workers, by EM."""
+
+    name: ClassVar[str] = "toy-em"
+    traits: ClassVar[Traits] = Traits(iterative=True, monotone=True, distributed=True)
+
+    max_iter: int = 1_000
+    tol: float = 1e-6
+    accelerate: bool = True
+
+    def fit(self, votes, *, weights=None, start=None, engine=None, progress=None):
+        data = prepare(votes, engine, weights)
+        earlier = start_params(start, self.name, data.votes, "accuracy")
+        begin = self.m_step(share_counts(data), None) if earlier is None else ToyParams(earlier[0][0])
+        solution = run_em(self, data, begin, progress)
+        tables, n_workers = self.tables(solution.params, data), len(data.votes.workers)
+        learned = {"accuracy": np.tile(solution.params.accuracy_2, (n_workers, 1))}
+        prior_k = np.exp(tables.log_prior_g)
+        return data.fit_of(self, posterior=data.posterior(tables), prior=prior_k, learned=learned, **solution.steps)
+
+    def tables(self, params, data):
+        _, n_workers, n_classes = data.votes.shape
+        confusion_jkl = coin_confusions(np.full(n_workers, params.accuracy_2[0]), n_classes)
+        return confusion_tables(confusion_jkl, np.full(n_classes, 1 / n_classes))
+
+    def e_step(self, data, params):
+        return expect(data, self.tables(params, data))
+
+    def m_step(self, counts, params):
+        right = np.einsum("jkk->", counts.votes_jgl)
+        return ToyParams(np.array([right, counts.votes_jgl.sum() - right]) / counts.votes_jgl.sum())
+
+    def objective(self, params, counts):
+        return counts.evidence
 
 
 @pytest.fixture
 def votes(monkeypatch):
     monkeypatch.setitem(ESTIMATORS, "toy", Toy)
+    monkeypatch.setitem(ESTIMATORS, "toy-em", ToyEm)
     return informed_votes(np.random.default_rng(0), n_items=40, n_votes=160)
 
 
@@ -53,28 +88,34 @@ def test_aggregate_finds_it(votes):
 
 
 def test_the_contract_holds_for_it(votes):
-    contract.test_the_answer_has_its_shape("toy")
+    contract.test_fits_have_the_right_shapes("toy")
     contract.test_the_order_of_votes_does_not_matter("toy")
     contract.test_names_do_not_matter("toy")
     contract.test_an_item_that_counts_twice_equals_two_items("toy")
     contract.test_an_item_without_votes_gets_no_label("toy")
 
 
-def test_its_traits_are_heard(votes, monkeypatch):
+def test_the_contract_holds_for_a_model_fitted_by_em(votes):
+    contract.test_fits_have_the_right_shapes("toy-em")
+    contract.test_names_do_not_matter("toy-em")
+    contract.test_the_objective_never_falls("toy-em")
+    contract.test_block_size_and_threads_do_not_matter("toy-em")
+    contract.test_an_earlier_fit_is_where_a_new_one_starts("toy-em")
+
+
+def test_traits_affect_scores_and_limits(votes, monkeypatch):
     fit = Toy().fit(votes)
     np.testing.assert_allclose(scores(fit), fit.posterior * fit.votes_i[:, None])
-    np.testing.assert_allclose(vote_weights(votes, fit)[0], 3 * 0.8 - 1)
-    assert "too many workers and classes" in unsuited("toy", votes)
-    monkeypatch.setattr(Toy, "tables_per_worker", 0)
     assert unsuited("toy", votes) == ""
+    monkeypatch.setattr(Toy, "traits", Traits(tables_per_worker=1_000_000_000))
+    assert "too many workers and classes" in unsuited("toy", votes)
 
 
 def test_the_reference_lists_it(votes):
     assert "| `toy` | Majority vote under another name, with a skill of .8 for everybody. |" in reference().page()
 
 
-def test_compare_lists_it(votes, run, tmp_path, monkeypatch):
-    monkeypatch.setattr(Toy, "tables_per_worker", 0)
+def test_compare_lists_it(votes, run, tmp_path):
     write_table(tmp_path / "votes.csv", votes_table(votes))
     code, out, err = run("check", "votes.csv", "--compare", "--repeats", "each", "--json")
     assert code == 0, err

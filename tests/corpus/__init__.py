@@ -176,7 +176,7 @@ def _read_export(path: Path) -> None:
 
 
 def _read_state(path: Path) -> None:
-    from majorant.methods.online import load_state
+    from majorant.methods.state_file import load_state
 
     load_state(path)
 

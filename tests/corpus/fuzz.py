@@ -122,7 +122,7 @@ def _seeds() -> Iterator[Case]:
 def _own_files() -> Iterator[Case]:
     """Files that majorant writes and reads again: a state, a design, a result, its page."""
     import majorant as mj
-    from majorant.methods.online import state_bytes
+    from majorant.methods.state_file import state_bytes
     from majorant.render.files import write_result
     from majorant.render.summary import result_summary
 
@@ -265,7 +265,7 @@ def hurry() -> None:
     """Share one DuckDB among the cases of this process, since starting it takes longer than reading; use one thread."""
     from majorant import database
 
-    for name in ("io.json_text", "io.parquet", "output"):
+    for name in ("read.json_text", "read.parquet", "output"):
         importlib.import_module(f"majorant.{name}")
     start = database.connect
 

@@ -18,8 +18,7 @@ from majorant.items import take_items
 from majorant.methods.dawid_skene import DawidSkene
 from majorant.output import votes_table, write_table
 from majorant.pipeline import check
-from majorant.render.summary import certificate_summary
-from majorant.render.text import certificate_text
+from majorant.render.certificate import certificate_text
 from majorant.results.agreement import agreement
 from majorant.simulate import simulate
 from majorant.votes import Votes
@@ -32,39 +31,33 @@ def test_a_crowd_of_equals_is_certified_from_its_counts():
     votes, _ = simulate([0.5, 0.5], ALIKE, 3_000, 5, n_workers=60, rng=0)
     found = certification(votes, rng=0)
     assert found.design.kind == "crowd"
-    told = certificate_text(certificate_summary(found.certificate))
-    assert "\nDesign   A crowd: 3,000 different sets of workers labelled 3,000 items." in told
+    assert "\nA crowd: 3,000 sets of workers labeled 3,000 items." in certificate_text(found.certificate)
     assert found.certificate.dependence is None
     claim = found.certificate.anonymous
-    assert (claim.verdict, claim.model) == ("proved", "independent votes")
+    assert (claim.verdict, claim.certainty, claim.model) == ("optimal", "proved", "independent votes")
     assert claim.margin > 0
     assert found.certificate.gold is None
-    assert claim.why in found.certificate.why
 
 
 def test_an_unequal_panel_is_judged_by_its_workers():
     votes, _ = simulate([0.5, 0.5], coins([0.95, 0.75, 0.7, 0.65, 0.6], 2), 4_000, 5, rng=1)
     found = certification(votes, rng=0)
     assert found.design.kind == "panel"
-    assert "\nDesign   A panel: 1 set" in certificate_text(certificate_summary(found.certificate))
-    assert found.certificate.dependence.gate.passed
+    assert "\nA panel: the same workers labeled all items." in certificate_text(found.certificate)
+    assert found.certificate.dependence.tested.status == "passed"
     certificate = found.certificate
     assert certificate.anonymous.model == "named workers"
-    assert certificate.named.verdict == "refuted"
+    assert (certificate.named.verdict, certificate.named.certainty) == ("not optimal", "supported")
     assert certificate.named.loss.low > 0.02
-    alike = next(gate for gate in certificate.named.gates if gate.name == "workers alike")
-    assert alike.passed is False
 
 
-def test_a_panel_that_copies_is_void():
+def test_a_panel_that_copies_is_open_and_keeps_its_numbers():
     votes, _ = simulate([0.5, 0.5], coins([0.8] * 5, 2), 3_000, 5, dependence=0.6, groups=list("aaabc"), rng=2)
     certificate = certify(votes, rng=0)
-    assert certificate.named.verdict == "void"
-    assert certificate.anonymous.verdict == "void"
-    assert certificate.named.loss.value is not None  # the numbers stay, marked
-    assert "depend" in certificate.named.why
-    found, settles = "some items are hard or workers share errors", "enough gold labels, more votes per item"
-    assert f"(void): {found}; {settles}" in certificate.anonymous.why
+    for claim in (certificate.anonymous, certificate.named):
+        assert (claim.verdict, claim.reason) == ("open", "assumption failed")
+        assert claim.loss.value is not None
+        assert claim.margin is not None
 
 
 def crews(n_crews, n_items, seed=0, **how):
@@ -81,35 +74,35 @@ def crews(n_crews, n_items, seed=0, **how):
     )
 
 
-@pytest.mark.parametrize(("how", "passed"), [({}, True), ({"concentration": 12}, False)])
-def test_a_panel_of_many_crews_is_tested_for_hard_items(how, passed):
+@pytest.mark.parametrize(("how", "status"), [({}, "passed"), ({"concentration": 12}, "failed")])
+def test_a_panel_of_many_crews_is_tested_for_hard_items(how, status):
     votes = crews(12, 250, **how)
     fit = DawidSkene().fit(votes)
-    assert dependence(votes, fit, rng=0).gate.passed is passed
+    assert dependence(votes, fit, rng=0).tested.status == status
 
 
 def test_a_panel_of_too_many_parameters_is_said_to_be_untested():
     votes, _ = simulate(np.full(5, 0.2), coins([0.8] * 51, 5), 60, 51, rng=2)
-    assert dependence(votes, DawidSkene().fit(votes), rng=0).gate.text == (
-        "Independence is not tested: the confusion matrices of 51 workers have more than 1,000 parameters."
-    )
+    found = dependence(votes, DawidSkene().fit(votes), rng=0)
+    assert (found.tested.status, found.n_eff.reason) == ("untestable", "too many workers and classes")
 
 
 def test_gold_speaks_where_it_is_given():
     votes, _ = simulate([0.5, 0.5], ALIKE, 2_000, 3, n_workers=60, gold=0.5, rng=3)
     certificate = certify(votes, rng=0)
-    assert certificate.gold.kind == "gold"
-    assert certificate.gold.verdict == "proved"
+    assert (certificate.gold.verdict, certificate.gold.certainty) == ("optimal", "proved")
+    assert certificate.gold.n_labels == 1_000
+    assert certificate.standing is certificate.gold
 
 
 def test_what_cannot_be_judged_is_said():
     one_class = Votes.from_codes([0, 1], [0, 0], [0, 0], items="ab", workers="w", labels=["only"])
-    assert certify(one_class, rng=0).anonymous.verdict == "unidentified"
+    assert certify(one_class, rng=0).anonymous.reason == "not identified"
     two_votes, _ = simulate([0.5, 0.5], ALIKE, 500, 2, n_workers=40, rng=0)
-    assert certify(two_votes, rng=0).anonymous.verdict == "unidentified"
+    assert certify(two_votes, rng=0).anonymous.reason == "not identified"
     one_worker = Votes.from_codes([0, 1], [0, 0], [0, 1], items="ab", workers="w", labels="ny")
     certificate = certify(one_worker, rng=0)
-    assert (certificate.anonymous.verdict, certificate.named) == ("unidentified", None)
+    assert (certificate.anonymous.reason, certificate.named) == ("not identified", None)
     with pytest.raises(ConfigError, match="level"):
         certify(two_votes, level=1.0, rng=0)
 
@@ -118,8 +111,8 @@ def test_three_classes_get_both_claims_at_most_supported():
     noise = 0.7 * np.eye(3) + 0.1
     votes, _ = simulate([1 / 3] * 3, noise, 1_500, 5, n_workers=40, rng=4)
     certificate = certify(votes, rng=0)
-    assert certificate.anonymous.verdict == "supported"
-    assert certificate.named.verdict in {"supported", "undecided"}
+    assert (certificate.anonymous.verdict, certificate.anonymous.certainty) == ("optimal", "supported")
+    assert certificate.named.certainty in {"supported", None}
 
 
 def test_the_same_seed_gives_the_same_certificate():
@@ -127,10 +120,10 @@ def test_the_same_seed_gives_the_same_certificate():
     assert certify(votes, rng=7) == certify(votes, rng=7)
 
 
-@pytest.mark.parametrize("name", [pytest.param("D-Product", marks=pytest.mark.long), "SP_amt"])
+@pytest.mark.parametrize("name", ["D-Product", "SP_amt"])
 def test_real_sets(name):
     certificate = certify(load(name), rng=0)
-    expected = {"D-Product": ("undecided", "refuted", "refuted"), "SP_amt": ("void", "void", "undecided")}
+    expected = {"D-Product": ("open", "open", "not optimal"), "SP_amt": ("open", "open", "open")}
     found = tuple(getattr(certificate, claim).verdict for claim in ("anonymous", "named", "gold"))
     assert found == expected[name]
 
@@ -155,33 +148,38 @@ def test_the_commands_certify_and_plan(tmp_path, monkeypatch, capsys):
 
     code, text = run("certify", "votes.csv")
     assert code == 0
-    assert text.startswith("Majority vote is")
+    assert text.startswith("No rule that ignores who voted beats majority vote (proved, 95%).")
     code, as_json = run("certify", "votes.csv", "--json", "--claim", "named")
     facts = json.loads(as_json)
-    assert facts["anonymous"]["verdict"] in {"proved", "supported"}
-    assert code == (0 if facts["named"]["verdict"] == "supported" else 3)
+    assert (facts["anonymous"]["verdict"], facts["anonymous"]["certainty"]) == ("optimal", "proved")
+    assert code == {"optimal": 0, "not optimal": 1, "open": 3}[facts["named"]["verdict"]]
     code, _ = run("certify", "votes.csv", "--plug-in", "shared")
     assert code == 0
     assert run("certify", "votes.csv", "--claim", "gold")[0] == 2
     code, text = run("plan", "votes.csv", "--target", ".99")
     assert code == 0
     assert "votes" in text
-    assert [path.name for path in Path().iterdir()] == ["votes.csv"]
+    assert [path.name for path in Path().iterdir() if path.name[0] != "."] == ["votes.csv"]
+
+
+def draw_half(monkeypatch):
+    """Let claims about workers look at half of the items."""
+    monkeypatch.setattr(claims, "sampled_share", lambda *arguments, **more: 0.5)
 
 
 def test_very_many_votes_are_judged_by_a_sample_of_their_items_and_say_so(monkeypatch):
     votes, _ = simulate([0.5, 0.5], coins([0.95, *[0.65] * 19], 2), 3_000, 5, rng=1)
     whole = certify(votes, rng=0)
-    monkeypatch.setattr(claims, "MOST_VOTES", 30_000)
+    draw_half(monkeypatch)
     inputs = claim_inputs(MemoryBackend(votes), rng=np.random.default_rng(0))
     n_sampled = len(inputs.sample.items)
     assert n_sampled == pytest.approx(1_500, abs=100)
     assert sum(items.sum() for items in inputs.histograms.values()) == 3_000  # counts are of all items
     assert set(inputs.sample.items) <= set(votes.items)
     sampled = certify(votes, rng=0)
-    assert any(f"{n_sampled:,} of the 3,000 items" in text for text in sampled.named.assumptions)
+    assert sampled.named.n_items < n_sampled < whole.named.n_items == 3_000
     assert sampled.anonymous.margin == whole.anonymous.margin
-    assert not any("sample" in text for text in whole.named.assumptions)
+    assert sampled.anonymous.n_items == 3_000
     assert sampled.named.loss.low < whole.named.loss.value < sampled.named.loss.high
 
 
@@ -193,7 +191,7 @@ def test_a_sample_keeps_enough_votes_of_each_worker():
 
 def test_the_sample_does_not_depend_on_the_order_of_the_rows(monkeypatch):
     votes, _ = simulate([0.5, 0.5], coins([0.95, *[0.65] * 19], 2), 3_000, 5, rng=1)
-    monkeypatch.setattr(claims, "MOST_VOTES", 30_000)
+    draw_half(monkeypatch)
     order = np.random.default_rng(5).permutation(3_000)
     here, there = (
         claim_inputs(MemoryBackend(some), rng=np.random.default_rng(0)) for some in (votes, take_items(votes, order))

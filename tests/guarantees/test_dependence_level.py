@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from guarantees.levels import lowest_rate
-from majorant.evidence.certificate.assumption_tests import workers_differ
+from majorant.evidence.certificate.assumption_tests import check_exchangeable
 from majorant.evidence.certificate.dependence import dependence, find_copying, label_matrix
 from majorant.items import merge_equal_items
 from majorant.simulate import one_coin_crew, simulate
@@ -32,8 +32,8 @@ def assert_independent_panels_pass(name, n_items, runs):
     for _ in range(runs):
         votes, copies = seen(patterns, rng.multinomial(n_items, chance_p))
         found = dependence(votes, fit_panel(votes, copies), level=1 - ALPHA, copies=copies, rng=rng)
-        assert found.gate.passed is not None
-        refused += not found.gate.passed
+        assert found.tested.status in ("passed", "failed")
+        refused += found.tested.status == "failed"
     print(f"{name}, {n_items} items: {refused} of {runs} refused")
     assert lowest_rate(refused, runs) <= 0.06
 
@@ -63,7 +63,7 @@ def measured(**how):
 )  # fmt: skip
 def test_shared_errors_are_caught(how):
     found = measured(**how)
-    assert found.gate.p_value < 1e-6
+    assert found.tested.p_value < 1e-6
     assert found.n_eff.value < 4.6
 
 
@@ -125,7 +125,7 @@ def assert_equal_workers_pass(name, runs):
     refused = 0
     for seed in range(runs):
         votes = simulate([0.4, 0.6], n_items=150, rng=seed, **DIFFER[name]).votes
-        refused += not workers_differ(votes, rng=seed, n_permutations=99).passed
+        refused += check_exchangeable(votes, rng=seed, level=0.95).status == "failed"
     print(f"{name}: {refused} of {runs} said to differ")
     assert lowest_rate(refused, runs) <= ALPHA
 
@@ -148,4 +148,4 @@ BIASED = [[[0.9, 0.1], [0.4, 0.6]], [[0.6, 0.4], [0.1, 0.9]], [[0.75, 0.25], [0.
 @pytest.mark.parametrize("crew", [SKILLED, BIASED])
 def test_unlike_workers_are_seen(crew):
     votes = simulate([0.5, 0.5], crew, 1_000, 3, rng=0).votes
-    assert workers_differ(votes, rng=0).p_value < 0.01
+    assert check_exchangeable(votes, rng=0).p_value < 0.01

@@ -3,15 +3,13 @@
 import numpy as np
 import pytest
 
-from guarantees.levels import ALPHA, assert_loss_covered, assert_rarely_decided, claims, verdict_counts
-from majorant.evidence.certificate import bootstrap as bootstrap_module
-from majorant.evidence.certificate.bootstrap import bootstrap
-from majorant.evidence.certificate.bootstrap_claims import PanelModels, count_cells, panel_claim, set_margins
+from guarantees.levels import ALPHA, assert_loss_covered, assert_rarely_decided, claims, untied_gap, verdict_counts
+from majorant.evidence.certificate.bootstrap import bootstrap, most_against
+from majorant.evidence.certificate.bootstrap_claims import PanelModels, count_cells, panel_claim
 from majorant.evidence.certificate.design import WorkerSets, worker_sets
 from majorant.items import merge_equal_items
 from majorant.simulate import one_coin_crew, simulate
 from majorant.theory import crew_margin
-from majorant.theory.accuracy import crew_gap
 from majorant.theory.panel import panel_margins
 from panels import all_patterns, boundary_pool, case_of, fit_panel, pattern_joint
 from sizes import many
@@ -34,18 +32,6 @@ def test_boundary_pools_are_rarely_certified(n_workers):
     assert_level_at_the_boundary(n_workers, 10_000, 0, runs=many(30, quick=10))
 
 
-@pytest.fixture
-def fewest(monkeypatch):
-    """As few replicates as very large crowds get."""
-    monkeypatch.setattr(bootstrap_module, "VERY_MUCH_WORK", 0)
-
-
-@pytest.mark.usefixtures("fewest")
-@pytest.mark.parametrize("n_workers", [3, 5])
-def test_boundary_pools_are_rarely_certified_by_the_fewest_replicates(n_workers):
-    assert_level_at_the_boundary(n_workers, 2_000, 4, runs=many(500, quick=10))
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("cell", range(4))
 @pytest.mark.parametrize("n_items", [500, 2_000, 10_000])
@@ -58,8 +44,8 @@ def test_clear_panels_are_decided():
     rng = np.random.default_rng(0)
     equal = verdict_counts(claims(rng, [0.5, 0.5], coins(0.75, 0.75, 0.75, 0.75, 0.75), 10_000, 10))
     unlike = verdict_counts(claims(rng, [0.5, 0.5], coins(0.55, 0.6, 0.6, 0.7, 0.95), 10_000, 10))
-    assert equal["supported"] >= 8
-    assert unlike["refuted"] >= 8
+    assert equal["optimal"] >= 8
+    assert unlike["not optimal"] >= 8
 
 
 LOSSES = {
@@ -75,7 +61,7 @@ LOSSES = {
 def assert_loss_is_covered(name, n_items, runs):
     rng = np.random.default_rng([len(name), n_items])
     prior, crew = LOSSES[name] or boundary_pool(rng, int(name[-1]))
-    truth = crew_gap(prior, crew, ties="random")
+    truth = untied_gap(prior, crew)
     found = list(claims(rng, prior, crew, n_items, runs))
     assert_loss_covered(f"{name}, {n_items} items", found, truth)
 
@@ -90,12 +76,6 @@ def test_the_loss_lies_in_its_interval(name):
 @pytest.mark.parametrize("name", LOSSES)
 def test_the_loss_lies_in_its_interval_at_the_level(name, n_items):
     assert_loss_is_covered(name, n_items, runs=300)
-
-
-@pytest.mark.usefixtures("fewest")
-@pytest.mark.parametrize("name", ["boundary of 5", "unlike 5", "nearly 5"])
-def test_the_loss_lies_in_its_interval_by_the_fewest_replicates(name):
-    assert_loss_is_covered(name, 2_000, runs=many(300, quick=10))
 
 
 def anonymous_boundary(rng, n_workers):
@@ -131,7 +111,7 @@ def test_the_count_margin_of_a_panel_is_that_of_all_its_ballots():
         prior, crew = boundary_pool(rng, n_workers)
         sets = WorkerSets(n_votes=n_workers, worker_sh=np.arange(n_workers)[None], items_s=np.ones(1))
         model = PanelModels(prior[None], crew[None])
-        assert np.isclose(count_cells(sets, model, model).margin_b[0], _count_margin(prior, crew))
+        assert np.isclose(count_cells(sets, model).margin_b[0], _count_margin(prior, crew))
 
 
 def assert_panel_level(n_workers, n_items, cell, runs):
@@ -164,13 +144,15 @@ def certified_sets(seed, n_items=20_000):
     fit = fit_panel(votes, copies)
     replicates = bootstrap(case_of(votes, fit, copies), rng=rng)
     [sets] = worker_sets(votes, copies)
-    return set_margins((sets,), fit, replicates, 1 - ALPHA).certified_s, panel_margins(prior, crew, sets.worker_sh)
+    margin_bs = panel_margins(replicates.prior_bk, replicates.confusion, sets.worker_sh)
+    certified_s = (margin_bs <= 0).sum(axis=0) <= most_against(len(margin_bs), 1 - ALPHA)
+    return certified_s, panel_margins(prior, crew, sets.worker_sh)
 
 
 @pytest.mark.parametrize("workers", ["few", "many"])
 def test_sets_of_a_crowd_are_certified_each_at_the_level(workers, monkeypatch):
     if workers == "many":  # the bounded number of steps that very many workers get
-        monkeypatch.setattr("majorant.methods.resampled.MOST_INVERTED", 0)
+        monkeypatch.setattr("majorant.methods.refit.MOST_INVERTED", 0)
     found = [certified_sets(seed) for seed in range(8)]
     certified, margin = (np.concatenate(part) for part in zip(*found, strict=True))
     wrong, right = certified[margin < 0].mean(), certified[margin > 0].mean()

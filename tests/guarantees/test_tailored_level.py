@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from majorant.evidence.certificate.count_models import contradictions, flatten, suprema
-from majorant.evidence.certificate.independent import SPLITS_SHARE, ratio_cut
+from majorant.evidence.certificate.independent import ratio_cut
 from majorant.evidence.certificate.tailored_inversion import is_proved
 from oracles.histograms import Crowd, boundary_nu, clopper_pearson, further_crowds, level_crowds, power_rows
 from sizes import many
@@ -25,13 +25,12 @@ def rates(crowd, runs, seed):
     best_b1, theta = suprema(cells, items_bc)
     null_bp, nearest = suprema(cells, items_bc, contradictions(sizes))
     supported = int((best_b1[:, 0] - null_bp.max(axis=1) > ratio_cut(1 - ALPHA)).sum())
-    error = ALPHA if len(sizes) == 1 else (1 - SPLITS_SHARE) * ALPHA
     proved = 0
     for b in range(runs):
         histograms = {h: table[b].astype(float) for h, table in drawn.items()}
         near = nearest[b].reshape(-1, 2, 3)
         by_danger = np.argsort(-null_bp[b].reshape(-1, 2).max(axis=1))
-        proved += all(is_proved(histograms, sizes[s], theta[b, 0], error, near[s]) for s in by_danger)
+        proved += all(is_proved(histograms, sizes[s], theta[b, 0], ALPHA, near[s]) for s in by_danger)
     return proved, supported
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from crowds import random_votes
-from majorant.blocks import in_memory
 from majorant.errors import ConfigError
 from majorant.items import take_items
+from majorant.kernels import in_memory
 from majorant.methods.known_workers import AnchorMap
 from majorant.simulate import simulate
 

@@ -55,7 +55,7 @@ def test_acceleration_reaches_the_same_fixed_point_in_fewer_steps(n_classes):
 def test_merging_equal_items_changes_nothing():
     votes, truth = noisy_crowd(np.random.default_rng(1), 6_000, 3, 2, 3)
     merged = DawidSkene(tol=0, max_iter=40, accelerate=False).fit(votes)
-    from majorant.blocks import in_memory
+    from majorant.kernels import in_memory
 
     plain = DawidSkene(tol=0, max_iter=40, accelerate=False).fit(votes, engine=in_memory(votes))
     np.testing.assert_allclose(merged.posterior, plain.posterior, atol=1e-9)

@@ -10,7 +10,7 @@ METHODS = ("dawid-skene", "hierarchical", "one-coin", "shared", "glad", "mace", 
 
 
 def fit(name, votes):
-    return ESTIMATORS[name]().fit(votes, **({"rng": 0} if ESTIMATORS[name].stochastic else {}))
+    return ESTIMATORS[name]().fit(votes)
 
 
 @pytest.mark.parametrize("name", METHODS)

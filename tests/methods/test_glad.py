@@ -1,11 +1,11 @@
-"""GLAD: the objective is the log-posterior from the first step on, its end is a summit, its own model is recovered."""
+"""GLAD climbs its log-posterior to a maximum, and recovers its own model."""
 
 import numpy as np
 import pytest
 
 import oracles.glad as oracle
 from crowds import random_votes
-from majorant.methods.glad import GLAD, climb_ease
+from majorant.methods.glad import GLAD, raise_ease
 from majorant.votes import Votes
 
 
@@ -24,7 +24,7 @@ def test_every_objective_is_the_log_posterior(n_classes):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_end_is_a_summit_of_the_log_posterior(n_classes):
+def test_the_fit_maximises_the_log_posterior(n_classes):
     votes = random_votes(np.random.default_rng(7), n_items=15, n_classes=n_classes, n_votes=60)
     answer = GLAD(tol=1e-10).fit(votes)
     ability, ease = answer.skill, answer.learned["ease"]
@@ -47,10 +47,10 @@ def test_eases_never_step_down():
     def value(b):
         return gain * np.exp(b) - cost * np.exp(2 * b) - (b - 1) ** 2 / 2
 
-    better = climb_ease(ease, gain, cost, 1.0)
+    better = raise_ease(ease, gain, cost, 1.0)
     assert (value(better) >= value(ease)).all()
     for _ in range(30):
-        better = climb_ease(better, gain, cost, 1.0)
+        better = raise_ease(better, gain, cost, 1.0)
     slope = gain * np.exp(better) - 2 * cost * np.exp(2 * better) - (better - 1)
     assert np.abs(slope).max() < 1e-3
 
@@ -77,7 +77,7 @@ def test_it_recovers_its_own_model(n_classes):
 
 def test_merging_equal_items_changes_nothing():
     votes, _, _, _ = own_model(np.random.default_rng(9), 5_000, 5, 5, 2)
-    from majorant.blocks import in_memory
+    from majorant.kernels import in_memory
 
     merged, plain = GLAD(tol=1e-9).fit(votes), GLAD(tol=1e-9).fit(votes, engine=in_memory(votes))
     np.testing.assert_allclose(merged.posterior, plain.posterior, atol=1e-6)

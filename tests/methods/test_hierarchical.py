@@ -1,4 +1,4 @@
-"""Hierarchical: the crowd's fixed point rises, its strength is recovered, and it moves between alike and apart."""
+"""Hierarchical recovers crowd, strength and spread, and moves between one matrix for all and one each."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def log_marginal(model, votes_jkl, crowd_kl, odds_j):
 
 @pytest.mark.parametrize("tied", [True, False])
 @pytest.mark.parametrize("spread", [0.0, 1.0])
-def test_the_crowd_climbs_to_the_one_that_workers_were_drawn_from(tied, spread):
+def test_it_recovers_the_crowd_that_workers_were_drawn_from(tied, spread):
     rng = np.random.default_rng(0)
     odds = np.exp(rng.normal(0, spread, size=100))
     confusion = np.array([[rng.dirichlet(row) for row in rows] for rows in tilt(8 * CROWD, odds)])
@@ -82,7 +82,7 @@ def error(answer, confusion):
     return np.abs(answer.confusion - confusion).mean()
 
 
-def test_it_moves_between_all_alike_and_each_its_own():
+def test_it_moves_between_one_shared_matrix_and_one_per_worker():
     rng = np.random.default_rng(2)
     alike, apart = crew(rng, 1e4), crew(rng, 3.0)
     for confusion in (alike, apart):
@@ -99,7 +99,7 @@ def test_it_moves_between_all_alike_and_each_its_own():
             assert error(ours, confusion) < 0.5 * error(all_one, confusion)
 
 
-def test_workers_with_a_coin_each_are_told_by_their_odds():
+def test_odds_identify_workers_with_one_coin_each():
     rng = np.random.default_rng(3)
     confusion = coins(rng.beta(5, 2, size=40), 8)
     votes, truth = votes_of(rng, confusion, n_items=1_000, n_votes=5)
@@ -117,7 +117,7 @@ def test_the_bound_never_falls():
             assert (np.diff(trace) >= -1e-8).all()
 
 
-def test_the_spread_is_found_from_noisy_sights_of_the_odds():
+def test_the_spread_is_learned_from_noisy_estimates_of_the_odds():
     rng = np.random.default_rng(4)
     for true in (0.0, 0.3, 1.0):
         found = []
@@ -131,7 +131,7 @@ def test_the_spread_is_found_from_noisy_sights_of_the_odds():
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("spread", [0.0, 0.7])
-def test_the_spread_is_found_from_votes_whose_classes_are_not_known(spread, n_classes):
+def test_the_spread_is_learned_from_votes_whose_classes_are_not_known(spread, n_classes):
     """Also from starts on either side: not knowing the classes neither feigns differences nor hides them."""
     rng = np.random.default_rng(5)
     crowd_kl = np.where(np.eye(n_classes), 0.75, 0.25 / (n_classes - 1))
@@ -170,7 +170,7 @@ def test_labels_follow_from_the_mean_matrices_and_a_worker_without_votes_has_the
         np.testing.assert_allclose(fit.posterior[item], by_hand / by_hand.sum(), atol=1e-9)
 
 
-def test_odds_and_crowd_share_what_votes_say_of_them_together_as_the_priors_ask_in_few_steps():
+def test_the_priors_divide_skill_between_odds_and_crowd_in_few_steps():
     model, skill_j = Hierarchical(), np.random.default_rng(0).uniform(0.55, 0.95, 100)
     votes, _ = simulate([0.5, 0.5], one_coin_crew(skill_j), n_items=8_000, n_votes=5, rng=0)
     fit = model.fit(votes)

@@ -5,7 +5,7 @@ import pytest
 
 from crowds import random_votes
 from majorant.errors import ConfigError, NotIdentified
-from majorant.methods.iaa import IAA, corrected_prior, project_simplex, project_symmetric, shared_confusion
+from majorant.methods.iaa import IAA, correct_prior, project_simplex, project_symmetric, shared_confusion
 from majorant.simulate import simulate
 from majorant.votes import Votes
 
@@ -117,16 +117,16 @@ def test_a_last_item_with_many_votes_does_not_set_the_scale():
     np.testing.assert_allclose(IAA().fit(longer).confusion, IAA().fit(votes).confusion, atol=0.002)
 
 
-def test_the_corrected_prior_undoes_the_confusion():
+def test_the_correct_prior_undoes_the_confusion():
     confusion, prior = np.array([[0.8, 0.2], [0.2, 0.8]]), np.array([0.9, 0.1])
-    np.testing.assert_allclose(corrected_prior(prior @ confusion, confusion), prior, atol=1e-12)
-    np.testing.assert_allclose(corrected_prior(np.array([0.9, 0.1]), confusion), [1, 0])  # as near as it gets
+    np.testing.assert_allclose(correct_prior(prior @ confusion, confusion), prior, atol=1e-12)
+    np.testing.assert_allclose(correct_prior(np.array([0.9, 0.1]), confusion), [1, 0])  # as near as it gets
     votes, _ = simulate([0.6, 0.4], confusion, n_items=50_000, n_votes=5, rng=0)
     assert IAA().fit(votes).prior[0] == pytest.approx(0.56, abs=0.005)
     assert IAA(prior="corrected").fit(votes).prior[0] == pytest.approx(0.6, abs=0.015)
 
 
-def test_uneven_classes_pass_for_noise():
+def test_uneven_classes_are_mistaken_for_noise():
     # The paper's square root holds for even classes; a known limit, shown here so that nobody relies on it.
     votes, _ = simulate([0.9, 0.1], [[0.8, 0.2], [0.2, 0.8]], n_items=20_000, n_votes=5, rng=0)
     assert IAA().fit(votes).confusion[0, 0] < 0.75

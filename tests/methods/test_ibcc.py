@@ -1,4 +1,4 @@
-"""iBCC: its bound is the bound, stays below the evidence, never falls; the M step adds counts."""
+"""iBCC: the objective is the evidence lower bound, stays below the evidence and never falls."""
 
 import numpy as np
 import pytest

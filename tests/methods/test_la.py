@@ -1,4 +1,4 @@
-"""LA equals a dictionary and a loop, and goes on from a saved state as if all votes had come at once."""
+"""LA equals a dictionary and a loop, and continues from a saved state as if all votes had come at once."""
 
 import numpy as np
 import pytest

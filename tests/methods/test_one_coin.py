@@ -47,7 +47,7 @@ def test_the_m_step_by_hand():
     np.testing.assert_allclose(prior_k, [5 / 8, 3 / 8])
 
 
-def test_wrong_labels_are_even():
+def test_wrong_labels_are_equally_likely():
     votes = random_votes(np.random.default_rng(3), n_classes=4)
     answer = OneCoin().fit(votes)
     np.testing.assert_allclose(answer.confusion, coins(answer.skill, 4), atol=1e-12)

@@ -1,12 +1,13 @@
-"""One confusion for all: the histogram of counts says everything, and equals Dawid-Skene with a single worker."""
+"""One confusion for all: counts of labels are sufficient, and it equals Dawid-Skene with a single worker."""
 
 import numpy as np
 import pytest
 
 import oracles.dawid_skene as oracle
 from crowds import random_votes, votes_of
-from majorant.blocks import in_memory
+from majorant.kernels import in_memory
 from majorant.methods.shared import SharedConfusion, count_patterns
+from majorant.methods.tables import VoteData, count_totals
 from majorant.tally import counts, distinct_counts
 from majorant.votes import Votes
 
@@ -44,7 +45,8 @@ def test_only_the_distinct_counts_are_worked_on():
     confusion = np.repeat([[[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]]], 50, axis=0)
     votes, _ = votes_of(rng, confusion, n_items=500, n_votes=4)
     expected = distinct_counts(counts(votes))
-    prepared = count_patterns(in_memory(votes, block_items=64))
+    engine = in_memory(votes, block_items=64)
+    prepared = count_patterns(VoteData(votes, engine, count_totals(engine)))
     assert prepared.engine.shape == (len(expected.counts_pk), 1, 3)
     assert prepared.engine.shape[0] <= 15
     (block,) = prepared.engine.blocks

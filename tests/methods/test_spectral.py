@@ -1,12 +1,11 @@
-"""Spectral skills equal dense linear algebra, in both variants and both ways of finding the vector."""
+"""Spectral skills equal dense linear algebra, and both ways of finding the vector agree."""
 
 import numpy as np
 import pytest
 
 from crowds import informed_votes, random_votes
 from majorant.errors import ConfigError, NotIdentified
-from majorant.methods import two_class
-from majorant.methods.two_class import Spectral
+from majorant.methods.two_class import Spectral, leading_vector
 from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
 
@@ -20,28 +19,16 @@ def dense(votes, weight):
     return sign, count
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("by_arpack", [False, True])
-def test_ghosh_is_the_leading_singular_vector(weighted, by_arpack, monkeypatch):
-    if by_arpack:
-        monkeypatch.setattr(two_class, "DENSE_UP_TO", 0)
-    votes = informed_votes(np.random.default_rng(0), n_classes=2)
-    weight = np.random.default_rng(1).uniform(0.5, 2, size=60) if weighted else np.ones(60)
-    sign, _ = dense(votes, weight)
-    right = np.linalg.svd(np.sqrt(weight)[:, None] * sign)[2][0]
-    right = right * np.sign(right.sum())
-    answer = Spectral(variant="ghosh").fit(votes, weights=weight if weighted else None)
-    np.testing.assert_allclose(answer.skill, right, atol=1e-8)
-    toward = sign * right
-    score = toward.sum(axis=1)
-    decided = np.abs(score) > 1e-9
-    np.testing.assert_array_equal(answer.codes()[decided], (score[decided] > 0).astype(int))
+@pytest.mark.parametrize("dense_up_to", [0, 64], ids=["arpack", "dense"])
+def test_the_leading_vector_is_that_of_the_largest_eigenvalue(dense_up_to):
+    matrix = np.random.default_rng(0).normal(size=(9, 9))
+    matrix += matrix.T
+    vector = np.linalg.eigh(matrix)[1][:, -1]
+    found = leading_vector(lambda value: matrix @ value, 9, dense_up_to=dense_up_to)
+    np.testing.assert_allclose(found, vector * np.sign(vector.sum()), atol=1e-8)
 
 
-@pytest.mark.parametrize("by_arpack", [False, True])
-def test_dalvi_is_the_leading_eigenvector_of_the_agreements(by_arpack, monkeypatch):
-    if by_arpack:
-        monkeypatch.setattr(two_class, "DENSE_UP_TO", 0)
+def test_skills_are_the_scaled_leading_eigenvector_of_the_agreements():
     votes = informed_votes(np.random.default_rng(0), n_classes=2)
     sign, count = dense(votes, None)
     mean, voted = sign / np.maximum(count, 1), (count > 0).astype(float)
@@ -57,7 +44,7 @@ def test_dalvi_is_the_leading_eigenvector_of_the_agreements(by_arpack, monkeypat
     np.testing.assert_allclose(Spectral().fit(votes).skill, theta, atol=1e-8)
 
 
-def test_dalvi_recovers_skills_whatever_the_number_of_votes():
+def test_it_recovers_skills_whatever_the_number_of_votes():
     skill = np.random.default_rng(0).uniform(0.55, 0.95, size=40)
     votes, truth = simulate([0.5, 0.5], one_coin_crew(skill), n_items=5_000, n_votes=40, rng=0)
     kept = (np.random.default_rng(1).random(votes.n_votes) < 0.2) | (votes.worker_n % 2 == 0)  # half vote less often
@@ -66,20 +53,16 @@ def test_dalvi_recovers_skills_whatever_the_number_of_votes():
     right = np.bincount(fewer.worker_n, weights=np.array(fewer.labels)[fewer.label_n] == truth[fewer.item_n])
     counted = 2 * right / np.bincount(fewer.worker_n) - 1
     np.testing.assert_allclose(Spectral().fit(fewer).skill, counted, atol=0.06)
-    busy = Spectral(variant="ghosh").fit(fewer).skill  # which does grow with their number
-    assert np.mean(busy[::2] / counted[::2]) > 2 * np.mean(busy[1::2] / counted[1::2])
 
 
-def test_where_neither_side_is_better_all_is_tied():
+def test_all_items_tie_if_neither_side_is_better():
     votes = Votes.from_codes([0, 0], [0, 1], [0, 1], items="a", workers="xy", labels="01")
-    assert Spectral(variant="ghosh").fit(votes).labels() == [None]
+    assert Spectral().fit(votes).labels() == [None]
 
 
-def test_what_cannot_be_told_is_said():
+def test_votes_that_do_not_identify_skills_are_refused():
     alone = Votes.from_codes([0, 1], [0, 1], [0, 1], items="ab", workers="xy", labels="01")
     with pytest.raises(NotIdentified, match="spectral compares workers on common items"):
         Spectral().fit(alone)
-    with pytest.raises(ConfigError, match="'zhang'"):
-        Spectral(variant="zhang")
     with pytest.raises(ConfigError, match="two classes, these votes have 3"):
         Spectral().fit(random_votes(np.random.default_rng(0)))

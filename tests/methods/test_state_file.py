@@ -1,26 +1,37 @@
 """State files: a flipped bit anywhere is refused."""
 
+import hashlib
+
 import pytest
 
 from majorant.errors import DataError
-from majorant.methods.online import State, state_bytes, state_of
+from majorant.methods.online import State
+from majorant.methods.state_file import parse_state, state_bytes
 
 STATE = State(method="la-one-pass", workers=("w",), labels=("n", "y"), arrays={"right": [1.0], "given": [2.0]})
 
 
 def test_every_flipped_bit_is_refused():
     content = state_bytes(STATE)
-    assert state_of(content, "here").arrays["given"].tolist() == [2.0]
+    assert parse_state(content, "here").arrays["given"].tolist() == [2.0]
     for at in range(len(content)):
         for bit in range(8):
             damaged = bytearray(content)
             damaged[at] ^= 1 << bit
             with pytest.raises(DataError, match=r"^here: "):
-                state_of(bytes(damaged), "here")
+                parse_state(bytes(damaged), "here")
 
 
 def test_a_cut_or_longer_file_is_refused():
     content = state_bytes(STATE)
-    for other in (content[:-1], content[:200], content + b"\0", b"PK"):
+    for other in (content[:-1], content[:200], content + b"\0", content[:40]):
         with pytest.raises(DataError, match="cut off or was altered"):
-            state_of(other, "here")
+            parse_state(other, "here")
+
+
+def test_a_forged_file_that_is_no_state_is_refused():
+    """Anyone can write a checksum that fits; what is inside is still checked."""
+    for body in (b"", b"PK", b"junk", state_bytes(STATE).partition(b"\n")[2][:50]):
+        head = b"majorant-state 1 " + hashlib.sha256(body).hexdigest().encode()
+        with pytest.raises(DataError, match="cut off or was altered"):
+            parse_state(head + b"\n" + body, "here")

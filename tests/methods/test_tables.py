@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from majorant.blocks import in_memory
-from majorant.methods.tables import Tables, count_totals, expect, live_columns, posterior, sum_of_logs
+from majorant.kernels import in_memory
+from majorant.methods.tables import Tables, VoteData, count_totals, expect, posterior, sum_logs
 from majorant.votes import Votes
 
 
@@ -52,7 +52,7 @@ def test_a_pass_in_log_odds_equals_a_loop_over_items(votes_per_item, kind):
     engine = in_memory(
         votes, weights=weight_i if kind == "weighted" else None, clamp_gold=kind == "gold", block_items=64
     )
-    counts = expect(engine, tables, count_totals(engine))
+    counts = expect(VoteData(votes, engine, count_totals(engine)), tables)
     posterior_ig, votes_jgl, items_g, evidence = slow_pass(votes, tables, weight_i)
     assert engine.rows(lambda block: posterior(block, tables)) == pytest.approx(posterior_ig, abs=1e-12)
     assert counts.votes_jgl == pytest.approx(votes_jgl, rel=1e-12, abs=1e-9)
@@ -65,23 +65,4 @@ def test_sums_of_logs_are_those_of_numpy(low, high):
     value = np.random.default_rng(0).uniform(0, 1, 1000)
     value = np.where(value < 0.5, low, high) if high in (np.inf, 1e30) or low < 0.1 else low + (high - low) * value
     with np.errstate(divide="ignore"):
-        assert sum_of_logs(value) == pytest.approx(np.log(value).sum(), rel=1e-12)
-
-
-@pytest.mark.parametrize("kind", ["plain", "weighted", "gold"])
-def test_subtypes_that_cannot_matter_are_left_out_and_nothing_changes(kind, monkeypatch):
-    rng = np.random.default_rng(0)
-    votes = random_votes(60, 4, 7, rng, rng.integers(-1, 2, size=60) if kind == "gold" else None)
-    weight_i = rng.integers(1, 4, size=60).astype(float) if kind == "weighted" else None
-    engine = in_memory(votes, weights=weight_i, clamp_gold=kind == "gold")
-    right_jg = rng.uniform(0.3, 0.95, (7, 6))
-    right_jg[:, 3:] = 1 - right_jg[:, 3:]
-    log_vote_cg = np.log(np.stack([right_jg, 1 - right_jg], axis=1)).reshape(14, 6)
-    tables = Tables(log_vote_cg, np.array([-1.0, -80.0, -90.0, -85.0, -2.0, -4.0]))
-    totals = count_totals(engine)
-    assert live_columns(tables, totals).tolist() == [0, 1, 4, 5]  # as many of each class: one of them for company
-    few = expect(engine, tables, totals)
-    monkeypatch.setattr("majorant.methods.tables.ADDS_NOTHING", -np.inf)
-    assert live_columns(tables, totals) is None
-    for part, whole in zip(few, expect(engine, tables, totals), strict=True):
-        np.testing.assert_allclose(part, whole, rtol=1e-13, atol=1e-15)
+        assert sum_logs(value) == pytest.approx(np.log(value).sum(), rel=1e-12)

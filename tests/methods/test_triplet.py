@@ -8,7 +8,7 @@ import pytest
 from crowds import random_votes
 from majorant.errors import ConfigError, NotIdentified
 from majorant.methods import ESTIMATORS, two_class
-from majorant.methods.two_class import Triplet, agreement
+from majorant.methods.two_class import Triplet, measure_agreement, skill_sizes
 from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
 
@@ -57,7 +57,7 @@ def test_it_recovers_skills_of_a_sparse_crowd():
 def test_agreement_is_the_mean_product_over_common_items():
     votes = random_votes(np.random.default_rng(0), n_classes=2)  # with repeated votes, which count once together
     weight = np.random.default_rng(1).uniform(0.5, 2, size=60)
-    found = agreement("triplet", votes, weight)
+    found = measure_agreement("triplet", votes, weight)
     sign = np.full((60, 9), np.nan)
     for i in range(60):
         for j in range(9):
@@ -77,19 +77,17 @@ def test_agreement_is_the_mean_product_over_common_items():
 def test_many_partners_are_cut_to_those_with_most_common_items(monkeypatch):
     votes, truth = simulate([0.5, 0.5], one_coin_crew(np.full(40, 0.8)), n_items=600, n_votes=5, rng=0)
     monkeypatch.setattr(two_class, "PARTNERS", 10)
-    monkeypatch.setattr(two_class, "WORKERS_PER_CHUNK", 7)
-    found = agreement("triplet", votes, np.ones(600))
+    found = measure_agreement("triplet", votes, np.ones(600), workers_at_once=7)
     assert np.diff(found.items_ab.indptr).min() >= 10
     assert found.items_ab.nnz < 40 * 39
     assert (found.items_ab != found.items_ab.T).nnz == 0
     assert np.mean(np.array(Triplet().fit(votes).labels()) == truth) > 0.85
 
 
-def test_dense_and_sparse_look_up_agree(monkeypatch):
+def test_dense_and_sparse_look_up_agree():
     votes, _ = simulate([0.5, 0.5], one_coin_crew(np.linspace(0.6, 0.9, 20)), n_items=300, n_votes=4, rng=0)
-    expected = Triplet().fit(votes).skill
-    monkeypatch.setattr("majorant.methods.two_class.DENSE_PARTNERS", 0)
-    np.testing.assert_array_equal(Triplet().fit(votes).skill, expected)
+    agreement = measure_agreement("triplet", votes, np.ones(300))
+    np.testing.assert_array_equal(skill_sizes(agreement, dense_up_to=0), skill_sizes(agreement))
 
 
 def test_two_parts_of_a_crowd_without_a_common_item_each_find_their_side():
@@ -102,7 +100,7 @@ def test_two_parts_of_a_crowd_without_a_common_item_each_find_their_side():
     np.testing.assert_allclose(answer.skill, [0.8, 0.6, -0.5] * 2, atol=1e-9)
 
 
-def test_what_cannot_be_told_is_said():
+def test_votes_that_do_not_identify_skills_are_refused():
     names = {"items": "ab", "workers": "xyz", "labels": "01"}
     with pytest.raises(NotIdentified, match="no two workers share one: use majority"):
         Triplet().fit(Votes.from_codes([0, 1], [0, 1], [0, 1], **names))

@@ -38,7 +38,12 @@ def test_a_finished_item_is_used_again(calls, tmp_path):
     again = run.reproduce([], tmp_path, rng=0)
     assert len(calls) == 1
     assert first == again
-    assert {path.name for path in tmp_path.iterdir()} == {"one.json", "one.svg", "index.html", "reproduction.md"}
+    assert {path.name for path in tmp_path.iterdir() if path.name[0] != "."} == {
+        "one.json",
+        "one.svg",
+        "index.html",
+        "reproduction.md",
+    }
 
 
 @pytest.mark.parametrize("change", [{"rng": 1}, {"rng": 0, "quick": True}])
@@ -85,7 +90,12 @@ def test_an_interruption_keeps_what_is_finished_and_leaves_no_half_file(tmp_path
     use(monkeypatch, finished, Item("two", "Another", other.run))
     with pytest.raises(KeyboardInterrupt):
         run.reproduce([], tmp_path, rng=0)
-    assert {path.name for path in tmp_path.iterdir()} == {"one.json", "one.svg", "index.html", "reproduction.md"}
+    assert {path.name for path in tmp_path.iterdir() if path.name[0] != "."} == {
+        "one.json",
+        "one.svg",
+        "index.html",
+        "reproduction.md",
+    }
     use(monkeypatch, finished)
     run.reproduce([], tmp_path, rng=0)
     assert len(made) == 1

@@ -67,9 +67,9 @@ def test_names_of_files_that_look_like_something_else(tmp_path, monkeypatch):
         assert mj.read(name).n_votes == 60
     with pytest.raises(DataError, match="no such file"):
         mj.read("~$other.csv")
-    with pytest.raises(ConfigError, match="no file name"):
+    with pytest.raises(ConfigError, match="not the name of a file"):
         mj.read("")
-    with pytest.raises(ConfigError, match="no file name"):
+    with pytest.raises(ConfigError, match="not the name of a file"):
         mj.read("a\0b")
     with pytest.raises(DataError):
         mj.read("x" * 5000)

@@ -13,12 +13,15 @@ import pytest
 import majorant as mj
 import sizes
 from majorant.errors import MajorantError
-from majorant.read import files, opening
+from majorant.read import files, layout, opening
 from majorant.read.columns import Choice
-from majorant.read.formats import FORMATS, TABLES, recognise, recognise_table
-from majorant.read.formats.base import Context, write_votes
+from majorant.read.formats import FORMATS, recognise, recognise_table
+from majorant.read.formats.base import Context, Format, TableFormat, write_votes
 from majorant.read.options import ReadOptions
+from majorant.render.notes import note_text
 
+RECORDS = [format for format in FORMATS if isinstance(format, Format)]
+TABLES = [format for format in FORMATS if isinstance(format, TableFormat)]
 HERE = Path(__file__).parent / "fixtures"
 PASS = {"pos": "pass", "neg": "fail"}
 LETTER = {"pos": "C", "neg": "I"}
@@ -159,7 +162,7 @@ def test_no_reader_of_another_tools_table_misreads_a_table_in_silence(path, monk
     for other in TABLES:
         if other is own:
             continue
-        monkeypatch.setattr(opening, "recognise_table", lambda _, other=other: other)
+        monkeypatch.setattr(layout, "recognise_table", lambda _, other=other: other)
         try:
             votes = mj.read(path, **settings)
         except MajorantError:
@@ -189,10 +192,10 @@ def records_of(path) -> list[dict]:
 def test_a_record_belongs_to_one_format_and_the_others_refuse_it(path, tmp_path):
     records = records_of(path)
     keys = frozenset(key for record in records for key in record)
-    claims = [format for format in FORMATS if format.recognise(keys, records[0])]
+    claims = [format for format in RECORDS if format.recognise(keys, records[0])]
     assert len(claims) <= 1
     mine = recognise(list(keys), records[0], path.name)
-    for format in FORMATS:
+    for format in RECORDS:
         if format is mine or (mine is not None and format.name == mine.name):
             continue
         with pytest.raises(MajorantError):
@@ -322,11 +325,10 @@ def test_codes_have_names_and_a_code_without_one_is_refused(tmp_path):
 def test_a_file_per_worker(tmp_path):
     for name, label in (("ana", "yes"), ("bo", "no")):
         (tmp_path / f"{name}.csv").write_text(f"id,text,label\n1,hi,{label}\n2,ho,yes\n")
-    with pytest.raises(MajorantError, match="worker='file'"):
-        mj.read(tmp_path)
-    votes = mj.read(tmp_path, worker="file")
-    assert votes.workers == ("ana", "bo")
-    assert ballots(votes) == ["yes no", "yes yes"]
+    for settings in ({}, {"worker": "file"}):
+        votes = mj.read(tmp_path, **settings)
+        assert votes.workers == ("ana", "bo")
+        assert ballots(votes) == ["yes no", "yes yes"]
 
 
 def test_a_judge_of_several_models_judges_questions_with_models():
@@ -336,11 +338,13 @@ def test_a_judge_of_several_models_judges_questions_with_models():
     assert [note.kind for note in votes.account.notes] == ["joined-items"]
 
 
-def test_a_wide_table_with_other_columns_names_the_flag():
-    with pytest.raises(MajorantError, match=r"'prompt' is about the item, by its name.*workers='ana,bo,cy'"):
-        mj.read(HERE / "wide_text.csv")
-    with pytest.raises(MajorantError, match="workers='ana,bo,cy'"):
-        mj.read(HERE / "wide_text.csv", wide=True)
+def test_other_columns_of_a_wide_table_are_left_out_and_named():
+    for settings in ({}, {"wide": True}):
+        votes = mj.read(HERE / "wide_text.csv", **settings)
+        assert votes.workers == ("ana", "bo", "cy")
+        (note,) = (note for note in votes.account.notes if note.kind == "wide")
+        assert note.facts["left_out"]["prompt"] == "about"
+        assert "workers=['ana', 'bo', 'cy']" in note_text(note)
     with pytest.raises(MajorantError, match="workers='eve' matches no column"):
         mj.read(HERE / "wide_text.csv", workers="eve")
     assert mj.read(HERE / "wide_text.csv", workers=["a*", "bo"]).workers == ("ana", "bo")

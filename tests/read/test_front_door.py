@@ -12,9 +12,9 @@ import majorant as mj
 from majorant.cli.aggregate import EXPORT_ENDINGS
 from majorant.cli.ask import ask
 from majorant.cli.certify import certify
+from majorant.filetypes import format_words
 from majorant.read import Reading, as_votes
 from majorant.read.consensus import EXPORTS
-from majorant.read.files import KIND_OF_WORD
 from majorant.read.options import MAX_CLASSES, POLICIES
 from majorant.read.tasks import TASK_ENDINGS, TASK_FORMATS
 
@@ -109,7 +109,7 @@ class TestIndexOfPandas:
         assert as_votes(frame).items[:2] == ("q0", "q1")
 
     def test_row_numbers_are_no_items(self):
-        with pytest.raises(mj.DataError, match="no column can be told to be the item"):
+        with pytest.raises(mj.DataError, match="cannot tell which column is the item"):
             as_votes(FRAME[["worker", "label"]])
 
     def test_the_callers_frame_stays_as_it_is(self):
@@ -122,7 +122,7 @@ def test_the_command_line_offers_what_the_library_takes():
     """Its lists are written out there, since `majorant --help` imports nothing that reads."""
     options = {option.name: option for option in certify.params}
     assert tuple(options["repeats"].type.choices) == POLICIES
-    assert tuple(options["format"].type.choices) == tuple(KIND_OF_WORD)
+    assert list(options["format"].type.choices) == format_words()
     assert options["max_classes"].default == MAX_CLASSES
     tools = next(option for option in ask.params if option.name == "tool").type.choices
     assert tuple(tools) == tuple(TASK_FORMATS) == tuple(TASK_ENDINGS)

@@ -6,12 +6,14 @@ import gzip
 import io
 import json
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from majorant.errors import ConfigError, DataError
 from majorant.read import read
+from majorant.render.notes import note_text
 
 HEADER = "item,worker,label\n"
 ROWS = "q1,ana,yes\nq1,bo,no\nq2,ana,yes\n"
@@ -214,7 +216,7 @@ def test_cut_off_parquet(tmp_path):
 
 
 def test_directory(tmp_path):
-    refused(str(tmp_path), "is a directory", "*.csv")
+    refused(str(tmp_path), "is a folder", "*.csv")
 
 
 def test_no_permission(write, monkeypatch):
@@ -299,21 +301,21 @@ def test_item_nobody_labelled_stays_an_item(write):
     assert votes.votes_i.tolist() == [2, 0]
     assert votes.abstained_i.tolist() == [0, 1]
     assert "unlabelled-items" in kinds(votes)
-    assert "'q2'" in next(note.text for note in votes.account.notes if note.kind == "unlabelled-items")
+    assert "'q2'" in next(note_text(note) for note in votes.account.notes if note.kind == "unlabelled-items")
 
 
 def test_gold_labels_that_no_worker_used(write):
     votes = read(write("item,worker,label,gold\nq1,ana,yes,maybe\nq1,bo,no,maybe\nq2,bo,no,\n"))
     assert votes.labels == ("maybe", "no", "yes")
     assert [votes.labels[k] if k >= 0 else None for k in votes.gold_i] == ["maybe", None]
-    assert "'maybe'" in next(note.text for note in votes.account.notes if note.kind == "gold-unused")
+    assert "'maybe'" in next(note_text(note) for note in votes.account.notes if note.kind == "gold-unused")
 
 
 def test_labels_that_differ_by_case_or_spaces_are_named(write):
     votes = read(write(HEADER + "q1,ana,Yes\nq1,bo,yes\nq2,ana,yes \nq2,bo,no\n"))
     assert votes.labels == ("Yes", "no", "yes", "yes ")
     (note,) = (note for note in votes.account.notes if note.kind == "label-variants")
-    assert "'Yes' (1), 'yes' (1), 'yes ' (1)" in note.text
+    assert "'Yes' (1), 'yes' (1) and 'yes ' (1)" in note_text(note)
 
 
 def test_identical_repeats_are_merged_and_counted(write):
@@ -346,7 +348,7 @@ def test_not_available_is_a_label_with_a_note_unless_said_empty(write, word):
     path = write(HEADER + f"q1,ana,1\nq1,bo,{word}\nq2,bo,0\n")
     votes = read(path)
     assert word in votes.labels
-    assert f"empty={word!r}" in next(note.text for note in votes.account.notes if note.kind == "na-label")
+    assert f"empty={word!r}" in next(note_text(note) for note in votes.account.notes if note.kind == "missing-label")
     votes = read(path, empty=[word])
     assert votes.labels == (0, 1)
     assert votes.abstained_i.tolist() == [1, 0]
@@ -434,3 +436,26 @@ def test_a_quoted_backslash_is_a_name_and_no_escape(tmp_path: Path) -> None:
     path = tmp_path / "votes.csv"
     path.write_text('"item","worker","label"\n"0","\\","a"\n')
     assert read(path).workers == ("\\",)
+
+
+@pytest.mark.parametrize("value", [float("inf"), -float("inf"), Decimal("Infinity")])
+def test_infinite_labels_are_refused_at_once(tmp_path, value):
+    labels = [1, 2, value, 1]
+    columns = {"item": ["a", "a", "b", "b"], "worker": ["u", "v", "u", "v"], "label": labels}
+    with pytest.raises(DataError, match=r"the label -?Infinity|the label -?inf is infinite"):
+        read(columns)
+    assert read(columns, empty=str(value)).n_votes == 3
+    assert read(columns, threshold=1.5).labels == ("below 1.5", "at least 1.5")
+    with pytest.raises(DataError, match="is infinite"):
+        read({**columns, "label": [1, 2, 2, 1], "gold": [None, None, value, value]})
+    path = tmp_path / "votes.json"
+    path.write_text(json.dumps([dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+                               default=float))  # fmt: skip
+    with pytest.raises(DataError):
+        read(path)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_a_threshold_is_a_finite_score(value):
+    with pytest.raises(ConfigError, match="give a number"):
+        read([("a", "u", 1), ("a", "v", 2)], threshold=value)

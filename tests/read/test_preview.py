@@ -35,7 +35,7 @@ def test_trouble_leaves_the_columns_in_sight(tmp_path):
     path = tmp_path / "votes.csv"
     path.write_text(f"snippet,who,stars\n{'x' * 999},w,1\nb,x,0\n")
     found = preview(path)
-    assert "no column can be told to be the item" in found.trouble
+    assert "cannot tell which column is the item" in found.trouble
     assert found.names == ("snippet", "who", "stars")
     assert found.columns == {}
     assert len(found.rows[0][0]) == SHOWN_SIGNS

@@ -87,9 +87,9 @@ def of_fit(method: str, votes: Votes) -> dict[str, Any] | None:
     """What an estimator says of these votes; None if they do not have what it needs."""
     estimator = mj.ESTIMATORS[method]
     n_classes = len(votes.labels)
-    settings = {"confusion": 0.5 * np.eye(n_classes) + 0.5 / n_classes} if estimator.needs == "confusion" else {}
+    settings = {"confusion": 0.5 * np.eye(n_classes) + 0.5 / n_classes} if estimator.traits.needs == "confusion" else {}
     try:
-        fit = estimator(**settings).fit(votes, **({"rng": 0} if estimator.stochastic else {}))
+        fit = estimator(**settings).fit(votes)
     except (ConfigError, NotIdentified):
         return None
     n_items = len(votes.items)

@@ -79,10 +79,10 @@ def test_votes_stand_where_the_map_of_the_result_puts_them():
 def test_it_is_greyed_with_the_reason_where_assumptions_fail(no_pictures):
     facts = copy.deepcopy(summary("crowd"))
     facts["certificate"]["anonymous"] |= {
-        "verdict": "void",
-        "gates": [{"name": "independent votes", "passed": False, "text": "too many ties"}],
+        "reason": "assumption failed",
+        "assumptions": [{"assumption": "votes are independent", "status": "failed", "sentence": "It failed."}],
     }
-    assert "(independent votes)" in json.loads(live_map(facts))["grey"]
+    assert "(votes are independent)" in json.loads(live_map(facts))["grey"]
     assert "contradict what the map assumes" in render(facts)
 
 

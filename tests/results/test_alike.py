@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from crowds import coins, votes_of
-from majorant.results.combine import differ_beyond_noise
+from majorant.methods.weighted_vote import differ_beyond_noise
 
 
 def share(confusion, n=200, prior=None, **sizes):

@@ -5,9 +5,9 @@ import pytest
 
 from crowds import foolable_votes
 from majorant.defaults import TOLERANCE
+from majorant.evidence.labels import gold_accuracy
 from majorant.methods.majority import Majority
-from majorant.results.choice import decide
-from majorant.results.difference import gold_accuracy
+from majorant.pipeline import check
 from majorant.simulate import mixed_crew, one_coin_crew, simulate
 from majorant.votes import Votes
 
@@ -53,14 +53,22 @@ KINDS = (alike, one_expert, spammers, adversaries, correlated, rare_class, twent
 
 
 def lead(votes, seed=0):
-    """The decision without gold, and how far its accuracy lies above majority's."""
+    """What `check` finds without gold, and how much better its labels are than majority vote."""
     blind = Votes.from_codes(
         votes.item_n, votes.worker_n, votes.label_n, items=votes.items, workers=votes.workers, labels=votes.labels
     )
-    majority = Majority().fit(blind)
-    decision = decide(blind, majority, rng=seed)
-    found, other = (gold_accuracy(votes, fit, level=0.95).value for fit in (decision.fit, majority))
-    return decision, found - other
+    result = check(blind, rng=seed)
+    found, other = (gold_accuracy(votes, fit, level=0.95).value for fit in (result.labels.fit, Majority().fit(blind)))
+    return result, found - other
+
+
+def thinned(votes):
+    """The votes with four of ten kept at random: no worker votes on half of the items."""
+    kept = np.random.default_rng(0).random(votes.n_votes) < 0.4
+    return Votes.from_codes(
+        votes.item_n[kept], votes.worker_n[kept], votes.label_n[kept], items=votes.items, workers=votes.workers,
+        labels=votes.labels, gold=votes.gold_i,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -70,11 +78,17 @@ def test_no_harm(kind):
     assert gained >= -0.01 - 1e-9
 
 
-@pytest.mark.parametrize(("kind", "least"), [(one_expert, 0.1), (spammers, 0.05), (adversaries, 0.05)])
-def test_workers_who_differ_are_told_apart(kind, least):
-    decision, gained = lead(kind(3))
-    assert decision.method == "combination"
+@pytest.mark.parametrize(("kind", "least"), [(adversaries, 0.05)])
+def test_crowds_of_unequal_workers_get_the_weighted_vote(kind, least):
+    result, gained = lead(thinned(kind(3)))
+    assert (result.answer.action, result.answer.certainty) == ("switch", "likely")
     assert gained >= least
+
+
+def test_a_panel_keeps_majority_vote_until_labels_teach():
+    result, _ = lead(one_expert(3))
+    assert (result.answer.action, result.answer.certainty) == ("keep", "unknown")
+    assert result.answer.next.step == "teach"
 
 
 @pytest.mark.long

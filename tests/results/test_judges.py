@@ -8,6 +8,9 @@ from scipy.stats import binomtest
 
 import majorant as mj
 from majorant.errors import ConfigError, DataError
+from majorant.render.judges import gate_text, judges_facts, judges_lines
+from majorant.results.judges import Gate
+from majorant.results.sub_panels import Enough
 from sizes import many
 
 FIXTURES = Path(__file__).parents[1] / "read" / "fixtures"
@@ -31,7 +34,7 @@ def test_counts_are_those_of_a_table_by_hand():
     assert a.confusion_kl.tolist() == [[1, 1], [0, 1]]
     assert a.kappa == pytest.approx((2 / 3 - 4 / 9) / (5 / 9))
     assert b.wrong == (1, 3)
-    assert (found.panel.right, found.panel.judged) == (1, 3)  # one item ties, which is not right
+    assert (found.panel.right, found.panel.judged, found.panel.tied) == (1.5, 3, 1)  # a tie counts by its share
     (pair,) = found.repeats
     assert (pair.common, pair.both_wrong, pair.either_wrong) == (3, 1, 2)
 
@@ -40,8 +43,10 @@ def test_without_gold_nothing_is_promised():
     table = panel([0.99] * 3, 50, np.random.default_rng(0))
     del table["gold"]
     found = mj.judges(table)
-    assert found.gate.startswith("Not known: votes alone promise nothing")
+    assert found.gate is Gate.NO_GOLD
     assert found.judges == ()
+    assert "votes alone do not show how accurate judges are" in gate_text(found)
+    assert judges_lines(found)[1] == "Which judges to keep needs labels: 30 would do (you have 0)."
 
 
 def test_a_judge_below_the_bar_hardly_ever_passes_the_gate():
@@ -53,15 +58,18 @@ def test_a_judge_below_the_bar_hardly_ever_passes_the_gate():
         table = panel([0.699], 100, rng)
         copies = {name: np.repeat(values, 5) for name, values in table.items()}
         copies["judge"] = np.tile(np.arange(5), 100)  # five who always agree: the panel is as good as each
-        passed += mj.judges(mj.read(copies), bar=0.7).gate.startswith("Good enough")
+        passed += mj.judges(mj.read(copies), bar=0.7).gate is Gate.MET
     assert binomtest(passed, n_runs, 0.05, alternative="greater").pvalue > 1e-3
 
 
 def test_good_and_bad_judges_are_told_apart():
     rng = np.random.default_rng(4)
-    good = mj.judges(panel([0.98, 0.6], 600, rng), bar=0.9).gate
-    assert good.startswith("Good enough to gate on at 90 %: 0,")
-    assert mj.judges(panel([0.6, 0.6], 600, rng), bar=0.9).gate.startswith("Not good enough to gate on at 90 %")
+    good = mj.judges(panel([0.98, 0.6], 600, rng), bar=0.9)
+    assert good.gate is Gate.MET
+    assert gate_text(good).startswith("Good enough to gate on at 90%: 0 is right on 9")
+    poor = mj.judges(panel([0.6, 0.6], 600, rng), bar=0.9)
+    assert poor.gate is Gate.NOT_MET
+    assert gate_text(poor).startswith("Not good enough to gate on at 90%: the best,")
 
 
 def test_the_order_of_candidates_is_told_per_judge():
@@ -106,3 +114,91 @@ def test_judges_who_err_together_are_worth_less():
     assert alone.low > 2.2
     assert together.high < 1.2
     assert mj.judges(panel([0.8] * 3, 20, rng)).worth.value is None
+
+
+def test_a_judge_with_two_gold_items_is_left_out_by_name_and_blocks_nobody():
+    table = panel([0.6, 0.6], 600, np.random.default_rng(0))
+    for item in (0, 1):
+        for name, value in {"item": item, "judge": "late", "verdict": 1, "gold": table["gold"][2 * item]}.items():
+            table[name] = [*table[name], value]
+    found = mj.judges(table, bar=0.9)
+    assert found.left_out == ("late",)
+    assert found.gate is Gate.NOT_MET
+    assert "  Left out, too few gold items: late" in judges_lines(found)
+
+
+def test_few_gold_labels_leave_nobody_out():
+    assert mj.judges(panel([0.6, 0.9], 6, np.random.default_rng(0))).left_out == ()
+
+
+def test_gold_is_used_with_hundreds_of_judges():
+    found = mj.judges(panel([0.8] * 150, 60, np.random.default_rng(0)))
+    assert len(found.judges) == 150
+    assert found.judges[0].accuracy.value >= found.judges[-1].accuracy.value
+
+
+def test_the_best_judges_are_held_against_all_of_them():
+    found = mj.judges(panel([0.95, 0.55, 0.55, 0.55, 0.55, 0.55, 0.55], 600, np.random.default_rng(1)))
+    single, three, five = found.sub_panels
+    assert single.judges == (0,)
+    assert single.enough is Enough.BETTER
+    assert single.difference.low > 0
+    assert len(three.judges) == 3
+    assert len(five.judges) == 5
+    assert "0 is better than all 7 judges together." in judges_lines(found)
+
+
+def test_the_interval_of_a_sub_panel_holds_whichever_is_chosen():
+    """Nine equal judges: the best three look better than they are, and their interval allows for it."""
+    rng = np.random.default_rng(2)
+    n_runs = many(200, quick=40)
+    too_good = 0
+    for _ in range(n_runs):
+        found = mj.judges(panel([0.75] * 9, 100, rng))
+        fresh = panel([0.75] * 9, 4000, rng)
+        given = np.asarray(fresh["verdict"]).reshape(-1, 9)
+        gold = np.asarray(fresh["gold"])[::9]
+        full = ((given.mean(axis=1) > 0.5) == gold).mean()
+        for one in found.sub_panels:
+            chosen = ((given[:, list(one.judges)].mean(axis=1) > 0.5) == gold).mean()
+            too_good += one.difference.low > chosen - full + 0.02
+    assert too_good <= 0.05 * n_runs
+
+
+def test_a_copy_is_never_recommended():
+    table = panel([0.9, 0.9, 0.8, 0.7, 0.7, 0.7], 300, np.random.default_rng(3))
+    given = np.asarray(table["verdict"]).reshape(-1, 6).copy()
+    given[:, 1] = given[:, 0]
+    found = mj.judges({**table, "verdict": given.ravel()})
+    assert found.copies.workers == ((0, 1),)
+    assert not any({0, 1} <= set(one.judges) for one in found.sub_panels)
+    assert any("0 and 1 gave identical answers on 300 shared items" in line for line in judges_lines(found))
+
+
+def test_a_few_gold_labels_say_nothing_about_which_judges_to_keep():
+    found = mj.judges(panel([0.95, 0.5, 0.5, 0.5], 20, np.random.default_rng(0)))
+    assert found.sub_panels == ()
+    assert "Which judges to keep needs labels: 30 would do (you have 20)." in judges_lines(found)
+
+
+@pytest.mark.parametrize(("bar", "code"), [(["--bar", "0.9"], 1), (["--bar", "0.5"], 0), ([], 0)])
+def test_the_command_fails_where_the_bar_that_was_set_is_not_met(bar, code, tmp_path, monkeypatch, capsys):
+    from majorant.cli import main
+
+    table = panel([0.7, 0.7], 200, np.random.default_rng(0))
+    rows = zip(*table.values(), strict=True)
+    path = tmp_path / "votes.csv"
+    path.write_text("item,judge,verdict,gold\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
+    monkeypatch.setattr("sys.argv", ["majorant", "judges", str(path), *bar])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert (stop.value.code or 0) == code
+    assert "gate on" in capsys.readouterr().out or code == 0
+
+
+def test_the_facts_are_plain():
+    import json
+
+    facts = judges_facts(mj.judges(panel([0.9, 0.6, 0.6, 0.6], 100, np.random.default_rng(0))))
+    assert json.loads(json.dumps(facts))["gate"] in ("met", "open", "not met")
+    assert facts["sub_panels"][0]["enough"] in ("better", "as good", "open", "worse")

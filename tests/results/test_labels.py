@@ -2,9 +2,10 @@
 
 import numpy as np
 
+import majorant as mj
+from majorant.evidence.labels import gold_accuracy
 from majorant.methods.majority import Majority
-from majorant.results.difference import gold_accuracy
-from majorant.results.labels import label_table
+from majorant.results.labels import Known, label_table
 from majorant.values import clopper_pearson
 from majorant.votes import Votes
 
@@ -21,14 +22,29 @@ def small(**more):
     )
 
 
-def test_a_row_says_label_confidence_runner_up_margin_votes_and_tie():
+COLUMNS = [
+    "item",
+    "label",
+    "source",
+    "confidence",
+    "majority",
+    "weighted_vote",
+    "runner_up",
+    "votes",
+    "tied",
+    "changed",
+]
+
+
+def test_a_row_says_label_source_confidence_both_rules_votes_and_tie():
     votes = small()
-    table = label_table(votes, Majority().fit(votes))
+    table = label_table(votes, Majority().fit(votes), ties="flag")
+    assert list(table) == COLUMNS
     assert table["item"] == ["a", "b", "silent", "d"]
     assert list(table["label"]) == ["l1", None, None, "l2"]
+    assert list(label_table(votes, Majority().fit(votes))["source"]) == ["rule", "tie", None, "rule"]
     np.testing.assert_allclose(table["confidence"], [2 / 3, 0.5, np.nan, 1], atol=1e-9)
     assert list(table["runner_up"]) == ["l0", "l2", None, None]
-    np.testing.assert_allclose(table["margin"], [1 / 3, 0, np.nan, 1], atol=1e-9)
     assert table["votes"].tolist() == [3, 2, 0, 2]
     assert table["tied"].tolist() == [False, True, False, False]
 
@@ -42,7 +58,25 @@ def test_a_broken_tie_names_the_other_as_runner_up():
 def test_one_class_has_no_runner_up():
     votes = Votes.from_codes([0], [0], [0], items="a", workers="x", labels=["only"])
     table = label_table(votes, Majority().fit(votes))
-    assert (list(table["label"]), list(table["runner_up"]), table["margin"].tolist()) == (["only"], [None], [1.0])
+    assert (list(table["label"]), list(table["runner_up"])) == (["only"], [None])
+
+
+def test_a_tie_is_decided_by_a_coin_that_the_name_of_the_item_fixes():
+    rows = [(f"q{i}", worker, label) for i in range(200) for worker, label in (("x", "no"), ("y", "yes"))]
+    labels = dict(zip(*(mj.check(rows).labels.to_dict()[name] for name in ("item", "label")), strict=True))
+    again = mj.check(list(reversed(rows[:100]))).labels.to_dict()
+    assert all(labels[item] == label for item, label in zip(again["item"], again["label"], strict=True))
+    assert 60 < list(labels.values()).count("yes") < 140
+
+
+def test_gold_and_expert_labels_win_over_any_rule():
+    votes = small(gold=[0, -1, -1, -1])
+    table = label_table(votes, Majority().fit(votes), known=Known(expert={"b": "l0", "silent": "new", "d": "l1"}))
+    assert list(table["label"]) == ["l0", "l0", "new", "l1"]
+    assert list(table["source"]) == ["gold", "expert", "expert", "expert"]
+    assert list(table["majority"])[3] == "l2"
+    assert table["changed"].tolist() == [True, table["changed"][1], False, True]
+    assert table["confidence"].tolist() == [1, 1, 1, 1]
 
 
 def test_accuracy_on_gold_takes_ties_in_expectation_and_leaves_out_silent_items():

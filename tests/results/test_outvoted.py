@@ -8,7 +8,14 @@ import pytest
 from majorant.backend import MemoryBackend
 from majorant.methods.majority import Majority
 from majorant.methods.shared import SharedConfusion
-from majorant.results.combine import MOST_CLASSES, combination, combine, combined_fit, count_model, keep_majorities
+from majorant.methods.weighted_vote import (
+    MOST_CLASSES,
+    combination,
+    combine,
+    count_model,
+    keep_majorities,
+)
+from majorant.results.rules import fit_weighted_vote
 from majorant.simulate import simulate
 from majorant.tally import counts, distinct_counts
 from sizes import many
@@ -57,7 +64,9 @@ def test_what_counts_show_is_turned_over():
     made = combination(votes, 0)
     assert set(made.fits) == {"hierarchical", "majority"}
     assert gain(made, votes, truth) > 5
-    np.testing.assert_allclose(combined_fit(MemoryBackend(votes), votes, 0)[0].posterior, made.fit.posterior, atol=1e-9)
+    np.testing.assert_allclose(
+        fit_weighted_vote(MemoryBackend(votes), votes, 0)[0].posterior, made.fit.posterior, atol=1e-9
+    )
 
 
 def test_ties_and_shown_majorities_follow_the_mean_and_all_else_the_shares():

@@ -1,46 +1,16 @@
-"""Items to review: the gain of one more vote by brute force, the order, and the reasons."""
+"""The labels to look at first: their order, who said what, and why they are doubtful."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from crowds import random_votes
+import majorant as mj
 from majorant.methods.majority import Majority
-from majorant.results.review import crowd_confusion, review, review_table, vote_gain
-from majorant.simulate import simulate
+from majorant.render.review import review_facts, review_line
+from majorant.results.review import Reason, Said, label_doubt, review
+from majorant.simulate import mixed_crew, simulate
 from majorant.votes import Votes
-
-
-def gain_by_hand(posterior, confusion):
-    """Draw the class, then the vote; label anew by Bayes' rule; how much more often is the label right?"""
-    n_classes = len(posterior)
-    right = 0.0
-    for l in range(n_classes):
-        joint = [posterior[k] * confusion[k][l] for k in range(n_classes)]
-        best = int(np.argmax(joint))  # the label once the vote is l
-        right += joint[best]
-    return right - max(posterior)
-
-
-@given(st.integers(2, 5), st.integers(0, 10**6))
-def test_the_gain_of_a_vote_is_that_of_relabelling_by_bayes_rule(n_classes, seed):
-    rng = np.random.default_rng(seed)
-    posterior, confusion = rng.dirichlet(np.ones(n_classes), 4), rng.dirichlet(np.ones(n_classes), n_classes)
-    expected = [gain_by_hand(row, confusion) for row in posterior]
-    np.testing.assert_allclose(vote_gain(posterior, confusion), expected, atol=1e-12)
-
-
-def test_the_gain_is_what_a_simulation_of_one_more_vote_gains():
-    rng = np.random.default_rng(0)
-    posterior, confusion = np.array([0.55, 0.3, 0.15]), np.array([[0.7, 0.2, 0.1], [0.2, 0.7, 0.1], [0.1, 0.2, 0.7]])
-    truth = rng.choice(3, 200_000, p=posterior)
-    vote = (confusion[truth].cumsum(axis=1) < rng.random(len(truth))[:, None]).sum(axis=1)
-    relabelled = (posterior[:, None] * confusion).argmax(axis=0)[vote]
-    gained = (relabelled == truth).mean() - (truth == 0).mean()
-    assert abs(vote_gain(posterior[None], confusion)[0] - gained) < 0.005
 
 
 def small():
@@ -55,59 +25,79 @@ def small():
     )
 
 
-def fit_of(votes, posterior):
-    return replace(Majority().fit(votes), posterior=np.array(posterior), prior=np.array([0.5, 0.5]))
+LABELS = np.array([0, 1, 1, 1, -1])
+SURE = np.array([0.6, 0.5, 0.9, 0.7, np.nan])
 
 
-ROWS = [[0.4, 0.6], [0.5, 0.5], [0.01, 0.99], [0.3, 0.7], [0.5, 0.5]]
+def test_without_models_the_closest_votes_come_first():
+    found = review(small(), LABELS, SURE)
+    assert found.items == ("b", "a", "d", "c")  # 0 of 2, 1 of 3, 1 of 1, 3 of 3
+    assert found.by_margin
+    assert found.reason == (Reason.TIE, Reason.NEAR_TIE, Reason.ONE_VOTE, Reason.WEAK_WORKERS)
 
 
-def test_an_expert_gains_the_doubt_and_ties_go_by_item_order():
-    votes = small()
-    found = review(votes, fit_of(votes, ROWS), most=4)
-    assert found.item_p.tolist() == [1, 4, 0, 3]
-    np.testing.assert_allclose(found.gain_expert_p, [0.5, 0.5, 0.4, 0.3])
-    assert np.isclose(found.gain, 1.7 / 5)
-    assert found.reason == ("tie", "no votes", "rule overturns majority", "only 1 vote")
+def test_with_models_the_median_doubt_about_the_written_label_decides():
+    chances = ([0.9, 0.2, 0.5, 0.1, 0.5], [0.8, 0.3, 0.4, 0.2, 0.5], [0.1, 0.6, 0.9, 0.3, 0.5])
+    models = [np.array([[p, 1 - p] for p in column]) for column in chances]
+    np.testing.assert_allclose(label_doubt(small(), LABELS, models)[:4], [0.2, 0.3, 0.5, 0.2])
+    found = review(small(), LABELS, SURE, models=models)
+    assert found.items == ("c", "b", "a", "d")
+    assert not found.by_margin
 
 
-def test_the_table_says_what_the_label_is_and_what_else_it_may_be():
-    votes = small()
-    fit = fit_of(votes, ROWS)
-    table = review_table(votes, fit, review(votes, fit, most=3))
-    assert list(table) == ["item", "label", "confidence", "runner_up", "votes", "gain_vote", "gain_expert", "reason"]
-    assert (table["item"], table["label"]) == (["b", "e", "a"], [None, None, "yes"])
-    assert table["runner_up"] == ["yes", None, "no"]
-    assert table["votes"].tolist() == [2, 0, 3]
-    assert np.isnan(table["confidence"][1])
+def test_the_gain_is_the_doubt_of_confidence_over_all_items_with_votes():
+    found = review(small(), LABELS, SURE, most=2)
+    assert np.isclose(found.gain, (0.5 + 0.4) / 4)
+    assert "2 most doubtful items would add about 22 points" in review_line(found)
 
 
-def test_the_order_can_be_that_of_one_more_vote():
-    votes, _ = simulate([0.9, 0.1], [[0.8, 0.2], [0.3, 0.7]], 300, 3, rng=0)
-    fit = Majority().fit(votes)
-    found = review(votes, fit, most=20, resource="vote")
-    everything = vote_gain(fit.posterior, crowd_confusion(votes, fit))
-    np.testing.assert_allclose(found.gain_vote_p, np.sort(everything)[::-1][:20], atol=1e-9)
-    assert np.isclose(found.gain, found.gain_vote_p.sum() / 300)
+def test_the_list_says_who_said_what_the_written_label_first():
+    found = review(small(), LABELS, SURE, most=2)
+    assert found.said[0] == (Said("yes", ("y",)), Said("no", ("x",)))
+    assert found.said[1] == (Said("no", ("x", "y")), Said("yes", ("z",)))
+    table = found.table()
+    assert list(table) == ["item", "label", "confidence", "runner_up", "votes", "said", "reason"]
+    assert table["said"] == ["yes: y; no: x", "no: x, y; yes: z"]
+    assert list(table["runner_up"]) == ["no", "yes"]
 
 
-def test_good_workers_who_disagree_are_named_as_the_reason():
-    votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [0, 0, 1], items="a", workers="xyz", labels="ny")
-    found = review(votes, fit_of(votes, [[0.7, 0.3]]), good=np.array([True, False, True]))
-    assert found.reason == ("good workers disagree",)
+def test_many_workers_are_named_up_to_ten():
+    votes = Votes.from_codes([0] * 14, range(14), [1] * 13 + [0], items="a", workers=range(14), labels="ny")
+    [said] = review(votes, np.array([1]), np.array([0.9])).table()["said"]
+    assert said == "y: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 3 more; n: 13"
+    assert review_facts(review(votes, np.array([1]), np.array([0.9])))["rows"][0]["said"][0]["votes"] == 13
 
 
-def test_an_item_that_is_certain_is_not_listed_and_no_votes_at_all_are_no_error():
-    votes = small()
-    assert len(review(votes, fit_of(votes, np.tile([0.0, 1.0], (5, 1))), most=9).item_p) == 1  # the one without votes
+def test_items_with_gold_and_items_without_label_are_not_listed():
+    votes = replace(small(), gold_i=np.array([-1, 1, -1, -1, -1]))
+    assert review(votes, LABELS, SURE).items == ("a", "d", "c")
     none = Votes.from_codes([], [], [], items="ab", workers="x", labels="ny")
-    assert review(none, Majority().fit(none)).reason == ("no votes", "no votes")
-    one_class = Votes.from_codes([0], [0], [0], items="a", workers="x", labels="n")
-    assert review(one_class, Majority().fit(one_class)).item_p.tolist() == []
+    empty = review(none, np.array([-1, -1]), np.full(2, np.nan))
+    assert len(empty.item_p) == 0
+    assert review_line(empty) == ""
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_typical_vote_falls_as_the_votes_do(seed):
-    votes = random_votes(np.random.default_rng(seed))
-    confusion = crowd_confusion(votes, Majority().fit(votes))
-    np.testing.assert_allclose(confusion.sum(axis=1), 1)
+def test_a_label_against_the_majority_and_good_workers_who_disagree_are_named_as_reasons():
+    votes = Votes.from_codes([0] * 3 + [1] * 5, [0, 1, 2, 0, 1, 2, 3, 4], [0, 0, 1, 0, 0, 0, 1, 0],
+                             items="ab", workers="vwxyz", labels="ny")  # fmt: skip
+    found = review(votes, np.array([1, 0]), np.array([0.6, 0.8]), good=np.array([True, False, False, True, True]))
+    assert found.reason == (Reason.OVERTURNED, Reason.GOOD_WORKERS_DISAGREE)
+
+
+def test_models_find_more_wrong_labels_than_the_margin_where_workers_differ():
+    crew = mixed_crew([[0.85, 0.15], [0.15, 0.85]], 15, spammers=15)
+    wrong = {True: 0.0, False: 0.0}
+    for seed in range(2):
+        votes, truth = simulate([0.5, 0.5], crew, 600, 5, rng=seed)
+        result = mj.check(votes)
+        margin = review(votes, Majority().fit(votes).codes("first"), np.full(600, 0.5), most=50)
+        for listed in (result.review, margin):
+            wrong[listed.by_margin] += (truth[listed.item_p[:50]] != listed.label_p[:50]).mean() / 2
+    assert wrong[False] > wrong[True]
+
+
+@pytest.mark.parametrize("n_workers", [5, 30])
+def test_panels_go_by_margin_and_crowds_whose_workers_differ_by_models(n_workers):
+    crew = mixed_crew([[0.85, 0.15], [0.15, 0.85]], n_workers // 2, spammers=n_workers - n_workers // 2)
+    votes, _ = simulate([0.5, 0.5], crew, 400, 5, rng=0)
+    assert mj.check(votes).review.by_margin == (n_workers == 5)

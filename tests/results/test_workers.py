@@ -1,4 +1,4 @@
-"""What is said of workers: accuracy by the other votes, agreement, and flags where they are deserved."""
+"""What is said about workers: accuracy by gold or estimated, agreement, and flags where they are deserved."""
 
 import json
 import sys
@@ -10,34 +10,91 @@ import pytest
 
 from majorant.cli import main
 from majorant.methods.dawid_skene import DawidSkene
+from majorant.methods.hierarchical import Hierarchical
 from majorant.methods.majority import Majority
-from majorant.results.difference import clopper_pearson
-from majorant.results.workers import assess_workers, worker_table
+from majorant.render.workers import worker_columns, workers_line
+from majorant.results.workers import FlagKind, assess_workers
 from majorant.simulate import mixed_crew, one_coin_crew, simulate
+from majorant.values import clopper_pearson
 from majorant.votes import Votes
 
-
-def test_accuracy_is_near_the_truth_and_its_interval_holds_it():
-    skill = np.array([0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6])
-    held = np.zeros(7)
-    for seed in range(40):
-        votes, truth = simulate([0.5, 0.5], one_coin_crew(skill), 300, 7, rng=seed)
-        found = assess_workers(votes, DawidSkene().fit(votes), level=0.95)
-        right = np.bincount(votes.worker_n, weights=truth[votes.item_n] == votes.label_n, minlength=7)
-        np.testing.assert_allclose(found.accuracy_j, right / 300, atol=0.08)
-        held += (found.low_j <= skill) & (skill <= found.high_j)
-    assert (held >= 34).all()  # 95 % of 40 is 38
+HALF = [0.5, 0.5]
 
 
-def test_doubt_about_the_labels_widens_the_interval():
-    votes, truth = simulate([0.5, 0.5], one_coin_crew([0.7, 0.7, 0.7]), 300, 3, rng=0)
-    fit = DawidSkene().fit(votes)
-    known = replace(fit, posterior=np.eye(2)[truth])
-    narrow, wide = assess_workers(votes, known), assess_workers(votes, fit)
-    assert ((wide.high_j - wide.low_j) > 1.2 * (narrow.high_j - narrow.low_j)).all()
-    right = np.bincount(votes.worker_n, weights=truth[votes.item_n] == votes.label_n)
-    expected = [clopper_pearson(float(r), 300, 0.95) for r in right]
-    np.testing.assert_allclose(np.stack([narrow.low_j, narrow.high_j], axis=1), expected)
+def kinds(workers):
+    return [tuple(flag.kind for flag in flags) for flags in workers.flags]
+
+
+def crowd(seed, skill, n_items=400, n_votes=5):
+    return simulate(HALF, one_coin_crew(skill), n_items, n_votes, rng=seed)
+
+
+def test_estimated_accuracy_is_near_the_truth_and_its_wide_interval_holds_it():
+    skill = np.linspace(0.6, 0.95, 20)
+    held, total = 0, 0
+    for seed in range(15):
+        votes, truth = crowd(seed, skill)
+        found = assess_workers(votes, Hierarchical().fit(votes))
+        right = np.bincount(votes.worker_n, weights=truth[votes.item_n] == votes.label_n, minlength=20)
+        share = right / found.votes_j
+        assert np.abs(found.accuracy_j - share).mean() < 0.05
+        assert not found.by_gold_j.any()
+        held += ((found.low_j <= share) & (share <= found.high_j)).sum()
+        total += 20
+    assert held >= 0.97 * total
+
+
+def test_a_panel_without_gold_gets_no_accuracy_interval_or_accuracy_flag():
+    votes, _ = simulate(HALF, mixed_crew([[0.85, 0.15], [0.15, 0.85]], 6, spammers=2), 300, 8, rng=0)
+    found = assess_workers(votes, DawidSkene().fit(votes))
+    assert found.panel
+    assert np.isnan(found.accuracy_j).all()
+    assert np.isnan(found.low_j).all()
+    assert kinds(found) == [()] * 8
+    assert not any("accuracy" in name or name in ("low", "high", "chance") for name in found.table())
+    assert not any("labelled" in name for name in found.table())
+    assert "judges may share mistakes" in workers_line(found, (), None)
+
+
+def test_gold_gives_a_panel_exact_accuracy_at_any_number_of_labels():
+    votes, truth = simulate(HALF, one_coin_crew([0.9, 0.7, 0.6]), 300, 3, rng=0)
+    known = replace(votes, gold_i=np.where(np.arange(300) < 40, truth, -1))
+    found = assess_workers(known, DawidSkene().fit(votes))
+    own = votes.item_n < 40
+    right = np.bincount(votes.worker_n[own], weights=(truth[votes.item_n] == votes.label_n)[own], minlength=3)
+    np.testing.assert_allclose(found.accuracy_j, right / 40)
+    assert found.by_gold_j.all()
+    expected = [clopper_pearson(float(r), 40, 0.95) for r in right]
+    np.testing.assert_allclose(np.stack([found.low_j, found.high_j], axis=1), expected)
+    table = found.table()
+    assert {"accuracy", "low", "high", "gold_votes"} <= set(table)
+    assert "estimated_accuracy" not in table
+
+
+def test_crowd_workers_with_ten_gold_votes_are_judged_by_gold_and_others_are_estimated():
+    votes, truth = crowd(0, np.full(30, 0.8), n_items=300)
+    known = replace(votes, gold_i=np.where(np.arange(300) < 60, truth, -1))
+    found = assess_workers(known, Hierarchical().fit(votes))
+    np.testing.assert_array_equal(found.by_gold_j, found.gold_votes_j >= 10)
+    assert 0 < found.by_gold_j.sum() < 30
+    table = found.table()
+    assert np.isnan(table["accuracy"]).sum() == (~found.by_gold_j).sum()
+    assert np.isnan(table["estimated_accuracy"]).sum() == found.by_gold_j.sum()
+
+
+def test_gold_turns_the_order_of_a_panel_that_shares_mistakes_around():
+    """Four judges are misled together on 60 % of the items; the fifth is right, and votes alone think it the worst."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 400)
+    seen = np.where(rng.random(400) < 0.6, 1 - truth, truth)
+    label = np.stack([np.where(rng.random(400) < 0.9, seen, 1 - seen) for _ in range(4)] + [truth], axis=1)
+    votes = Votes.from_codes(
+        np.repeat(np.arange(400), 5), np.tile(np.arange(5), 400), label.ravel(), items=range(400), workers="abcde",
+        labels="ny", gold=truth,
+    )  # fmt: skip
+    found = assess_workers(votes, DawidSkene().fit(votes))
+    assert found.names[found.worst_first[-1]] == "e"
+    assert found.accuracy_j[4] == 1
 
 
 def test_agreement_is_the_share_of_other_votes_that_say_the_same():
@@ -48,23 +105,34 @@ def test_agreement_is_the_share_of_other_votes_that_say_the_same():
 
 
 def test_flags_name_who_stands_out_and_nobody_else():
-    confusion = [[0.85, 0.15], [0.15, 0.85]]
-    crew = np.concatenate([mixed_crew(confusion, 8, adversaries=1), [[[0.5, 0.5]] * 2], [[[1, 0]] * 2]])
-    votes, _ = simulate([0.5, 0.5], crew, 400, 11, rng=1)
-    found = assess_workers(votes, DawidSkene().fit(votes))
-    assert found.flags[:8] == ((),) * 8
-    assert found.flags[8] == ("adversarial",)
-    assert found.flags[9] == ("near chance",)
-    assert found.flags[10] == ("near chance", "one label")
+    crew = np.concatenate([mixed_crew([[0.85, 0.15], [0.15, 0.85]], 20, spammers=2, adversaries=1), [[[1, 0]] * 2]])
+    votes, _ = simulate(HALF, crew, 1500, 7, rng=1)
+    found = assess_workers(votes, Hierarchical().fit(votes))
+    assert kinds(found)[:20] == [()] * 20
+    assert kinds(found)[20:22] == [(FlagKind.NEAR_CHANCE,)] * 2
+    assert kinds(found)[22] == (FlagKind.ADVERSARIAL,)
+    assert kinds(found)[23] == (FlagKind.NEAR_CHANCE, FlagKind.ONE_LABEL)
+    assert set(found.worst_first[:4].tolist()) == {20, 21, 22, 23}
+    line = workers_line(found, (), None)
+    assert line.startswith("4 of 24 workers are barely better than guessing: w22, ")
+
+
+def test_weak_workers_get_items_to_train_on_and_others_do_not():
+    crew = mixed_crew([[0.9, 0.1], [0.1, 0.9]], 20, spammers=2)
+    votes, truth = simulate(HALF, crew, 1000, 7, rng=1)
+    found = assess_workers(votes, Hierarchical().fit(votes))
+    assert [len(mistakes) for mistakes in found.mistakes] == [0] * 20 + [5] * 2
+    for j in (20, 21):
+        given = dict(zip(votes.item_n[votes.worker_n == j], votes.label_n[votes.worker_n == j], strict=True))
+        assert np.mean([given[item] != truth[item] for item in found.mistakes[j]]) >= 0.8
 
 
 def test_too_few_votes_are_said_and_nothing_else_of_them():
     votes = Votes.from_codes([0, 1], [0, 0], [0, 0], items="ab", workers=["x", "silent"], labels="ny")
     found = assess_workers(votes, Majority().fit(votes))
-    assert found.flags == (("too few votes",), ("too few votes",))
+    assert kinds(found) == [(FlagKind.FEW_VOTES,)] * 2
     assert np.isnan(found.accuracy_j[1])
-    table = worker_table(votes.workers, Majority().fit(votes), found)
-    assert table["votes"].tolist() == [2, 0]
+    assert worker_columns(found)["votes"].tolist() == [2, 0]
 
 
 def test_the_command_writes_a_row_per_worker(tmp_path, monkeypatch, capsys):
@@ -77,5 +145,5 @@ def test_the_command_writes_a_row_per_worker(tmp_path, monkeypatch, capsys):
     facts = json.loads(capsys.readouterr().out)
     assert facts["workers"]["flagged"] == {"too few votes": 3}
     lines = Path("workers.csv").read_text().splitlines()
-    assert lines[0].startswith("worker,votes,accuracy,low,high,chance,agreement,weight,flags,evidence,no labelled no")
-    assert [line.split(",")[0] for line in lines[1:]] == ["w", "x", "y"]
+    assert lines[0] == "worker,votes,agreement,flags,evidence,wrong_on"
+    assert [line.split(",")[0] for line in lines[1:]] == ["y", "w", "x"]  # the least agreement first

@@ -63,7 +63,7 @@ def test_the_page_is_quiet_and_accessible(seen):
 
 
 def test_columns_are_asked_for_and_shown(seen):
-    assert seen["asked"] == "Which columns are the item, the worker and the label?"
+    assert seen["asked"] == "How the columns were understood"
     assert seen["roles"] == ["item", "worker", "label", ""]
 
 

@@ -213,9 +213,9 @@ def checked(server):
     return id, content, truth, asked
 
 
-def test_what_the_names_do_not_tell_is_asked(checked):
+def test_columns_are_guessed_and_shown(checked):
     _, _, _, asked = checked
-    assert "Which columns are the item, the worker and the label?" in asked
+    assert "Columns guessed from their content: item" in asked
     assert "CSV, comma-separated, header, UTF-8" in asked
     assert "Text 0" in asked  # the first rows
 
@@ -306,7 +306,7 @@ def test_labels_decide_in_the_page_as_on_the_command_line(server, checked, termi
     run("check", "--gold-file", "to_label.csv", "--out", "labelled")
     ours, theirs = page(server, f"/files/{id}/download/result.json").text, folder / "labelled" / "result.json"
     assert not unlike(ours, theirs.read_text())
-    assert json.loads(ours)["answer"]["basis"] == "expert labels"
+    assert json.loads(ours)["answer"]["labels"] > 0
     assert json.loads(ours)["answer"]["action"] in ("keep", "switch")
     told = page(server, f"/files/{id}").text
     assert "About your labels" in told
@@ -340,11 +340,11 @@ def test_two_files_stand_side_by_side_and_a_file_of_gold_labels_counts(server, t
     assert "see what it needs" in home
     majority = json.loads(ours)["accuracy"]["majority"]["value"]
     assert f"{100 * majority:.1f} %" in home
-    assert "Here already: truth.csv" in page(server, f"/files/{first}/columns").text
+    assert "Here already: <bdi>truth.csv</bdi>" in page(server, f"/files/{first}/columns").text
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("question", ["accuracy", "close-calls"])
+@pytest.mark.parametrize("question", ["accuracy"])
 def test_another_question_is_answered_in_the_page_as_on_the_command_line(server, tmp_path, question):
     content, truth = table(n_items=60, seed=7)
     id = send(server, "odd.csv", content)
@@ -390,7 +390,7 @@ def test_a_wide_table_shows_its_workers_and_takes_a_choice_of_them(server):
     id = send(server, "wide.csv", f"item,ana,bo,cy\n{rows}".encode())
     shown = page(server, f"/files/{id}").text
     assert "One row per item and one column per worker: 3 workers." in shown
-    assert "Otherwise say “Worker” and “Label”." in shown
+    assert "One row per item, one column per worker:" in shown
     assert server.runs.get(id).told({"workers": ["ana", "bo", "cy"]}) == {}
     page(server, f"/files/{id}/columns", do="look", workers=["ana", "bo"])
     assert "2 workers" in page(server, f"/files/{settle(server, id)}").text

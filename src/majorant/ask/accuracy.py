@@ -205,11 +205,6 @@ class WrittenLabels:
         """How many items the order holds."""
         return len(self.label_d)
 
-    @property
-    def strata(self) -> Codes:
-        """One: the order is kept."""
-        return np.zeros(self.size, dtype=np.int64)
-
     def expected(self) -> int:
         """About how many labels make the interval as short as was wanted, if the rule is as good as it believes."""
         return self._planned(min(max(self.confidence, 0.5), 1.0))
@@ -217,6 +212,10 @@ class WrittenLabels:
     def _planned(self, share: float) -> int:
         planned = planned_labels(share, n_items=self.n_items, aim=self.aim, level=self.level, known=self.known)
         return min(planned, self.size)
+
+    def advance(self, answer_d: Codes) -> WrittenLabels:  # noqa: ARG002
+        """The same question: it has one stage."""
+        return self
 
     def next_items(self, answer_d: Codes) -> Codes:
         """The items in their order."""

@@ -10,43 +10,45 @@ counts as 0, whatever made it unknown.  K- bets on 1 - y against 1 - m.  Proofs:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.values import FloatArray, lock
+from majorant.values import FloatArray
 
 SHARES_F: FloatArray = (np.arange(8) + 0.5) / 8  # of its capital that each of the eight bettors stakes
 ROUNDING = 1e-9  # a sum counts as above a candidate's only beyond this, relative to the larger of it and 1
 HALVINGS = 45
 
 
-def log_capital(y: ArrayLike, n: ArrayLike, mean: ArrayLike) -> FloatArray:
+def log_capital(y: ArrayLike, n: ArrayLike, mean: ArrayLike, weight_f: FloatArray | None = None) -> FloatArray:
     """log K+ after each draw: the capital of betting that the mean of the n numbers is above `mean`.
 
     `y` (..., T) are the draws so far, in their order; `n` (...) and `mean` (...), the candidates, are of any shape that
     goes with the leading axes of `y`.  Infinite where the draws alone exceed n times the mean.  Nothing is assumed but
-    a uniformly random order.  Against a mean below the candidate: `log_capital(1 - y, n, 1 - mean)`.
+    a uniformly random order.  Against a mean below the candidate: `log_capital(1 - y, n, 1 - mean)`.  `weight_f` says
+    how the capital is divided among the eight bettors, equally unless it is given; any fixed division is valid.
 
     >>> log_capital([1, 1, 1, 0], 10, .5).round(2).tolist()
     [0.41, 0.93, 1.64, 0.52]
     """
-    return _mixture(_log_shares(np.asarray(y, dtype=float), np.asarray(n), np.asarray(mean, dtype=float)))
+    return _mixture(_log_shares(np.asarray(y, dtype=float), np.asarray(n), np.asarray(mean, dtype=float)), weight_f)
 
 
-def evidence_above(y: ArrayLike, n: ArrayLike, mean: ArrayLike) -> FloatArray:
+def evidence_above(y: ArrayLike, n: ArrayLike, mean: ArrayLike, weight_f: FloatArray | None = None) -> FloatArray:
     """The largest log K+ so far, at least 0; at log(1 / a) "the mean is at most `mean`" is refuted at level a.
 
     A draw of 0 lowers every capital: rows of several lengths may be filled up with zeros, even beyond their n.
     """
     y_t = np.asarray(y, dtype=float)
     shape = np.broadcast_shapes(y_t.shape[:-1], np.shape(n), np.shape(mean))
-    return np.max(log_capital(y_t, n, mean), axis=-1, initial=0.0) if y_t.shape[-1] else np.zeros(shape)
+    return np.max(log_capital(y_t, n, mean, weight_f), axis=-1, initial=0.0) if y_t.shape[-1] else np.zeros(shape)
 
 
-def bounds(y: ArrayLike, n: int, alpha_low: float, alpha_high: float) -> tuple[float, float]:
+def bounds(
+    y: ArrayLike, n: int, alpha_low: float, alpha_high: float, weight_f: FloatArray | None = None
+) -> tuple[float, float]:
     """A lower and an upper bound for the mean of n numbers; each fails, at any draw ever, with at most its alpha.
 
     `y` are the draws so far, in their order; NaN stands for a draw that is not known: 0 for the lower bound, 1 for the
@@ -58,95 +60,24 @@ def bounds(y: ArrayLike, n: int, alpha_low: float, alpha_high: float) -> tuple[f
     (0.5, 0.5)
     """
     y_t = np.asarray(y, dtype=float)
-    low = _lower(np.where(np.isnan(y_t), 0.0, y_t), n, alpha_low)
-    high = 1 - _lower(np.where(np.isnan(y_t), 0.0, 1 - y_t), n, alpha_high)
+    low = _lower(np.where(np.isnan(y_t), 0.0, y_t), n, alpha_low, weight_f)
+    high = 1 - _lower(np.where(np.isnan(y_t), 0.0, 1 - y_t), n, alpha_high, weight_f)
     return low, high
 
 
-def _lower(y_t: FloatArray, n: int, alpha: float) -> float:
+def _lower(y_t: FloatArray, n: int, alpha: float, weight_f: FloatArray | None) -> float:
     """The largest candidate that is refuted from above, by bisection: refutation is monotone in the candidate."""
     total = float(y_t.sum())
     refuted, possible = total / n, (total + n - len(y_t)) / n
-    if len(y_t) == n or evidence_above(y_t, n, refuted) < -np.log(alpha):
+    if len(y_t) == n or evidence_above(y_t, n, refuted, weight_f) < -np.log(alpha):
         return refuted
     for _ in range(HALVINGS):
         middle = (refuted + possible) / 2
-        if evidence_above(y_t, n, middle) >= -np.log(alpha):
+        if evidence_above(y_t, n, middle, weight_f) >= -np.log(alpha):
             refuted = middle
         else:
             possible = middle
     return refuted
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Betting:
-    """The capitals of both sides for several candidate means, after some of the n draws; `add` gives the next state.
-
-    >>> betting = Betting.start(10, [.4, .5]).add([1, 1]).add([1, None])
-    >>> betting.seen, betting.above_m.round(2).tolist()
-    (4, [2.39, 1.64])
-    """
-
-    n: int
-    mean_m: FloatArray
-    seen: int
-    total_low: float  # sum of the draws, unknown ones as 0
-    total_high: float  # and as 1
-    up_fm: FloatArray  # log capital of each share, betting on a mean above the candidate
-    down_fm: FloatArray
-    now_above_m: FloatArray  # log K+ now
-    now_below_m: FloatArray
-    above_m: FloatArray  # the largest log K+ so far, at least 0
-    below_m: FloatArray
-
-    def __post_init__(self) -> None:
-        lock(self)
-
-    @classmethod
-    def start(cls, n: int, mean: ArrayLike) -> Betting:
-        """Before any draw: every capital is 1."""
-        mean_m = np.array(mean, dtype=float)
-        zero_m, zero_fm = np.zeros(mean_m.shape), np.zeros((len(SHARES_F), *mean_m.shape))
-        return cls(
-            n=n,
-            mean_m=mean_m,
-            seen=0,
-            total_low=0.0,
-            total_high=0.0,
-            up_fm=zero_fm,
-            down_fm=zero_fm,
-            now_above_m=zero_m,
-            now_below_m=zero_m,
-            above_m=zero_m,
-            below_m=zero_m,
-        )
-
-    def add(self, y: ArrayLike) -> Betting:
-        """The state after further draws, in their order; None or NaN is a draw that is not known."""
-        y_t = np.atleast_1d(np.asarray(y, dtype=float))
-        if not len(y_t):
-            return self
-        unknown_t, left = np.isnan(y_t), self.n - self.seen
-        low_t, high_t = np.where(unknown_t, 0.0, y_t), np.where(unknown_t, 1.0, y_t)
-        # What is left is a uniformly random order of `left` numbers, whose mean the candidate and the draws tell.
-        up_m = (self.n * self.mean_m - self.total_low) / left
-        down_m = (self.n * (1 - self.mean_m) - (self.seen - self.total_high)) / left
-        up_fmt = self.up_fm[..., None] + _log_shares(low_t, np.asarray(left), up_m)
-        down_fmt = self.down_fm[..., None] + _log_shares(1 - high_t, np.asarray(left), down_m)
-        above_mt, below_mt = _mixture(up_fmt), _mixture(down_fmt)
-        return Betting(
-            n=self.n,
-            mean_m=self.mean_m,
-            seen=self.seen + len(y_t),
-            total_low=self.total_low + float(low_t.sum()),
-            total_high=self.total_high + float(high_t.sum()),
-            up_fm=up_fmt[..., -1],
-            down_fm=down_fmt[..., -1],
-            now_above_m=above_mt[..., -1],
-            now_below_m=below_mt[..., -1],
-            above_m=np.maximum(self.above_m, above_mt.max(axis=-1)),
-            below_m=np.maximum(self.below_m, below_mt.max(axis=-1)),
-        )
 
 
 def _log_shares(y_t: FloatArray, n: NDArray[Any], mean: FloatArray) -> FloatArray:
@@ -165,8 +96,10 @@ def _log_shares(y_t: FloatArray, n: NDArray[Any], mean: FloatArray) -> FloatArra
     return np.where(impossible_t, np.inf, log_ft)
 
 
-def _mixture(log_ft: FloatArray) -> FloatArray:
+def _mixture(log_ft: FloatArray, weight_f: FloatArray | None) -> FloatArray:
     """log of the mean over the shares."""
+    if weight_f is not None:
+        log_ft = log_ft + np.log(len(weight_f) * weight_f).reshape(-1, *[1] * (log_ft.ndim - 1))
     top_t = log_ft.max(axis=0)
     safe_t = np.where(np.isfinite(top_t), top_t, 0.0)
     with np.errstate(over="ignore"):

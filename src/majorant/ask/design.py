@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from majorant.ask.accuracy import WrittenLabels
-from majorant.ask.close_calls import CloseCalls
-from majorant.ask.correction import CorrectedRule
 from majorant.ask.question import Codes, Outcome, Question
 from majorant.ask.race import Race
+from majorant.ask.session import Session
 from majorant.errors import ConfigError, DataError
 from majorant.output import write_files
+from majorant.ownership import note_input
 from majorant.read.files import NamedFile
 from majorant.read.tasks import (
     DESIGN_ENDING,
@@ -36,16 +36,15 @@ from majorant.read.tasks import (
     digest_of,
     extended_file,
     is_file,
-    is_uniform,
     may_be_drawn,
     read_answers,
+    sample_size,
     task_file,
+    with_labels,
 )
 
 FORMAT, VERSION = "majorant-design", 1
-QUESTIONS: dict[str, type[Question]] = {
-    question.kind: question for question in (Race, CloseCalls, WrittenLabels, CorrectedRule)
-}
+QUESTIONS: dict[str, type[Question]] = {question.kind: question for question in (Race, WrittenLabels, Session)}
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
@@ -67,6 +66,9 @@ class Design:
     seed: int
     asked: tuple[int, ...] = ()  # positions in the order, in the sequence in which they are asked
     experts: str = "majority"
+    call: tuple[str, ...] = ()  # files and flags of the command that read the votes
+    truth: str = ""  # whose labels count as true, where it is not an expert: a file, a column or a worker
+    judged_by: str | None = None  # the worker who answers; the votes of the design are those of the others
 
     def __post_init__(self) -> None:
         if self.experts not in EXPERTS:
@@ -89,14 +91,21 @@ class Design:
         return self.question.expected()
 
     @property
+    def n_sample(self) -> int:
+        """How many items at the head of the order are a random sample of all: 0 where items were chosen otherwise."""
+        return sample_size(self._content())
+
+    @property
     def uniform(self) -> bool:
-        """Whether items are drawn uniformly from all: what is labelled of them, from the top, is a random sample."""
-        return self.question.kind == WrittenLabels.kind and is_uniform(self._content())
+        """Whether all items that were asked are a random sample of all."""
+        return bool(self.n_sample) and max(self.asked, default=-1) < self.n_sample
 
     @property
     def id(self) -> str:
         """What stays the same when more items are asked: tasks carry it, so that labels find their design."""
-        return digest_of({key: value for key, value in self._content().items() if key != "asked"})[:12]
+        content = {key: value for key, value in self._content().items() if key not in ("asked", "call")}
+        question = {key: value for key, value in content["content"].items() if key != "taught"}
+        return digest_of({**content, "content": question})[:12]
 
     def more(self, n: int, labels: Mapping[Any, Any] | None = None) -> Design:
         """The same design with up to n further items, chosen by the labels so far where that saves labels."""
@@ -106,17 +115,9 @@ class Design:
         return self._asking(n, answer_d)
 
     def _asking(self, n: int, answer_d: Codes) -> Design:
-        already = set(self.asked)
-        following = [int(position) for position in self.question.next_items(answer_d) if position not in already]
-        return replace(self, asked=(*self.asked, *self._mixed(following[:n])))
-
-    def _mixed(self, batch: list[int]) -> list[int]:
-        """A batch with its strata in a random sequence, each in its own order: its rows tell nothing of a stratum."""
-        rng, stratum_p = np.random.default_rng([self.seed, len(self.asked)]), self.question.strata[batch]
-        place_p = np.argsort(rng.permutation(stratum_p), kind="stable")
-        mixed = np.empty(len(batch), dtype=np.int64)
-        mixed[place_p] = np.asarray(batch, dtype=np.int64)[np.argsort(stratum_p, kind="stable")]
-        return [int(position) for position in mixed]
+        question, already = self.question.advance(answer_d), set(self.asked)
+        following = [int(position) for position in question.next_items(answer_d) if position not in already]
+        return replace(self, question=question, asked=(*self.asked, *following[:n]))
 
     def evaluate(self, labels: Mapping[Any, Any]) -> Outcome:
         """What the labels given so far settle, by item; "?" says that the expert cannot tell."""
@@ -131,6 +132,7 @@ class Design:
         return replace(
             self.question.evaluate(counted.answer_d),
             uniform=self.uniform,
+            truth=self.truth,
             ignored=counted.ignored,
             unknown=counted.unknown,
             relabelled=counted.relabelled,
@@ -149,15 +151,24 @@ class Design:
         return count_answers(answers, self.order, self.labels, asked=self.asked, experts=self.experts)
 
     def write(
-        self, path: str | Path, *, format: str = "csv", columns: Mapping[str, Sequence[Any]] | None = None
+        self,
+        path: str | Path,
+        *,
+        format: str = "csv",
+        columns: Mapping[str, Sequence[Any]] | None = None,
+        labels: Mapping[Any, Any] | None = None,
     ) -> list[Path]:
         """Write the items to label, and the design beside them; both or neither.
 
-        `columns` are the items' own columns to show, a value for each of `items`.
+        `columns` are the items' own columns to show, a value for each of `items`; `labels` are those that are known.
         """
         target = Path(path)
         tasks = Tasks(self.items, columns or {}, self.labels, self.id)
-        return write_files({**task_file(target, tasks, format), design_path(target): self.to_json()})
+        files = task_file(target, tasks, format)
+        if labels:
+            by_draw = {draw: str(labels[item]) for draw, item in enumerate(self.items, start=1) if item in labels}
+            files[target] = with_labels(files[target], by_draw)
+        return write_files({**files, design_path(target): self.to_json()})
 
     def write_more(
         self,
@@ -170,7 +181,8 @@ class Design:
     ) -> list[Path]:
         """Add the items from the one at `start` on to a file that holds those before, whose labels stay."""
         tasks = Tasks(self.items[start:], columns or {}, self.labels, self.id, start + 1)
-        return write_files({**extended_file(Path(path), tasks, format), Path(design): self.to_json()})
+        files = {**extended_file(Path(path), tasks, format), Path(design): self.to_json()}
+        return write_files(files, update=[Path(path), Path(design)])
 
     def to_pandas(self) -> Any:
         """The items to label as a pandas frame, with an empty column label."""
@@ -198,6 +210,9 @@ class Design:
             "seed": self.seed,
             "asked": list(self.asked),
             "experts": self.experts,
+            "call": list(self.call),
+            "truth": self.truth,
+            "judged_by": self.judged_by,
         }
 
     @classmethod
@@ -224,11 +239,15 @@ class Design:
             seed=body["seed"],
             asked=tuple(body["asked"]),
             experts=body["experts"],
+            call=tuple(body.get("call", ())),
+            truth=body.get("truth", ""),
+            judged_by=body.get("judged_by"),
         )
 
     @classmethod
     def read(cls, path: str | Path) -> Design:
         """The design in a file."""
+        note_input(path)
         try:
             content = json.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
@@ -272,8 +291,8 @@ class Recognised:
 
     @property
     def sample(self) -> bool:
-        """Whether the labels can be read as gold: items drawn uniformly, in one file with the design beside it."""
-        return self.beside and self.design.uniform
+        """Whether a random sample can be read as gold from the one file with the design beside it."""
+        return self.beside and self.design.n_sample > 0
 
     @property
     def outcome(self) -> Outcome:
@@ -291,6 +310,8 @@ def recognise(gold_file: Any, *, design: str | Path | None = None) -> Recognised
     paths = [file if isinstance(file, NamedFile) else Path(file) for file in files if is_file(file)]
     if not paths:
         return None
+    for path in paths:
+        note_input(path)
     beside = Path(design) if design is not None else design_path(paths[0])
     if design is None and not beside.exists() and not may_be_drawn(paths[0]):
         return None

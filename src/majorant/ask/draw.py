@@ -1,13 +1,14 @@
-"""Draw a design for votes wherever they lie: what the rules say where they differ, and a random order of these items.
+"""Draw a design for votes wherever they are: the labels of the rules where they differ, and a random order of items.
 
 Items are put in order by numbers that depend on their names and the seed alone, so the same design is drawn in memory,
-from files and on a cluster, whatever the order of the rows.  Ties of a rule are broken once, in the same way: a rule
-gives every item one label, as a user would hold it.
+from files and on a cluster, whatever the order of the rows.  Items whose votes are tied are no part of a comparison:
+they are decided the same way under every rule.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -15,29 +16,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.ask.accuracy import AIM, NOTHING, Known, WrittenLabels
-from majorant.ask.close_calls import CloseCalls, close_calls
-from majorant.ask.correction import CORRECTED, CorrectedRule, corrected_fit, learn
 from majorant.ask.design import Design
+from majorant.ask.learn import LEAST_LABELS, gold_labels, learn_rule
 from majorant.ask.question import SKIPPED, UNASKED, Codes, Question
 from majorant.ask.race import Race
+from majorant.ask.session import Session, untied_labels
 from majorant.backend import Backend, Part, fit_of_items, rows_alone
-from majorant.defaults import LEVEL, MAJORITY, TOLERANCE
+from majorant.defaults import LEVEL, MAJORITY, TOLERANCE, WEIGHTED_VOTE
 from majorant.errors import ConfigError, DataError
-from majorant.items import mix_bits, name_hashes
-from majorant.kernels import row_maxima
-from majorant.methods.fit import Fit, chances, leaders
+from majorant.items import mix_bits, name_hashes, take_items
+from majorant.methods.fit import Fit, chances
 from majorant.read.tasks import ExpertAnswer
-from majorant.tally import counts
+from majorant.tally import counts, tied
 from majorant.values import FloatArray
 from majorant.votes import Votes
 
 MOST = 20_000  # items of the order that a design keeps: nobody labels more
 WHOLE_ORDER = 1_000_000  # up to so many items all are put in order; of more, those that come first
-TIES_BY_NAME = 1_000_000  # up to so many tied items are looked up by name
-TIE_SEED, DIGEST_SEED, FRESH_SEED = 0x7469_6573, 0x766F_7465, 0x6672_6573  # seeds apart from that of the order
+TIE_SEED, DIGEST_SEED, FRESH_SEED = 0x74_6965, 0x766F_7465, 0x6672_6573  # seeds apart from that of the order
 SAMPLED = 256  # items whose names go into the digest of the votes
 DECIMALS = 9  # of figures for planning: sums over parts differ in their last digit, designs must not
-CORRECTION_SEED = 0x6C65_6172  # the order is drawn apart from that of the items learned from
 
 
 def draw_rules(
@@ -49,6 +47,7 @@ def draw_rules(
     tolerance: float = TOLERANCE,
     level: float = LEVEL,
     experts: str = "majority",
+    tie_worth: float | None = None,
 ) -> Design:
     """A design that tells which of these rules is best; the first is the one in use, the favourite the one advised.
 
@@ -56,9 +55,10 @@ def draw_rules(
     """
     if len(fits) < 2:
         raise ConfigError("A comparison takes two rules at least.")
-    frozen = freeze(backend, fits, seed)
+    frozen = freeze(backend, fits)
     order = random_order(backend, frozen.item_d, seed)
     question = _race(fits, frozen, order, favourite=favourite, tolerance=tolerance, level=level)
+    question = replace(question, tie_worth=tie_worth)
     return _design(backend, question, frozen.item_d[order], seed, experts)
 
 
@@ -69,34 +69,12 @@ class Planned(NamedTuple):
     most: int
 
 
-def planned_labels(backend: Backend, fits: Mapping[str, Fit], *, seed: int, tolerance: float, level: float) -> Planned:
+def planned_labels(backend: Backend, fits: Mapping[str, Fit], *, tolerance: float, level: float) -> Planned:
     """About how many labels settle which of two rules is better: what the design of `draw_rules` would say."""
-    frozen = freeze(backend, fits, seed)
+    frozen = freeze(backend, fits)
     order = np.arange(len(frozen.item_d))
     race = _race(fits, frozen, order, favourite=None, tolerance=tolerance, level=level)
     return Planned(race.expected(), race.size)
-
-
-def draw_close_calls(
-    backend: Backend,
-    *,
-    seed: int,
-    tolerance: float = TOLERANCE,
-    level: float = LEVEL,
-    experts: str = "majority",
-    monotone: bool = False,
-) -> Design:
-    """A design that bounds what majority vote gives away to rules that look at how close a vote was and who led.
-
-    `monotone` assumes that a clearer vote is never less likely to be right.
-    """
-    count_ik = np.concatenate(list(backend.map(lambda part: counts(part.votes), doing="comparing")))
-    cells = close_calls(count_ik, tolerance=tolerance)
-    untied = np.flatnonzero(cells.cell_i >= 0)
-    order = untied[random_order(backend, untied, seed)]
-    how = {"tolerance": tolerance, "level": level, "monotone": monotone}
-    question = CloseCalls.of(cells, order, n_classes=len(backend.votes.labels), **how)
-    return _design(backend, question, order, seed, experts)
 
 
 def draw_accuracy(
@@ -123,10 +101,9 @@ def draw_accuracy(
     rest = voted[~np.isin(voted, seen)]
     item_d = rest[random_order(backend, rest, seed ^ FRESH_SEED)]
     posterior_dk = fit_of_items(backend, fit, item_d).posterior
-    best_rdk = chances(posterior_dk)[None] > 0
     question = WrittenLabels(
         rule=rule,
-        label_d=_broken(best_rdk, _tie_hashes(backend, item_d, seed))[0],
+        label_d=_coin_labels(posterior_dk, item_names(backend, item_d)),
         n_items=len(voted),
         known=known,
         aim=aim,
@@ -134,6 +111,65 @@ def draw_accuracy(
         confidence=round(float(posterior_dk.max(axis=1).mean()), DECIMALS) if len(item_d) else 1.0,
     )
     return _design(backend, question, item_d, seed, experts)
+
+
+def draw_session(
+    backend: Backend,
+    weighted: Fit,
+    *,
+    seed: int,
+    baseline: str,
+    tolerance: float = TOLERANCE,
+    level: float = LEVEL,
+    experts: str = "majority",
+    tie_worth: float | None = None,
+) -> Design:
+    """A design whose first labels teach a rule and whose later ones prove it.
+
+    `weighted` is the weighted vote on these votes, `baseline` the rule that would be used without labels.  Where gold
+    labels came with the votes they teach, and the design holds the items without.
+    """
+    voted = np.concatenate(list(backend.map(_voted, doing="comparing")))
+    if not len(voted):
+        raise DataError("No item has a vote.")
+    gold_p, truth_p = gold_labels(backend)
+    by_gold = len(gold_p) >= LEAST_LABELS
+    if by_gold:
+        voted = voted[~np.isin(voted, gold_p)]
+        if not len(voted):
+            raise DataError("Every item has a gold label: there is nothing left to label.")
+    order = voted[random_order(backend, voted, seed)]
+    rising = np.argsort(order)
+    place = np.argsort(rising)
+    some = take_items(backend.take(order[rising]), place)
+    used = sorted(np.unique(some.worker_n).tolist(), key=lambda j: str(some.workers[j]))
+    code_j = np.zeros(len(some.workers), dtype=np.int64)
+    code_j[used] = np.arange(len(used))
+    by_name = np.lexsort((some.label_n, code_j[some.worker_n], some.item_n))  # whatever the order of the rows
+    session = Session(
+        workers=tuple(some.workers[j] for j in used),
+        offset_d=some.offsets_i.astype(np.int64),
+        worker_n=code_j[some.worker_n][by_name],
+        label_n=some.label_n[by_name].astype(np.int64),
+        weighted_dk=fit_of_items(backend, weighted, order).posterior.round(4),
+        baseline=baseline,
+        n_items=len(voted),
+        tie_worth=tie_worth,
+        tolerance=tolerance,
+        level=level,
+    )
+    if by_gold:
+        before = weighted if baseline == WEIGHTED_VOTE else backend.fit(MAJORITY, seed)
+        learned = learn_rule(backend, gold_p, truth_p, weighted, baseline=before, seed=seed)
+        session = replace(session, taught=session.freeze(learned, 0))
+    return _design(backend, session, order, seed, experts)
+
+
+def _coin_labels(posterior_dk: FloatArray, names: Sequence[Hashable]) -> Codes:
+    """The best class of each item; of tied ones a coin decides that is fixed by the item's name."""
+    best_dk = chances(posterior_dk) > 0
+    nth_d = name_hashes(names, TIE_SEED) % best_dk.sum(axis=1).astype(np.uint64)
+    return np.asarray((np.cumsum(best_dk, axis=1) == nth_d[:, None] + 1).argmax(axis=1))
 
 
 def _voted(part: Part) -> Codes:
@@ -155,63 +191,14 @@ def _known(rule: str, race: Design, answers: Iterable[ExpertAnswer]) -> tuple[Kn
     return known, [race.order[position] for position in answered]
 
 
-def draw_correction(
-    backend: Backend,
-    present: tuple[str, Fit],
-    members: Mapping[str, Fit],
-    learned_from: tuple[Design, Iterable[ExpertAnswer]],
-    *,
-    seed: int,
-    tolerance: float = TOLERANCE,
-    level: float = LEVEL,
-    experts: str = "majority",
-) -> Design:
-    """Learn a correction from labels of items drawn uniformly, freeze it, and draw the items that judge it.
-
-    `present` is the rule in use with its fit, `members` the models to reweight, fitted to votes alone.  `learned_from`
-    must be a design that draws uniformly from all items: that of the accuracy of a rule.
-    """
-    uniform, answers = learned_from
-    if not isinstance(uniform.question, WrittenLabels) or uniform.question.known.n_items:
-        raise ConfigError("A correction is learned from labels of items drawn uniformly: ask with question='correct'.")
-    answer_d = uniform.codes(answers)
-    item_d = _codes(backend, uniform.order)
-    labelled, asked = item_d[answer_d >= 0], item_d[answer_d != UNASKED]
-    if not len(labelled):
-        raise DataError("No item of the design is labelled yet, so there is nothing to learn from.")
-    if len(asked) == backend.votes.shape[0]:
-        raise DataError("Every item taught the correction, so none is left to judge it: learn from fewer labels.")
-    posterior_mnk = np.array([fit_of_items(backend, fit, labelled).posterior for fit in members.values()])
-    correction = learn(posterior_mnk, answer_d[answer_d >= 0])
-    rule, fit = present
-    fits = {rule: fit, CORRECTED: corrected_fit(backend, members, correction)}
-    frozen = freeze(backend, fits, seed)
-    fresh = ~np.isin(frozen.item_d, asked)
-    order = random_order(backend, frozen.item_d[fresh], seed ^ CORRECTION_SEED)
-    race = Race(
-        rules=(rule, CORRECTED),
-        label_rd=frozen.label_rd[:, fresh][:, order],
-        differ_qr=np.array([[0, fresh.sum()], [fresh.sum(), 0]]),
-        n_items=frozen.n_items - len(asked),
-        tolerance=tolerance,
-        level=level,
-        lead_qr=frozen.lead_qr,
-        decisive_qr=frozen.decisive_qr,
-    )
-    question = CorrectedRule(race=race, correction=correction, members=tuple(members))
-    return _design(backend, question, frozen.item_d[fresh][order], seed, experts)
-
-
 class Frozen(NamedTuple):
-    """What rules say of the items on which they differ, by the items' codes, which rise; and how many items there are.
+    """The labels of rules on the items where they differ, in the order of the items' codes, and some counts.
 
-    Ties are drawn here, but for what is said before any label: `apart` and `stake_qr` take a tie for a fair draw.  The
-    last two are what a model of the votes expects, for planning: the mean of x and of |x| where q and r differ.
+    The last two are what a model of the votes expects, for planning: the mean of x and of |x| where q and r differ.
     """
 
     n_items: int  # with votes
-    apart: int  # items of which any two rules say different things
-    stake_qr: FloatArray  # by how many items, at most, q and r can be apart
+    n_tied: int  # whose votes are tied: they are decided the same way under every rule
     item_d: Codes
     label_rd: Codes
     differ_qr: Codes
@@ -219,80 +206,47 @@ class Frozen(NamedTuple):
     decisive_qr: FloatArray
 
 
-def freeze(backend: Backend, fits: Mapping[str, Fit], seed: int) -> Frozen:
-    """One label per rule and item, and the items on which any two rules differ."""
+def freeze(backend: Backend, fits: Mapping[str, Fit]) -> Frozen:
+    """One label per rule and item, where any two rules differ and the votes are not tied."""
     rules = tuple(rows_alone(fit) for fit in fits.values())
     parts = list(backend.map(partial(_of_part, rules, belief_weights(fits)), doing="comparing"))
     if not (n_items := sum(part.n_items for part in parts)):
         raise DataError("No item has a vote.")
-    item_t = np.concatenate([part.item_t for part in parts])
-    best_rtk = np.concatenate([part.best_rtk for part in parts], axis=1)
-    tied_rt = _broken(best_rtk, _tie_hashes(backend, item_t, seed))
-    apart_t = (tied_rt != tied_rt[0]).any(axis=0)
-    item_d = np.concatenate([*(part.item_d for part in parts), item_t[apart_t]])
-    label_rd = np.concatenate([*(part.label_rd for part in parts), tied_rt[:, apart_t]], axis=1)
-    belief_t = np.concatenate([part.belief_tk for part in parts])[apart_t]
-    tied_belief_rt = belief_t[np.arange(len(belief_t)), tied_rt[:, apart_t]]
-    belief_rd = np.concatenate([*(part.belief_rd for part in parts), tied_belief_rt], axis=1)
-    rising = np.argsort(item_d, kind="stable")
-    item_d, label_rd, belief_rd = item_d[rising], label_rd[:, rising], belief_rd[:, rising]
-    differ_qr = (label_rd[:, None] != label_rd[None]).sum(axis=2)
+    label_rd, belief_rd = (np.concatenate([part[n] for part in parts], axis=1) for n in (3, 4))
     lead_qr, decisive_qr = expected_leads(label_rd, belief_rd)
-    apart, stake_qr = (
-        sum(part.apart for part in parts),
-        np.sum([part.stake_qr for part in parts], axis=0).round(DECIMALS),
+    return Frozen(
+        n_items=n_items,
+        n_tied=sum(part.n_tied for part in parts),
+        item_d=np.concatenate([part.item_d for part in parts]),
+        label_rd=label_rd,
+        differ_qr=(label_rd[:, None] != label_rd[None]).sum(axis=2),
+        lead_qr=lead_qr,
+        decisive_qr=decisive_qr,
     )
-    return Frozen(n_items, apart, stake_qr, item_d, label_rd, differ_qr, lead_qr, decisive_qr)
 
 
 class _FrozenPart(NamedTuple):
-    """What a part of the items holds: those on which rules differ, and those on which a rule is tied."""
-
     n_items: int
-    apart: int
-    stake_qr: FloatArray
+    n_tied: int
     item_d: Codes
     label_rd: Codes
     belief_rd: FloatArray  # what the models believe of each rule's label
-    item_t: Codes
-    best_rtk: NDArray[np.bool_]
-    belief_tk: FloatArray
 
 
 def _of_part(fits: tuple[Fit, ...], weight_r: FloatArray, part: Part) -> _FrozenPart:
     posterior_rik = np.stack([part.of(fit).posterior for fit in fits])
     belief_ik = np.clip(np.tensordot(weight_r, posterior_rik, axes=1), 0, 1)
-    label_ri, n_best_ri = np.array([leaders(posterior_ik) for posterior_ik in posterior_rik], np.int64).swapaxes(0, 1)
-    voted_i, tied_i = part.votes.votes_i > 0, (n_best_ri > 1).any(axis=0)
-    d = np.flatnonzero(voted_i & ~tied_i & (label_ri != label_ri[0]).any(axis=0))
-    t = np.flatnonzero(voted_i & tied_i)
-    chance_rvk = np.stack([chances(posterior_ik[voted_i]) for posterior_ik in posterior_rik])
-    apart_qrv = np.array([[row_maxima(np.abs(q_vk - r_vk)) for r_vk in chance_rvk] for q_vk in chance_rvk])
-    start = part.start
+    count_ik = counts(part.votes)
+    plurality_i, tied_i = count_ik.argmax(axis=1), tied(count_ik)
+    label_ri = np.array([untied_labels(posterior_ik, plurality_i) for posterior_ik in posterior_rik])
+    d = np.flatnonzero((part.votes.votes_i > 0) & ~tied_i & (label_ri != label_ri[0]).any(axis=0))
     return _FrozenPart(
-        n_items=int(voted_i.sum()),
-        apart=int((apart_qrv[0] > 0).any(axis=0).sum()),
-        stake_qr=apart_qrv.sum(axis=2),
-        item_d=d + start,
+        n_items=int((part.votes.votes_i > 0).sum()),
+        n_tied=int(tied_i.sum()),
+        item_d=d + part.start,
         label_rd=label_ri[:, d],
         belief_rd=belief_ik[d, label_ri[:, d]],
-        item_t=t + start,
-        best_rtk=np.stack([chances(posterior_ik[t]) > 0 for posterior_ik in posterior_rik]),
-        belief_tk=belief_ik[t],
     )
-
-
-def _broken(best_rtk: NDArray[np.bool_], hash_t: NDArray[np.uint64]) -> Codes:
-    """One of the tied classes of each item, the same one for rules that are tied between the same classes."""
-    n_best_rt = best_rtk.sum(axis=2)
-    chosen_rt = (hash_t[None] % np.maximum(n_best_rt, 1).astype(np.uint64)).astype(np.int64)
-    return np.asarray((np.cumsum(best_rtk, axis=2) == chosen_rt[..., None] + 1).argmax(axis=2))
-
-
-def _tie_hashes(backend: Backend, item_t: Codes, seed: int) -> NDArray[np.uint64]:
-    if len(item_t) > TIES_BY_NAME and backend.whole is None:
-        return mix_bits(item_t.astype(np.uint64) ^ mix_bits(np.array([seed ^ TIE_SEED], np.uint64)))
-    return name_hashes(item_names(backend, item_t), seed ^ TIE_SEED)
 
 
 def _race(
@@ -304,8 +258,7 @@ def _race(
         label_rd=frozen.label_rd[:, order],
         differ_qr=frozen.differ_qr,
         n_items=frozen.n_items,
-        apart=frozen.apart,
-        stake_qr=frozen.stake_qr,
+        tied=frozen.n_tied,
         favourite=rules.index(favourite) if favourite is not None else len(rules) - 1,
         tolerance=tolerance,
         level=level,
@@ -359,7 +312,7 @@ def random_order(backend: Backend, item_d: Codes, seed: int) -> Codes:
     return np.asarray(at_p[item_d[at_p] == drawn_p][:MOST])
 
 
-def item_names(backend: Backend, item_p: Codes) -> tuple[object, ...]:
+def item_names(backend: Backend, item_p: Codes) -> tuple[Hashable, ...]:
     """The names of items by their codes."""
     if backend.whole is not None:
         return tuple(backend.whole.items[item] for item in item_p)
@@ -390,12 +343,11 @@ def _design(backend: Backend, question: Question, item_d: Codes, seed: int, expe
 def refuse_other_labels(backend: Backend, design: Design, fits: Mapping[str, Fit]) -> None:
     """Refuse rules that give the items of a design other labels than those that the design froze."""
     question = design.question
-    race = question.race if isinstance(question, CorrectedRule) else question
-    if not isinstance(race, Race):
+    if not isinstance(question, Race):
         return
     item_d = _codes(backend, design.order)
-    for rule in set(race.rules) & set(fits):
-        if not race.is_given_by(rule, np.asarray(fit_of_items(backend, fits[rule], item_d).posterior)):
+    for rule in set(question.rules) & set(fits):
+        if not question.is_given_by(rule, np.asarray(fit_of_items(backend, fits[rule], item_d).posterior)):
             raise DataError(
                 f"{rule} gives other labels now than those that the design froze, so what the expert's labels show "
                 "does not hold for them. Use the version of majorant, and the seed, with which it was asked."

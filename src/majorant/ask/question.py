@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.ask.learn import LearnedRule
 from majorant.read.tasks import SKIPPED, UNASKED
 from majorant.values import Estimate, lock
 
@@ -31,12 +32,11 @@ class Question(Protocol):
     def size(self) -> int:
         """How many items may be asked: the positions of the order."""
 
-    @property
-    def strata(self) -> Codes:
-        """Of each position the stratum whose own order must be kept: the rows of a file may be mixed otherwise."""
-
     def expected(self) -> int | None:
         """About how many labels should settle the question, before any is given; None where nothing tells."""
+
+    def advance(self, answer_d: Codes) -> Question:
+        """The question to go on with, given the answers so far: the same one, or its next stage."""
 
     def next_items(self, answer_d: Codes) -> Codes:
         """The positions to ask about, the next one first, given the answers so far."""
@@ -56,12 +56,12 @@ class Question(Protocol):
 class Outcome:
     """What expert labels by design say: facts, no sentences.
 
-    `value` is what is bounded, as a share of the items: the lead of a rule, what majority vote gives away, an accuracy.
-    The last five fields are filled by the design, which knows how items were drawn, and their names.
+    `value` is what is bounded, as a share of the items: the lead of a rule, or an accuracy.
+    The last six fields are filled by the design, which knows how items were drawn, and their names.
     """
 
     kind: str  # of the question
-    verdict: str  # rules: better, worse, same, within, open; close calls: good enough, beaten, open; ...
+    verdict: str  # better, worse, same, within or open; accuracy: reached or open
     decided: bool  # no further label is needed
     value: Estimate
     level: float
@@ -77,7 +77,11 @@ class Outcome:
     right: Mapping[str, int] = field(default_factory=dict)  # answers on which each rule was right
     below: float | None = None  # the leader may be so far below the best
     facts: Mapping[str, Any] = field(default_factory=dict)  # what is particular to the question
+    learned: LearnedRule | None = None  # the rule that labels of a random sample taught
+    n_taught: int = 0  # labels of that sample
+    n_proving: int = 0  # labels given after it, where the learned rule and majority vote differ
     uniform: bool = False  # items were drawn uniformly from all: what is labelled is a random sample
+    truth: str = ""  # whose labels count as true, where it is not an expert
     ignored: tuple[Any, ...] = ()  # labelled items that the design did not draw
     unknown: tuple[Any, ...] = ()  # labels that are no class of the votes; such an item counts as skipped
     relabelled: tuple[Any, ...] = ()  # items labelled more than once by one expert: the last label counts
@@ -85,11 +89,6 @@ class Outcome:
 
     def __post_init__(self) -> None:
         lock(self)
-
-    @property
-    def adopted(self) -> bool:
-        """Whether labels show that a correction learned from others is better than the rule that it corrects."""
-        return self.kind == "correct" and self.verdict == "better"
 
 
 def n_answers(answer_d: Codes) -> tuple[int, int]:

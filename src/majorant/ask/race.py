@@ -68,11 +68,13 @@ class Race:
     label_rd: Codes  # class codes; positions are those of the order
     differ_qr: Codes  # on how many of the N items two rules differ; the order may hold the first of them only
     n_items: int
-    apart: int | None = None  # items of which rules say different things, a tie being a fair draw; None: as `differ_qr`
-    stake_qr: FloatArray | None = None  # by how many items, at most, two rules can be apart in that sense
+    tied: int = 0  # items whose votes are tied: no part of this, since ties are decided alike under every rule
+    tie_worth: float | None = None  # what one more vote on each of them would gain, as a share of all items
     favourite: int = 0
     tolerance: float = TOLERANCE
     level: float = LEVEL
+    error_r: FloatArray | None = None  # shares of the error for claims against each of two rules; None: equal ones
+    bet_f: FloatArray | None = None  # how capital is divided among bettors; None: equally
     lead_qr: FloatArray | None = None  # planning: what a model expects of the mean of x where q and r differ
     decisive_qr: FloatArray | None = None  # ... and of the share of these items on which one of the two is right
 
@@ -92,25 +94,14 @@ class Race:
         return int(self.label_rd.shape[1])
 
     @property
-    def strata(self) -> Codes:
-        """One: the order is kept."""
-        return np.zeros(self.size, dtype=np.int64)
-
-    @property
     def n_differ(self) -> int:
-        """On how many of all items any two rules differ, as far as the order tells: what is said before any label."""
-        return self.apart if self.apart is not None else max(self.size, int(self.differ_qr.max(initial=0)))
-
-    @property
-    def _most_qr(self) -> FloatArray:
-        """By how many items two rules can be apart, whether ties are drawn as they were or fairly."""
-        return np.asarray(self.differ_qr, float) if self.stake_qr is None else np.maximum(self.differ_qr, self.stake_qr)
+        """On how many of all items any two rules differ, as far as the order tells."""
+        return max(self.size, int(self.differ_qr.max(initial=0)))
 
     @property
     def stake(self) -> float:
-        """The most that can lie between two of the rules, as a share of the items, a tie being a fair draw."""
-        most_qr = self.differ_qr if self.stake_qr is None else self.stake_qr
-        return float(np.max(most_qr, initial=0)) / self.n_items
+        """The most that can lie between two of the rules, as a share of the items."""
+        return float(np.max(self.differ_qr, initial=0)) / self.n_items
 
     @property
     def same_as(self) -> dict[str, str]:
@@ -133,11 +124,13 @@ class Race:
     @property
     def _near_qr(self) -> Mask:
         """Pairs that are within the tolerance without any label: they differ on too few items."""
-        return np.asarray(self._most_qr <= self.tolerance * self.n_items * (1 + ROUNDING))
+        return np.asarray(self.differ_qr <= self.tolerance * self.n_items * (1 + ROUNDING))
 
     @property
     def _price_r(self) -> FloatArray:
         """log c_r: what a claim against rule r costs, for those that can do harm if r is the best."""
+        if self.error_r is not None:
+            return np.asarray(-np.log(self.error_r * (1 - self.level)))
         runners = self._runners
         rivals_r = (~self._near_qr[runners]).sum(axis=0)
         # Two rules: each may be claimed to be better, and if they are equal both claims are wrong.
@@ -180,6 +173,10 @@ class Race:
     def _believed(self, mean_qr: FloatArray | None, leader: int) -> FloatArray:
         return np.full(len(self.rules), np.nan) if mean_qr is None else np.asarray(mean_qr[leader])
 
+    def advance(self, answer_d: Codes) -> Race:  # noqa: ARG002
+        """The same race: it has one stage."""
+        return self
+
     def next_items(self, answer_d: Codes) -> Codes:
         """First what separates the leader from rules that it may be behind, then the rest, both in the random order."""
         standing = self.standing(answer_d)
@@ -218,6 +215,8 @@ class Race:
                 "not_told_apart": tuple(self.rules[r] for r in self._runners if standing.alive_r[r] and r != leader),
                 "same_as": self.same_as,
                 "stake": self.stake,
+                "tied": self.tied,
+                "tie_worth": self.tie_worth,
             },
         )
 
@@ -275,7 +274,8 @@ class Race:
         at_once = max(1, MOST_AT_ONCE // max(worst_pst[:1].size, 1))
         parts = [slice(start, start + at_once) for start in range(0, len(pairs), at_once)]
         evidence = [
-            evidence_above(worst_pst[part, :, None], n_p[part, None, None], mean_pc[part, None]) for part in parts
+            evidence_above(worst_pst[part, :, None], n_p[part, None, None], mean_pc[part, None], self.bet_f)
+            for part in parts
         ]
         return np.concatenate(evidence) if evidence else np.zeros((0, 2, 2))
 
@@ -295,7 +295,8 @@ class Race:
         if n == 0:
             return Estimate(0.0, 0.0, 0.0)
         tail = (1 - self.level) / 2 / max(len(self._runners) - 1, 1)
-        low, high = bounds(_unknown_as_nan(self._draws(answer_d, q, 0)), n, tail, tail)
+        tails = (tail, tail) if self.error_r is None else np.exp(-self._price_r[[0, q]])
+        low, high = bounds(_unknown_as_nan(self._draws(answer_d, q, 0)), n, tails[0], tails[1], self.bet_f)
         scale, mean = n / self.n_items, standing.estimate_qr[q, 0]
         value = None if np.isnan(mean) else float(mean) * scale
         reason = NO_DIFFERENCE_LABELLED if value is None else ""
@@ -310,7 +311,7 @@ class Race:
                 # A pair that no label could bring apart costs nothing: its bound is what the answers make certain.
                 alpha = 0.0 if self._near_qr[standing.leader, r] else float(np.exp(-self._price_r[r]))
                 y_t = _unknown_as_nan(self._draws(answer_d, standing.leader, int(r)))
-                low = bounds(y_t, n, alpha, alpha)[0] if alpha else float(np.nansum(y_t)) / n
+                low = bounds(y_t, n, alpha, alpha, self.bet_f)[0] if alpha else float(np.nansum(y_t)) / n
                 worst = max(worst, (1 - 2 * low) * n / self.n_items)
         return worst
 
@@ -328,8 +329,8 @@ class Race:
             "labels": self.label_rd.tolist(),
             "differ": self.differ_qr.tolist(),
             "items": self.n_items,
-            "apart": self.apart,
-            "stake": _plain(self.stake_qr),
+            "tied": self.tied,
+            "tie_worth": self.tie_worth,
             "favourite": self.favourite,
             "tolerance": self.tolerance,
             "level": self.level,
@@ -345,8 +346,8 @@ class Race:
             label_rd=np.array(content["labels"], dtype=np.int64).reshape(len(content["rules"]), -1),
             differ_qr=np.array(content["differ"], dtype=np.int64),
             n_items=int(content["items"]),
-            apart=content.get("apart"),
-            stake_qr=_array(content.get("stake")),
+            tied=int(content.get("tied", 0)),
+            tie_worth=content.get("tie_worth"),
             favourite=int(content["favourite"]),
             tolerance=float(content["tolerance"]),
             level=float(content["level"]),

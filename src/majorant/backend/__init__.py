@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from majorant.backend.base import (
-    COMBINATION,
     AnyVotes,
     Backend,
     Countable,
@@ -17,13 +16,13 @@ from majorant.backend.base import (
     Part,
     fit_of_items,
     of_fit,
+    of_fits,
     rows_alone,
 )
 from majorant.read import Reading, as_votes
 from majorant.read.options import ReadOptions
 
 __all__ = [
-    "COMBINATION",
     "AnyVotes",
     "Backend",
     "Countable",
@@ -33,6 +32,7 @@ __all__ = [
     "as_backend",
     "fit_of_items",
     "of_fit",
+    "of_fits",
     "rows_alone",
 ]
 

@@ -16,13 +16,13 @@ from typing import ClassVar, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.blocks import Engine, Rows, add_up, in_memory, rows_in
+from majorant.defaults import WEIGHTED_VOTE
 from majorant.errors import ConfigError
 from majorant.items import NAMES_AT_ONCE, draw_by_name, take_items
-from majorant.kernels import Block
+from majorant.kernels import Block, Engine, Rows, add_up, in_memory, rows_in
 from majorant.methods import ESTIMATORS, Estimator, estimator_named
 from majorant.methods.em import Progress
-from majorant.methods.fit import Fit, given_rng
+from majorant.methods.fit import Fit
 from majorant.output import Columns, Content
 from majorant.resources import T
 from majorant.tally import Patterns, counts, distinct_counts, merged_patterns, votes_by_worker
@@ -30,8 +30,7 @@ from majorant.values import FloatArray
 from majorant.votes import Account, IntArray, Votes, names_of
 
 LABEL_FILE = "labels.csv"
-COMBINATION = "combination"  # the mean of several methods, which `results.combine` fits
-LabelTable = Callable[[Votes, Fit], Columns]  # makes the table of labels from votes and their fit
+LabelTable = Callable[..., Columns]  # makes the table of labels from votes and their fits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,20 +188,20 @@ class Backend(ABC):
     @classmethod
     def why_not(cls, method: str, *, has_gold: bool = False) -> str:
         """Why a method cannot be fitted on this kind of backend; empty if it can."""
-        estimator = ESTIMATORS[method]
-        if estimator.needs == "confusion":
+        traits = ESTIMATORS[method].traits
+        if traits.needs == "confusion":
             return "needs confusion matrices"
-        if estimator.needs == "gold" and not (has_gold and cls.teaches):
+        if traits.needs == "gold" and not (has_gold and cls.teaches):
             return "needs gold labels"
-        if estimator.keeps_items and not cls.keeps_items:
-            return f"keeps the {estimator.keeps_items} of every item in one place"
-        return "" if estimator.distributed else "needs all votes in memory"
+        if traits.keeps_items and not cls.keeps_items:
+            return f"keeps the {traits.keeps_items} of every item in one place"
+        return "" if traits.distributed else "needs all votes in memory"
 
     def refuse(self, method: str) -> None:
         """Raise an error that lists the available methods if this one cannot be fitted here."""
-        if method == COMBINATION or method in self.methods:
+        if method == WEIGHTED_VOTE or method in self.methods:
             return
-        choice = f"Choose one of: {', '.join(self.methods)}, {COMBINATION}."
+        choice = f"Choose one of: {', '.join(self.methods)}, {WEIGHTED_VOTE}."
         if method not in ESTIMATORS:
             raise ConfigError(f"There is no method {method!r}. {choice}")
         raise ConfigError(
@@ -212,13 +211,13 @@ class Backend(ABC):
     def fit(self, method: str, seed: int) -> Fit:
         """Fit a method to all votes; the rows of the fit may be in a file, or computed when they are needed."""
         self.refuse(method)
-        return self.fit_with(ESTIMATORS[method](), seed, self.progress(method, seed))
+        return self.fit_with(ESTIMATORS[method](), self.progress(method, seed))
 
-    def fit_with(self, estimator: Estimator, seed: int, progress: Progress | None = None) -> Fit:
+    def fit_with(self, estimator: Estimator, progress: Progress | None = None) -> Fit:
         """Fit a method with its settings."""
-        watched = {"progress": progress} if estimator.iterative and progress is not None else {}
+        watched = {"progress": progress} if estimator.traits.iterative and progress is not None else {}
         # Given an engine, methods ask votes for their shape, names and counts only, which all votes have.
-        return estimator.fit(cast("Votes", self.votes), engine=self.engine, **given_rng(estimator, seed), **watched)
+        return estimator.fit(cast("Votes", self.votes), engine=self.engine, **watched)
 
     def progress(self, method: str, seed: int) -> Progress | None:  # noqa: ARG002
         """The progress callback of a fit."""
@@ -228,13 +227,13 @@ class Backend(ABC):
         """What `fn` returns for the items of each block, joined for all items."""
         return self.engine.rows(fn)
 
-    def labelled(self, fit: Fit, table: LabelTable) -> Columns | Iterator[Columns]:
+    def labelled(self, fits: Sequence[Fit], table: LabelTable) -> Columns | Iterator[Columns]:
         """The table of the labels of all items, whole or some items at a time."""
-        return self.map(partial(_labelled, fit, table), doing="writing")
+        return self.map(of_fits(table, *fits), doing="writing")
 
-    def label_files(self, folder: Path, fit: Fit, table: LabelTable) -> LabelFiles:
+    def label_files(self, folder: Path, fits: Sequence[Fit], table: LabelTable) -> LabelFiles:
         """The labels of all items as a file in the folder."""
-        return LabelFiles([], {folder / LABEL_FILE: self.labelled(fit, table)})
+        return LabelFiles([], {folder / LABEL_FILE: self.labelled(fits, table)})
 
 
 def _patterns(rows: Callable[[Votes], IntArray], part: Part) -> Patterns:
@@ -243,10 +242,6 @@ def _patterns(rows: Callable[[Votes], IntArray], part: Part) -> Patterns:
 
 def _votes_by_worker(part: Part) -> NDArray[np.int64]:
     return votes_by_worker(part.votes)
-
-
-def _labelled(fit: Fit, table: LabelTable, part: Part) -> Columns:
-    return table(part.votes, part.of(fit))
 
 
 def fit_of_items(backend: Backend, fit: Fit, item_p: IntArray) -> Fit:
@@ -273,7 +268,7 @@ def fit_of_items(backend: Backend, fit: Fit, item_p: IntArray) -> Fit:
 
 def rows_alone(fit: Fit) -> Fit:
     """The fit without what was learned of workers, which makes it small to send to another machine."""
-    return replace(fit, confusion=None, skill=None, learned={}, trace=(), online=None, names=None)
+    return replace(fit, confusion=None, skill=None, learned={}, trace=(), resume=None, names=None)
 
 
 def of_fit(fn: Callable[[Votes, Fit], T], fit: Fit) -> Callable[[Part], T]:
@@ -283,6 +278,15 @@ def of_fit(fn: Callable[[Votes, Fit], T], fit: Fit) -> Callable[[Part], T]:
 
 def _of_fit(fn: Callable[[Votes, Fit], T], fit: Fit, part: Part) -> T:
     return fn(part.votes, part.of(fit))
+
+
+def of_fits(fn: Callable[..., T], *fits: Fit) -> Callable[[Part], T]:
+    """What a function of votes and several fits of them says of a part, for `Backend.sum` and `map`."""
+    return partial(_of_fits, fn, tuple(rows_alone(fit) for fit in fits))
+
+
+def _of_fits(fn: Callable[..., T], fits: tuple[Fit, ...], part: Part) -> T:
+    return fn(part.votes, *(part.of(fit) for fit in fits))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -322,11 +326,10 @@ class MemoryBackend(Backend):
         """The votes of some items."""
         return take_items(self.votes, item_p)
 
-    def fit(self, method: str, seed: int) -> Fit:
+    def fit(self, method: str, seed: int) -> Fit:  # noqa: ARG002
         """Fit a method."""
-        estimator = estimator_named(method)
-        return estimator().fit(self.votes, **given_rng(estimator, seed))
+        return estimator_named(method)().fit(self.votes)
 
-    def labelled(self, fit: Fit, table: LabelTable) -> Columns:
+    def labelled(self, fits: Sequence[Fit], table: LabelTable) -> Columns:
         """One table."""
-        return table(self.votes, fit)
+        return table(self.votes, *fits)

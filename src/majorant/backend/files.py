@@ -24,11 +24,9 @@ from majorant.backend.prepare import no_room
 from majorant.backend.stage import Report, silent
 from majorant.backend.store import VOTES_FILE, StoredVotes
 from majorant.backend.workfolder import WorkFolder
-from majorant.blocks import add_up
 from majorant.database import connect, path_literal
 from majorant.errors import ConfigError, DataError
-from majorant.kernels import Block
-from majorant.methods import ESTIMATORS
+from majorant.kernels import Block, add_up
 from majorant.methods.em import Climb, Progress
 from majorant.methods.fit import Fit
 from majorant.output import Columns
@@ -108,10 +106,9 @@ class FileBackend(Backend):
         """The votes of some items."""
         return self.votes.take_items(item_p)
 
-    def progress(self, method: str, seed: int) -> Progress:
+    def progress(self, method: str, seed: int) -> Progress:  # noqa: ARG002
         """A checkpoint in the folder, from which the same fit to the same votes continues after an interruption."""
-        drawn = seed if ESTIMATORS[method].stochastic else ""
-        key = f"{self.votes.fingerprint} {method} {drawn}"
+        key = f"{self.votes.fingerprint} {method}"
         folder = self.votes.folder
 
         def claim(name: str) -> Path:
@@ -119,14 +116,14 @@ class FileBackend(Backend):
 
         return Checkpoint(folder / "steps" / method, key, claim=claim, progress=self.steps)
 
-    def labelled(self, fit: Fit, table: LabelTable) -> Iterator[Columns]:
+    def labelled(self, fits: Sequence[Fit], table: LabelTable) -> Iterator[Columns]:
         """The table of labels, some items at a time; random draws are those of a single table."""
         stored = self.votes
         for group in range(stored.n_groups):
             votes = stored.group(group, group + 1)
             start, stop = int(stored.item_g[group]), int(stored.item_g[group + 1])
             named = replace(votes, items=tuple(stored.items[start:stop]))
-            yield table(named, Part(votes, start).of(fit))
+            yield table(named, *(Part(votes, start).of(fit) for fit in fits))
             self.report("writing", stop, len(stored.items))
 
 
@@ -183,7 +180,7 @@ def save_climb(path: Path, key: str, climb: Climb) -> None:
     arrays = {f"{name}.{n}": array for name, point in points.items() for n, array in enumerate(point)}
     content = io.BytesIO()
     np.savez(content, facts=np.array(json.dumps(facts)), trace=np.array(climb.trace, dtype=float), **arrays)
-    with whole_file(path) as part, part.open("wb") as file:
+    with whole_file(path, guard=False) as part, part.open("wb") as file:
         file.write(hashlib.sha256(content.getbuffer()).digest())
         file.write(content.getbuffer())
 

@@ -61,8 +61,8 @@ Stamp = list[tuple[str, int, int]]  # path, size and time of change of each file
 
 
 def prepare(
-    source: str | Sequence[str], folder: str | os.PathLike[str], options: ReadOptions | None = None, *, memory: int,
-    resume: bool = False, report: Report = silent,
+    source: str | os.PathLike[str] | Sequence[str], folder: str | os.PathLike[str],
+    options: ReadOptions | None = None, *, memory: int, resume: bool = False, report: Report = silent,
 ) -> StoredVotes:  # fmt: skip
     """Sort the votes of a file into a folder.
 
@@ -131,7 +131,8 @@ def _stamp(source: Any, options: ReadOptions) -> tuple[list[str], Stamp]:
     names: list[Any] = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     if options.gold_file is not None:
         names.append(options.gold_file)
-    paths = [path for name in map(str, names) if not is_address(name) for path in files_of(name, expanded(name))]
+    given = [os.fspath(name) for name in names if isinstance(name, (str, os.PathLike))]
+    paths = [path for name in given if not is_address(name) for path in files_of(name, expanded(name))]
     stats = [(path, path.stat()) for path in paths if path.exists()]
     stamp = [(str(path.resolve()), stat.st_size, stat.st_mtime_ns) for path, stat in stats]
     return [str(path) for path, _ in stats] or [STANDARD_INPUT], stamp

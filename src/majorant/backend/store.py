@@ -21,7 +21,7 @@ from majorant.atomic import whole_file
 from majorant.backend.workfolder import WorkFolder
 from majorant.errors import DataError
 from majorant.items import take_items
-from majorant.output import digest_of
+from majorant.ownership import digest_of
 from majorant.read.build import SortedVotes, mask_account
 from majorant.read.table import arrow_view, numpy_view
 from majorant.votes import Account, IntArray, ItemTexts, Note, Votes
@@ -283,7 +283,7 @@ class StoreWriter:
                 "files": {name: digest_of(self.work.path / name) for name in names},
             }
         )
-        with whole_file(self.work.claim(STORE_MANIFEST)) as part:
+        with whole_file(self.work.claim(STORE_MANIFEST), guard=False) as part:
             part.write_text(f"{_seal(content)}\n{content}\n", encoding="utf-8")
 
 

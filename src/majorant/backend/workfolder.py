@@ -17,7 +17,7 @@ from majorant.atomic import cannot_write, lock, make_folder, remove_leftovers
 from majorant.errors import ConfigError
 
 LIST = ".majorant-work"
-HEADER = "majorant working folder, format 1. majorant may remove the files listed below, and no others.\n"
+WORK_HEADER = "majorant working folder, format 1. majorant may remove the files listed below, and no others.\n"
 WORK_FOLDER = "majorant-work"  # what the folder is called inside one that the user names
 
 
@@ -57,7 +57,7 @@ class WorkFolder:
                     "Name another one with work='DIR'."
                 )
             try:
-                (folder / LIST).write_text(HEADER, encoding="utf-8")
+                (folder / LIST).write_text(WORK_HEADER, encoding="utf-8")
             except OSError as error:
                 (folder / LIST).unlink(missing_ok=True)
                 raise cannot_write(folder, error) from error
@@ -100,7 +100,7 @@ class WorkFolder:
                 with contextlib.suppress(OSError):  # somebody else's file is in it, or it was never made
                     folder.rmdir()
         self.names.clear()
-        os.truncate(self.path / LIST, len(HEADER))
+        os.truncate(self.path / LIST, len(WORK_HEADER))
 
     def remove(self) -> None:
         """Clear the folder, and remove it unless it holds files of others."""
@@ -115,7 +115,7 @@ class WorkFolder:
         except (OSError, ValueError):
             return []
         plain = [name for name in names if name and not PurePosixPath(name).is_absolute()]
-        return [name for name in plain if ".." not in PurePosixPath(name).parts] if f"{header}\n" == HEADER else []
+        return [name for name in plain if ".." not in PurePosixPath(name).parts] if f"{header}\n" == WORK_HEADER else []
 
     def _parents(self, path: Path) -> list[Path]:
         """The folders between the working folder and a file in it."""

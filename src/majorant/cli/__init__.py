@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
@@ -11,19 +12,24 @@ import click
 
 from majorant import __version__
 from majorant.errors import MajorantError
+from majorant.ownership import command_scope
+
+for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):  # read when NumPy loads, which is later
+    os.environ.setdefault(_variable, "1")  # small matrices: more threads only wait for each other
 
 # The first sentence of each command, kept here so that the list of commands loads none of them.
 COMMANDS = {
-    "check": "Keep majority vote, switch to another rule, or ask an expert about a few items.",
+    "check": "Keep majority vote, or switch to another rule: the answer, how sure it is, and the best labels.",
     "certify": "Is majority vote optimal for these votes: proved, supported, refuted, or inconclusive.",
     "serve": "Drop a file into a page on this machine, see the answer, label a few items.",
     "ask": "Which items an expert should label, so that a few labels settle it without any model.",
     "label": "Label items in the terminal, one key each; stops when the question is settled.",
-    "plan": "How many votes, gold items and workers it takes to reach an accuracy.",
+    "rate": "The pass rate, win rate or mean score, exactly, from a few labels; and whether A beats B.",
+    "plan": "What more votes would gain, what stopping early would save, and which judges are enough.",
     "aggregate": "Write one label per item.",
-    "workers": "Who is good: accuracy with intervals, agreement, confusion and flags of each worker.",
+    "workers": "Who is good: accuracy by gold or estimated, agreement and flags of each worker, the worst first.",
     "agreement": "How well the workers agree, beyond chance.",
-    "judges": "How good each judge is by gold labels, who repeats whom, and whether they are good enough to gate on.",
+    "judges": "How good each judge is by gold labels, which to keep, and whether they are good enough to gate on.",
     "scores": "How well scores or ordered labels agree by distance; mean, median and majority of each item.",
     "theory": "Where majority vote is optimal: margin, accuracies and the votes that decide, for a given model.",
     "report": "Make the page of a saved result again.",
@@ -31,7 +37,11 @@ COMMANDS = {
     "data": "List and fetch public data sets.",
     "demo": "Run a simulated crowd and a panel of judges through the whole line.",
 }
-EXIT_ERROR, EXIT_INTERRUPTED = 2, 130
+EXIT_ERROR, EXIT_INTERRUPTED, EXIT_SIGNAL = 2, 130, 128
+
+
+class _EndedError(BaseException):
+    """A signal asks the process to end; raised so that everything temporary is removed on the way out."""
 
 
 class _ReaderGoneError(Exception):
@@ -53,7 +63,8 @@ class _LateGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with command_scope():
+                return super().invoke(ctx)
         except BrokenPipeError:  # which click would end with 1
             raise _ReaderGoneError from None
 
@@ -99,6 +110,7 @@ def main() -> NoReturn:
 def run(command: click.Command, name: str) -> NoReturn:
     """Run a command; every error becomes one message and an exit code, never a traceback."""
     _prepare_streams()
+    _end_in_order()
     try:
         code = command.main(prog_name=name, standalone_mode=False)
         sys.stdout.flush()
@@ -107,6 +119,9 @@ def run(command: click.Command, name: str) -> NoReturn:
         from majorant.cli.options import as_flags
 
         _stop(as_flags(str(error)))
+    except _EndedError as ended:
+        click.echo("Ended by a signal; no partial file was left behind.", err=True)
+        sys.exit(EXIT_SIGNAL + ended.args[0])
     except click.Abort:
         click.echo("Interrupted; no partial file was left behind.", err=True)
         sys.exit(EXIT_INTERRUPTED)
@@ -125,6 +140,21 @@ def run(command: click.Command, name: str) -> NoReturn:
         if os.environ.get("MAJORANT_DEBUG"):
             raise
         _stop(f"Unexpected {type(error).__name__}: {error}\nThis is a fault in majorant; MAJORANT_DEBUG=1 shows where.")
+
+
+def _end_in_order() -> None:
+    """Let SIGTERM and SIGHUP (a terminal that is closed) end a command as Ctrl-C does, with everything cleaned up."""
+    import signal
+
+    def end(number: int, frame: object) -> NoReturn:  # noqa: ARG001
+        signal.signal(number, signal.SIG_IGN)  # once is enough
+        raise _EndedError(number)
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores SIGHUP, and so do we
+            with contextlib.suppress(ValueError):  # not in the main thread
+                signal.signal(number, end)
 
 
 def _prepare_streams() -> None:

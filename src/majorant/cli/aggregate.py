@@ -24,8 +24,9 @@ from majorant.cli.progress import at_work
 from majorant.cli.source import DATASET, EngineChoice, Job, Source, input_options, memory_options
 
 if TYPE_CHECKING:
-    from majorant.methods.fit import Fit, Ties
+    from majorant.methods.fit import Fit
     from majorant.output import Columns, Content
+    from majorant.results.labels import TiePolicy
     from majorant.votes import Votes
 
 EXPORT_ENDINGS = {"label-studio": ".json", "argilla": ".json", "prodigy": ".jsonl"}  # of the tools that import labels
@@ -44,7 +45,15 @@ def export_option(what: str) -> Callable[[Any], Any]:
     show_default=True,
     help="How votes become labels; auto: by the rule that suits them best.",
 )
-@choice_option("--ties", "flag", "first", "random", "prior", help="What becomes of a tie; flag leaves the label empty.")
+@choice_option(
+    "--ties",
+    "coin",
+    "flag",
+    "first",
+    "random",
+    "prior",
+    help="How to decide ties: by a coin that the item's name fixes, or leave the label empty (flag).",
+)
 @table_option("labels.csv")
 @spreadsheet_option
 @export_option(
@@ -56,44 +65,44 @@ def export_option(what: str) -> Callable[[Any], Any]:
     help="Votes come in batches: go on from what this file remembers, if it is there, and write it anew. "
     "For dawid-skene, one-coin, ibcc, la-one-pass and la-two-pass.",
 )
-@click.option("--polish", is_flag=True, help="With --state: then fit all votes so far, and label every item.")
 @memory_options
 @common_options
 def aggregate(
     source: Source,
     engine: EngineChoice,
     method: str,
-    ties: Ties,
+    ties: TiePolicy,
     out: str,
     spreadsheet: bool,
     export: str | None,
     state: str | None,
-    polish: bool,
     seed: int,
     as_json: bool,
     quiet: bool,
 ) -> None:
     """Write one label per item."""
     from majorant.errors import ConfigError
+    from majorant.ownership import refuse_unsafe
 
     out = placed(out, "labels.csv")
     refuse_both(as_json, out, "labels")
-    if state is None and polish:
-        raise ConfigError("--polish is for --state FILE: without it every fit is to all votes.")
     if state is not None and engine.flag:
         raise ConfigError("--state remembers votes in memory: leave out --memory.")
+    if state is not None and Path(state).resolve() == Path(out).resolve():
+        raise ConfigError(f"{out} is named for the labels and for --state. Name another file with --out.")
     if export is not None and (state is not None or engine.flag or out == "-"):
         raise ConfigError("--export writes a file from votes in memory: leave out --state, --memory and --out -.")
     if export is not None and spreadsheet:
         raise ConfigError("--export writes for a labelling tool, not for a spreadsheet: leave out --spreadsheet.")
     if export is not None and out == "labels.csv":
         out = f"labels{EXPORT_ENDINGS[export]}"
+    refuse_unsafe([Path(out)] if out != "-" else [])
     write = partial(_write, out=out, spreadsheet=spreadsheet)
     if state is None:
         account, labels = _aggregate(source, engine, method, ties, out, seed, export, write)
     else:
         with at_work(method, quiet=quiet):
-            account, labels = _aggregate_more(source, method, ties, write, Path(state), seed, polish=polish)
+            account, labels = _aggregate_more(source, method, ties, write, Path(state), seed)
     from majorant.render.text import input_lines, labels_lines
 
     kept = {} if state is None else {"state": state}
@@ -106,7 +115,7 @@ def _aggregate(
     source: Source,
     engine: EngineChoice,
     method: str,
-    ties: Ties,
+    ties: TiePolicy,
     out: str,
     seed: int,
     export: str | None,
@@ -117,50 +126,45 @@ def _aggregate(
         import numpy as np
 
         from majorant.pipeline import aggregate
-        from majorant.render.plain import to_plain
+        from majorant.render.notes import account_facts
         from majorant.render.summary import labels_summary
-        from majorant.results.labels import count_labels, label_table
+        from majorant.results.labels import count_all_labels, label_table
 
         generator = np.random.default_rng(seed)  # one for all parts of the table: the draws are those of the whole
         with at_work(method, quiet=source.quiet or backend.whole is None):
             fit = aggregate(backend, method, rng=seed)
-        table = backend.labelled(fit, lambda votes, part: label_table(votes, part, ties=ties, rng=generator))
+        table = backend.labelled([fit], lambda votes, part: label_table(votes, part, ties=ties, rng=generator))
         if export is None:
             write(table)
         else:
             from majorant.output import write_files
 
             write_files({Path(out): export_text(export, table, list(fit.label_values), backend.votes, source)})
-        return to_plain(backend.votes.account), labels_summary(fit, count_labels(backend, fit))
+        return account_facts(backend.votes.account), labels_summary(fit, count_all_labels(backend, fit))
 
 
 def _aggregate_more(
-    source: Source, method: str, ties: Ties, write: Callable[..., None], state: Path, seed: int, *, polish: bool
+    source: Source, method: str, ties: TiePolicy, write: Callable[..., None], state: Path, seed: int
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Labels of votes that come in batches, and the state that remembers them."""
-    from majorant.render.plain import to_plain
+    from majorant.render.notes import account_facts
     from majorant.render.summary import labels_summary
-    from majorant.results.labels import label_table, labels_of_fit
+    from majorant.results.labels import count_labels, label_table
 
     votes = source.read()
-    labelled, fit, content = _go_on(votes, method, state, polish=polish)
+    labelled, fit, content = _go_on(votes, method, state)
     write(label_table(labelled, fit, ties=ties, rng=seed), files={state: content})
-    return to_plain(votes.account), labels_summary(fit, labels_of_fit(fit))
+    return account_facts(votes.account), labels_summary(fit, count_labels(fit))
 
 
-def _go_on(votes: Votes, method: str, path: Path, *, polish: bool) -> tuple[Votes, Fit, bytes]:
+def _go_on(votes: Votes, method: str, path: Path) -> tuple[Votes, Fit, bytes]:
     """The votes that were labelled, their fit, and the new content of the state file."""
-    from majorant.methods import online
+    from majorant.methods.online import fit_or_update, votes_of_items
+    from majorant.methods.state_file import load_state, state_bytes
 
-    fit = online.fit_online(votes, method, online.load_state(path) if path.exists() else None)
+    fit = fit_or_update(votes, method, load_state(path) if path.exists() else None)
     after = fit.state()
-    if polish:
-        fit = online.polish(after)
-        after = fit.state()
-        votes = online.remembered_votes(after)
-    elif after.items:
-        votes = online.votes_of_items(after, votes.items)
-    return votes, fit, online.state_bytes(after)
+    return votes_of_items(after, votes.items) if after.items else votes, fit, state_bytes(after)
 
 
 def _write(
@@ -173,10 +177,10 @@ def _write(
     if spreadsheet:
         table = guarded_columns(table) if isinstance(table, Mapping) else map(guarded_columns, table)
     if out == "-":
-        write_files(files or {})
+        write_files(files or {}, update=[*(files or {})])
         print_table(table)
     else:
-        write_files({Path(out): table, **(files or {})})
+        write_files({Path(out): table, **(files or {})}, update=[*(files or {})])
 
 
 def export_text(name: str, table: Any, labels: Sequence[Any], votes: Any, source: Source) -> str:

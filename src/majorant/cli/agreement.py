@@ -17,13 +17,13 @@ def agreement(source: Source, engine: EngineChoice, level: float, seed: int, as_
     """How well the workers agree, beyond chance."""
     with engine.backend(Job(source=source)) as backend:
         from majorant.pipeline import measure_agreement
-        from majorant.render.plain import to_plain
+        from majorant.render.notes import account_facts
         from majorant.render.summary import agreement_summary
         from majorant.render.text import agreement_lines, input_lines
 
         measured = measure_agreement(backend, level=level, seed=seed)
     facts = {
-        "input": to_plain(backend.votes.account),
+        "input": account_facts(backend.votes.account),
         "agreement": agreement_summary(measured, backend.votes.workers),
     }
     read = [] if quiet else input_lines(facts["input"])

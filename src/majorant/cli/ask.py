@@ -2,35 +2,49 @@
 
 from __future__ import annotations
 
+import contextlib
+import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.options import Grouped, choice_option, common_options, level_option, placed, show, tolerance_option
+from majorant.cli.options import (
+    Grouped,
+    choice_option,
+    common_options,
+    level_option,
+    overwrite_option,
+    placed,
+    show,
+    tolerance_option,
+)
 from majorant.cli.progress import at_work
 from majorant.cli.source import DATASET, EngineChoice, Job, Source, engine_options, input_options
-from majorant.errors import ConfigError
+from majorant.errors import ConfigError, DataError
+from majorant.ownership import refuse_unsafe
 
 if TYPE_CHECKING:
     from majorant.ask.design import Design, Recognised
     from majorant.backend import Backend
 
 NAME_LISTS = ("--between", "--race")
+# What does not say how the votes are read.
+NOT_OF_VOTES = (
+    *("teach", "between", "race", "accuracy", "rate", "rule", "n", "more", "design", "expert_from", "tolerance"),
+    *("experts", "tool", "out", "overwrite", "gold_file", "level", "seed", "as_json", "quiet", "verbose"),
+)
 
 
 class _NameLists(Grouped):
-    """A command whose --between and --race take names without commas: --between majority auto."""
+    """A command whose --between and --race take names without commas: --between majority gpt-4o."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        from majorant.methods import ESTIMATORS
-        from majorant.results.combine import COMBINATION
-
-        known, joined, filling = {"auto", COMBINATION, *ESTIMATORS}, list[str](), False
+        joined, filling = list[str](), False
         for word in args:
-            first = filling and joined[-1] == "" and not word.startswith("-") and not Path(word).exists()
-            filling = filling and (first or set(word.split(",")) <= known)
+            filling = filling and not (word.startswith("-") or _is_source(word))
             if filling:
                 joined[-1] = f"{joined[-1]},{word}".strip(",")
             else:
@@ -41,42 +55,48 @@ class _NameLists(Grouped):
         return super().parse_args(ctx, joined)
 
 
+def _is_source(word: str) -> bool:
+    """Whether a word names votes rather than a rule."""
+    return word.startswith(DATASET) or "*" in word or Path(word).exists()
+
+
 @click.command(cls=_NameLists)
 @input_options
 @click.option(
-    "--between",
-    metavar="A B ...",
-    help="Which rules to compare, the one in use first; auto: what check would switch to.  [majority auto]",
-)
-@click.option("--race", metavar="[A B C ...]", help="Find the best of several rules, or of the usual four.")
-@choice_option(
-    "--question", "rules", "close-calls", help="close-calls: majority vote against rules that see only counts."
+    "--teach",
+    is_flag=True,
+    help="A random sample first, which teaches a rule and measures every judge; then items that prove the rule. "
+    "The default for a panel of judges.",
 )
 @click.option(
-    "--monotone",
-    is_flag=True,
-    help="With close-calls: assume that a clearer vote is never less likely to be right; takes fewer labels.",
+    "--between",
+    metavar="A B ...",
+    help="Which rules to compare, the one in use first: methods, auto (the weighted vote), or workers by name, joined "
+    "by + for the majority of some.  [majority auto, the default for a crowd]",
+)
+@click.option(
+    "--race", metavar="[A B C ...]", help="Find the best of several rules; on a panel each judge, unless you name some."
 )
 @click.option("--accuracy", is_flag=True, help="How often the labels of --rule are right; takes hundreds of labels.")
 @click.option(
-    "--correct",
-    is_flag=True,
-    help="For a crowd that leans to a class: labels teach a correction of --rule; with --design, others judge it.",
+    "--rate", is_flag=True, help="The same as --teach, with the 60 labels that measure a pass rate: majorant rate."
 )
-@click.option("--rule", default="auto", show_default=True, help="With --accuracy or --correct: whose labels.")
-@click.option(
-    "--n",
-    type=click.IntRange(min=1),
-    help="How many items to ask about now.  [25; with --correct 60, then 40]",
-)
+@click.option("--rule", default="auto", show_default=True, help="With --accuracy: whose labels.")
+@click.option("--n", type=click.IntRange(min=1), help="How many items to ask about now.  [30 to teach, else 25]")
 @click.option("--more", type=click.IntRange(min=1), help="Ask about so many further items of the design.")
 @click.option(
     "--design",
     metavar="FILE",
-    help="With --more: the design to go on with; --accuracy: the race before it; --correct: the one to learn from.",
+    help="With --more: the design to go on with; with --accuracy: the race before it.",
 )
 @click.option(
     "--items", metavar="FILE", help="A table with the column item and what to show of each, such as its text."
+)
+@click.option(
+    "--expert-from",
+    metavar="FILE|COLUMN|WORKER",
+    help="Who answers in place of an expert: a file of labels, a column of the votes, or a worker whose votes then "
+    "count for nothing else.",
 )
 @tolerance_option
 @choice_option(
@@ -87,121 +107,207 @@ class _NameLists(Grouped):
 )
 @choice_option("--tool", "csv", "label-studio", "argilla", "prodigy", help="What the file of items is for.")
 @click.option("--out", help="Where the items go, a file or a folder; the design goes beside it.  [to_label.csv]")
+@overwrite_option
 @engine_options
 @level_option
 @common_options
 def ask(source: Source, engine: EngineChoice, **options: Any) -> None:
-    """Which items an expert should label, so that a few labels settle it without any model."""
-    from majorant.read.tasks import TASK_ENDINGS
+    """Which items an expert should label, so that a few labels prove something without any model."""
+    from majorant.read.tasks import TASK_ENDINGS, design_path
 
+    questions = [
+        flag for flag in ("teach", "between", "race", "accuracy", "rate") if options[flag] not in (None, False)
+    ]
+    if len(questions) > 1:
+        raise ConfigError(f"--{questions[0]} and --{questions[1]} are different questions: choose one.")
     if options["more"] is not None and options["design"] is None:
         raise ConfigError("--more goes on with a design: name it with --design to_label.design.json.")
-    alone = [flag for flag in ("accuracy", "correct") if options[flag]]
-    if alone and (len(alone) > 1 or options["question"] != "rules"):
-        raise ConfigError("--accuracy, --correct and --question are different questions: choose one.")
-    if options["monotone"] and options["question"] != "close-calls":
-        raise ConfigError("--monotone is an assumption about close calls: use it with --question close-calls.")
     usual = f"to_label{TASK_ENDINGS[options['tool']]}"
     out = Path(placed(options["out"] or usual, usual))
-    with engine.backend(Job(source=source, out=str(out))) as backend:
+    if options["more"] is None:
+        _refuse_labelled(out)
+        refuse_unsafe([out, design_path(out)])
+    gold_file = source.options.gold_file
+    if options["more"] is not None:  # labels of the design, not gold
+        source = replace(source, options=replace(source.options, gold_file=None))
+    substitute = _Substitute.of(options["expert_from"], source)
+    with engine.backend(Job(source=substitute.source, out=str(out))) as backend:
         if options["more"] is not None:
-            _more(backend, source, options)
+            _more(backend, source, gold_file, options)
             return
         with at_work("comparing rules", quiet=options["quiet"] or backend.whole is None):
-            design = _drawn(backend, options)
-    _show(source, design, out, options)
+            design, labels = substitute.answer(backend, options)
+    _show(source, replace(design, call=_call()), out, labels, options)
+
+
+@dataclass(frozen=True, slots=True)
+class _Substitute:
+    """Who answers in place of an expert, and the votes to read for it."""
+
+    name: str | None
+    source: Source
+    file: bool = False
+
+    @classmethod
+    def of(cls, name: str | None, source: Source) -> _Substitute:
+        """A file, or what the votes say: a column or a worker."""
+        if name is None or Path(name).is_file():
+            return cls(name, source, file=name is not None)
+        columns = _column_names(source)
+        if name in columns:
+            return cls(name, replace(source, options=replace(source.options, gold=name)))
+        return cls(name, source)
+
+    def answer(self, backend: Backend, options: dict[str, Any]) -> tuple[Design, dict[Any, Any]]:
+        """The design, and the labels that are known already."""
+        from majorant.ask.expert import answer_design, labels_of_worker, without_gold, without_worker
+
+        if self.name is None:
+            return _drawn(backend, options), {}
+        votes, worker = backend.whole, None
+        if self.file:
+            label_of = _labels_in(self.name)
+        elif votes is None:
+            raise ConfigError("--expert-from a column or a worker needs all votes in memory: leave out --memory.")
+        elif self.source.options.gold == self.name and votes.gold_i is not None:
+            known = [(item, k) for item, k in zip(votes.items, votes.gold_i, strict=True) if k >= 0]
+            label_of, backend = {str(item): votes.labels[k] for item, k in known}, without_gold(votes)
+        else:
+            label_of, worker = labels_of_worker(votes, self.name), self.name
+            backend = without_worker(backend, self.name)
+        design = replace(_drawn(backend, {**options, "n": options["n"] or 10}), truth=self.name, judged_by=worker)
+        return answer_design(design, label_of, most=max(options["n"] or 0, 200))
+
+
+def _labels_in(file: str) -> dict[str, Any]:
+    """The labels of a file by item."""
+    from majorant.read.gold import load_gold
+    from majorant.read.options import ReadOptions
+
+    found = load_gold(file, ReadOptions().for_gold())
+    return {str(item): label for item, label in zip(found.items, found.values, strict=True)}
+
+
+def _column_names(source: Source) -> Sequence[str]:
+    """The names of the columns of a table of votes that are not a worker's."""
+    from majorant.read.opening import preview
+
+    if source.file[0] == "-" or source.file[0].startswith(DATASET):
+        return ()
+    looked = preview(source.file[0])
+    return [name for name in looked.names if name not in looked.workers]
+
+
+def _call() -> tuple[str, ...]:
+    """The files and flags by which the votes were read, to read them again."""
+    from majorant.cli.next_command import repeat_call
+
+    ctx = click.get_current_context()
+    return tuple(shlex.split(repeat_call(ctx, "ask", without=NOT_OF_VOTES))[2:])
+
+
+def _check_command(files: Sequence[str]) -> str:
+    """The command that uses the labels: of the file that was filled in, or of what a tool exports."""
+    from majorant.cli.next_command import repeat_call
+
+    ctx, out_of_place = click.get_current_context(), ("gold_file", "out", "design", "method", "overwrite")
+    if files and files[0].endswith(".csv"):
+        return repeat_call(ctx, "check", "--gold-file", files[0], without=out_of_place)
+    design = files[-1] if files else "to_label.design.json"
+    return repeat_call(ctx, "check", "--gold-file", "EXPORT", "--design", design, without=out_of_place)
 
 
 def _drawn(backend: Backend, options: dict[str, Any]) -> Design:
-    from majorant.ask.ask import BETWEEN, RACE, ask
-    from majorant.results.answer import FIRST_BATCH
+    from majorant.ask.ask import RATE_BATCH, TEACH, ask, usual_race
 
-    if options["correct"]:
-        return _correction(backend, options)
-    options = {**options, "n": options["n"] or FIRST_BATCH}
-    how = {name: options[name] for name in ("n", "tolerance", "level", "experts", "question", "monotone")}
+    how = {name: options[name] for name in ("n", "tolerance", "level", "experts")}
     if options["accuracy"]:
         return _accuracy(backend, options)
-    between: Sequence[str] = BETWEEN
+    if options["teach"] or options["rate"]:
+        n = RATE_BATCH if options["rate"] and options["n"] is None else options["n"]
+        return ask(backend, question=TEACH, rng=options["seed"], **{**how, "n": n})
+    between: Sequence[str] | None = None
     if options["race"] is not None:
-        between = [name for name in options["race"].split(",") if name] or RACE
+        between = [name for name in options["race"].split(",") if name] or usual_race(backend)
     elif options["between"]:
         between = options["between"].split(",")
     return ask(backend, between=between, rng=options["seed"], **how)
 
 
 def _accuracy(backend: Backend, options: dict[str, Any]) -> Design:
-    from majorant.ask.ask import ask_accuracy
-    from majorant.results.choice import AUTO
-    from majorant.results.combine import COMBINATION
+    from majorant.ask.ask import FIRST_BATCH, ask_accuracy
+    from majorant.defaults import WEIGHTED_VOTE
+    from majorant.results.rules import AUTO
 
     after, rule = None, options["rule"]
     if options["design"] is not None:
         recognised = _labelled(backend, options["design"])
         after, rule = (recognised.design, recognised.answers), recognised.outcome.leader if rule == AUTO else rule
-    rule = COMBINATION if rule == AUTO else rule
+    rule = WEIGHTED_VOTE if rule == AUTO else rule
     how = {"level": options["level"], "experts": options["experts"], "seed": options["seed"]}
-    return ask_accuracy(backend, rule, n=options["n"], after=after, **how)
+    return ask_accuracy(backend, rule, n=options["n"] or FIRST_BATCH, after=after, **how)
 
 
-def _correction(backend: Backend, options: dict[str, Any]) -> Design:
-    from majorant.ask.ask import JUDGING, ask_accuracy, ask_correction
-    from majorant.ask.correction import LABELS
-    from majorant.results.choice import AUTO
-    from majorant.results.combine import COMBINATION
-
-    how = {"level": options["level"], "experts": options["experts"]}
-    if options["design"] is None:
-        rule = COMBINATION if options["rule"] == AUTO else options["rule"]
-        return ask_accuracy(backend, rule, n=options["n"] or LABELS, seed=options["seed"], **how)
-    recognised = _labelled(backend, options["design"])
-    how |= {"n": options["n"] or JUDGING, "tolerance": options["tolerance"], "seed": recognised.design.seed}
-    learned_from = (recognised.design, recognised.answers)
-    return ask_correction(backend, str(recognised.outcome.leader), learned_from, **how)
-
-
-def _labelled(backend: Backend, design: str) -> Recognised:
-    """A design of these votes, with the labels that stand in the file beside it."""
+def _labelled(backend: Backend, design: str, labels: Any = None) -> Recognised:
+    """A design of these votes, with the labels of a file, by default the one beside it."""
     from majorant.ask.design import Design, Recognised, recognise
     from majorant.ask.draw import votes_digest
+    from majorant.ask.expert import votes_of_design, without_copies
     from majorant.read.tasks import DESIGN_ENDING
 
     path = Path(design)
     stem = path.name.removesuffix(DESIGN_ENDING)
     beside = [path.with_name(stem + ending) for ending in (".csv", ".json", ".jsonl")]
-    labelled = next((file for file in beside if file.is_file()), None)
+    labelled = labels or next((file for file in beside if file.is_file()), None)
     recognised = None if labelled is None else recognise(labelled, design=path)
     recognised = recognised or Recognised(Design.read(path), path, ())
-    recognised.design.refuse_other_votes(votes_digest(backend))
+    recognised.design.refuse_other_votes(votes_digest(without_copies(votes_of_design(recognised.design, backend))))
     return recognised
 
 
-def _show(source: Source, design: Design, out: Path, options: dict[str, Any]) -> None:
-    from majorant.wording import ask_lines
+def _show(source: Source, design: Design, out: Path, labels: dict[Any, Any], options: dict[str, Any]) -> None:
+    from majorant.render.ask import ask_lines, substitute_lines
 
     written = []
     if design.items:
-        _refuse_labelled(out)
-        written = design.write(out, format=options["tool"], columns=_columns(source, design.items, options))
-    facts = _facts(design, written, source)
-    if options["correct"] and options["design"] is None:
-        facts["question"] = "learn"
-    show(facts, "\n".join(ask_lines(**facts)), as_json=options["as_json"])
+        columns = _columns(source, design.items, options)
+        written = design.write(out, format=options["tool"], columns=columns, labels=labels)
+    facts = _facts(design, written)
+    if labels:
+        lines = substitute_lines(design.evaluate(labels), facts["files"], facts["check"])
+        show(facts, "\n".join(lines), as_json=options["as_json"])
+        return
+    if options["rate"] and written:
+        from majorant.cli.next_command import repeat_call
+        from majorant.read.pairs import VERSUS
+        from majorant.render.rates import labelling_lines
+        from majorant.results.rate_inputs import needs_class
+
+        of_pairs = VERSUS in str(design.order[0])  # win rates need no class
+        named = ["--label", str(design.labels[0])] if needs_class(design.labels) and not of_pairs else []
+        command = repeat_call(click.get_current_context(), "rate", "--gold-file", str(out), *named)
+        lines = labelling_lines(len(design.items), facts["files"], command)
+        show({**facts, "question": "rate"}, "\n".join(lines), as_json=options["as_json"])
+        return
+    show(facts, "\n".join(ask_lines(facts, facts["check"])), as_json=options["as_json"])
 
 
 def _refuse_labelled(out: Path) -> None:
     """Refuse to write over labels that somebody gave."""
     from majorant.read.tasks import read_answers
 
-    if out.is_file() and any(answer.label is not None for answer in read_answers(out).answers):
-        raise ConfigError(f"{out} holds labels. Go on with --more and --design, or name another file with --out.")
+    if not out.is_file():
+        return
+    with contextlib.suppress(DataError):  # whatever it is, majorant ask did not write it
+        if any(answer.label is not None for answer in read_answers(out).answers):
+            raise ConfigError(f"{out} holds labels. Go on with --more and --design, or name another file with --out.")
 
 
-def _more(backend: Backend, source: Source, options: dict[str, Any]) -> None:
+def _more(backend: Backend, source: Source, gold_file: Any, options: dict[str, Any]) -> None:
     from majorant.read.tasks import DESIGN_ENDING, TASK_ENDINGS
-    from majorant.wording import more_lines, outcome_sentence
+    from majorant.render.ask import more_lines, outcome_sentence
 
-    recognised = _labelled(backend, options["design"])
+    recognised = _labelled(backend, options["design"], gold_file)
     before = len(recognised.design.items)
     longer = recognised.design.after(options["more"], recognised.answers)
     usual = recognised.path.with_name(recognised.path.name.removesuffix(DESIGN_ENDING) + TASK_ENDINGS[options["tool"]])
@@ -214,8 +320,8 @@ def _more(backend: Backend, source: Source, options: dict[str, Any]) -> None:
     written = [file, recognised.path]
     if len(longer.items) > before:
         written = longer.write_more(file, before, design=recognised.path, format=options["tool"], columns=columns)
-    facts = {**_facts(longer, written, source), "added": len(longer.items) - before}
-    lines = [outcome_sentence(recognised.outcome), *more_lines(facts["added"], facts["files"], facts["votes"])]
+    facts = {**_facts(longer, written), "added": len(longer.items) - before}
+    lines = [outcome_sentence(recognised.outcome), *more_lines(facts["added"], facts["files"], facts["check"])]
     show(facts, "\n".join(lines), as_json=options["as_json"])
 
 
@@ -232,20 +338,20 @@ def _columns(source: Source, items: Sequence[Any], options: dict[str, Any]) -> d
     return item_columns(source.files, items, reading)
 
 
-def _facts(design: Design, written: Sequence[Path], source: Source) -> dict[str, Any]:
-    from majorant.wording import in_command
-
+def _facts(design: Design, written: Sequence[Path]) -> dict[str, Any]:
     outcome = design.evaluate({})
+    files = [str(path) for path in written]
     return {
         "question": design.question.kind,
         "rules": list(outcome.rules),
         "items": outcome.n_items,
         "differ": outcome.n_differ,
         "stake": outcome.facts.get("stake"),
+        "ties": {"items": outcome.facts.get("tied", 0), "vote": outcome.facts.get("tie_worth")},
         "tolerance": outcome.tolerance,
         "expected": design.expected,
         "asked": len(design.items),
         "labels": [str(label) for label in design.labels],
-        "files": [str(path) for path in written],
-        "votes": " ".join(map(in_command, source.file)),
+        "files": files,
+        "check": _check_command(files),
     }

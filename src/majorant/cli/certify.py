@@ -8,7 +8,7 @@ import click
 
 from majorant.cli.options import Grouped, claim_option, common_options, level_option, share_option, show
 from majorant.cli.progress import at_work
-from majorant.cli.source import EngineChoice, Job, Source, input_options, memory_options, say_notes
+from majorant.cli.source import EngineChoice, Job, Source, input_options, memory_options
 from majorant.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from majorant.evidence.certificate.certificate import Certificate
     from majorant.votes import Votes
 
-EXIT_CANNOT_TELL = 3
-EXIT_CODE = {"proved": 0, "supported": 0, "refuted": 1}  # of a verdict; any other: EXIT_CANNOT_TELL
+EXIT_CODE = {"optimal": 0, "not optimal": 1, "open": 3}
 
 
 @click.command(cls=Grouped)
@@ -41,14 +40,14 @@ def certify(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Is majority vote optimal for these votes: proved, supported, refuted, or inconclusive.
+    """Is majority vote as good as the best rule: optimal, not optimal, or open.
 
     \b
-    Exit codes, by the claim that stands (gold where it decides, else the anonymous one; --claim names another):
-      0    proved or supported; with --plug-in: optimal at the estimate
-      1    refuted; with --plug-in: not optimal at the estimate
+    Exit codes, by the claim to go by (gold if that decides, else anonymous; --claim names another):
+      0    optimal; with --plug-in: optimal at the estimate
+      1    not optimal; with --plug-in: not optimal at the estimate
       2    wrong call or table
-      3    these votes cannot tell
+      3    open: these votes cannot tell
       130  interrupted
     """
     if plug_in is None and share != 1:
@@ -62,7 +61,6 @@ def certify(
         )
     if plug_in is not None:
         votes = source.read()
-        say_notes(votes.account, quiet=quiet)
         raise SystemExit(_plug_in(votes, plug_in, share, seed, as_json=as_json))
     with engine.backend(Job(source=source)) as backend:
         from majorant.evidence.certificate.claims import certification
@@ -70,25 +68,24 @@ def certify(
         with at_work("certifying", quiet=quiet or backend.whole is None):
             certificate = certification(backend, level=level, rng=seed).certificate
         code = _exit_code(certificate, claim)
-    say_notes(backend.votes.account, quiet=quiet or as_json)
     _show(backend, certificate, as_json=as_json, labels=labels)
     raise SystemExit(code)
 
 
 def _show(backend: Backend, certificate: Certificate, *, as_json: bool, labels: str | None) -> None:
-    from majorant.render.plain import to_plain
-    from majorant.render.summary import certificate_summary, dependence_summary
-    from majorant.render.text import certificate_text, labels_loss_lines
+    from majorant.render.certificate import certificate_summary, certificate_text, dependence_summary
+    from majorant.render.notes import account_facts
+    from majorant.render.text import labels_loss_lines
 
     summary = {
-        "input": to_plain(backend.votes.account),
+        "input": account_facts(backend.votes.account),
         **certificate_summary(certificate),
         "dependence": dependence_summary(certificate.dependence),
     }
     if labels is not None and backend.whole is not None:
         summary["labels"] = _judge_labels(backend.whole, labels, certificate.level)
     judged = ["", *labels_loss_lines(summary["labels"])] if "labels" in summary else []
-    show(summary, "\n".join([certificate_text(summary), *judged]), as_json=as_json)
+    show(summary, "\n".join([certificate_text(certificate), *judged]), as_json=as_json)
 
 
 def _judge_labels(votes: Votes, labels: str, level: float) -> dict[str, Any]:
@@ -104,7 +101,7 @@ def _judge_labels(votes: Votes, labels: str, level: float) -> dict[str, Any]:
 def _plug_in(votes: Votes, method: str, share: float, seed: int, *, as_json: bool) -> int:
     from majorant.evidence.certificate.plug_in import plug_in
     from majorant.pipeline import aggregate
-    from majorant.render.summary import plug_in_summary
+    from majorant.render.certificate import plug_in_summary
     from majorant.render.text import plug_in_text
 
     verdict = plug_in(votes, lambda sample: aggregate(sample, method, rng=seed), share=share, rng=seed)
@@ -118,4 +115,4 @@ def _exit_code(certificate: Certificate, claim: str | None) -> int:
     if chosen is None:
         need = "gold labels (--gold or --gold-file)" if claim == "gold" else "workers who vote on several items"
         raise ConfigError(f"--claim {claim}: these votes have no such claim; it needs {need}.")
-    return EXIT_CODE.get(chosen.verdict, EXIT_CANNOT_TELL)
+    return EXIT_CODE[chosen.verdict]

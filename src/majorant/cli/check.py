@@ -16,20 +16,20 @@ from majorant.cli.options import (
     common_options,
     emphasised,
     level_option,
+    overwrite_option,
     spreadsheet_option,
     target_option,
     tolerance_option,
 )
 from majorant.cli.progress import stages_of_check
 from majorant.cli.source import EngineChoice, Job, Source, engine_options, input_options, refuse_together
+from majorant.defaults import RESULT_FILES
 from majorant.errors import ConfigError
+from majorant.ownership import refuse_unsafe
 
 if TYPE_CHECKING:
-    from majorant.evidence.certificate.certificate import Claim
+    from majorant.pipeline import Result
 
-FROM_BEST_TO_WORST = ("proved", "supported", "undecided", "unidentified", "void", "refuted")
-ACTIONS = ("keep", "ask", "switch")  # from the one that needs nothing done to the one that needs most
-FAILED = 1
 ONE_FILE = (".csv", ".html", ".json", ".parquet")
 
 
@@ -40,6 +40,7 @@ ONE_FILE = (".csv", ".html", ".json", ".parquet")
     metavar="DIR",
     help="Also write labels.csv, workers.csv, review.csv, result.json and report.html into this folder.",
 )
+@overwrite_option
 @spreadsheet_option
 @click.option("--report", metavar="FILE", help="Also write the report: one HTML file that needs nothing else.")
 @export_option("With --out: also the labels with their confidence as a file that a labelling tool imports.")
@@ -50,20 +51,23 @@ ONE_FILE = (".csv", ".html", ".json", ".parquet")
     help='Also write the answer in Markdown; - prints it. "$GITHUB_STEP_SUMMARY" is added to.',
 )
 @click.option("--mask", "masked", is_flag=True, help="Numbers in place of the names of items and workers, everywhere.")
-@click.option("--method", metavar="NAME", help="Overrule the choice: a method, or combination.")
+@click.option("--method", metavar="NAME", help="The rule to compare and to label with: a method, or weighted-vote.")
+@click.option(
+    "--no-gold-labels", is_flag=True, help="Write the rule's labels even where gold or an expert says otherwise."
+)
 @click.option("-v", "--verbose", is_flag=True, help="Also what was read, counted and found, below the answer.")
 @tolerance_option
 @target_option
-@click.option("--by", metavar="COLUMN", help="Also a verdict for each value of a column, such as language or batch.")
+@click.option("--by", metavar="COLUMN", help="Also an answer for each value of a column, such as language or batch.")
 @click.option(
     "--design", metavar="FILE", help="The design of the labels in --gold-file, where it does not lie beside them."
 )
 @click.option("--compare", "compare_all", is_flag=True, help="Also a table of all methods.")
 @click.option(
     "--fail-on",
-    type=click.Choice([*ACTIONS[1:], *FROM_BEST_TO_WORST]),
-    help="Exit with 1 if the answer is this one (ask: or switch), or if the verdict, or that of a slice, is this or "
-    "worse: for checks that run by themselves.",
+    type=click.Choice(["switch", "unproved", "not-optimal"]),
+    help="Exit with 1 if the answer (or that of a slice) is to switch; is not proved; or if the certificate says that "
+    "majority vote is not optimal.",
 )
 @click.option(
     "--log-progress/--no-log-progress",
@@ -75,25 +79,23 @@ ONE_FILE = (".csv", ".html", ".json", ".parquet")
 @level_option
 @common_options
 def check(source: Source, engine: EngineChoice, by: str | None, out: str | None, **options: Any) -> None:
-    """Keep majority vote, switch to another rule, or ask an expert about a few items.
-
-    Five lines: the answer, what is gained, on what evidence, the files written, what to do next.
+    """Keep majority vote, or switch to another rule: the answer, how sure it is, and the best labels.
 
     \b
     Exit codes:
-      0    done, and the answer or verdict is better than what --fail-on names
-      1    the answer or verdict is what --fail-on names, or worse
-           (keep, ask, switch; or proved, supported, undecided, unidentified, void, refuted)
+      0    done
+      1    --fail-on applies
       2    wrong call or table
       130  interrupted
     """
     how = {"rng": options["seed"], **{name: options[name] for name in ("level", "method", "tolerance", "target")}}
     _refuse_elsewhere(engine, {**options, "by": by, "out": out})
+    _refuse_unsafe(out, options)
     summary, written = _check(
         engine,
         Job(source=source, by=by, masked=options["masked"]),
         out,
-        {**how, "compare_all": options["compare_all"]},
+        {**how, "compare_all": options["compare_all"], "gold_labels": not options["no_gold_labels"]},
         options,
     )
     from majorant.render.html import write_report
@@ -139,22 +141,44 @@ def _check(
 
         log = {"quiet": options["quiet"], "logged": options["log_progress"]}
         with stages_of_check(**log, bar=backend.whole is not None) as stage:
-            result = check(backend, labelled=labelled, stage=stage, early=None if options["quiet"] else _early, **how)
-        shown = out is not None or any(options[name] for name in ("report", "digest", "as_json"))
-        summary = result_summary(result, command=command_line(), seed=how["rng"], with_map=shown)
+            result = check(backend, labelled=labelled, stage=stage, **how)
+        details = out is not None or any(options[name] for name in ("report", "as_json", "verbose"))
+        details = details or options["fail_on"] == "not-optimal"
+        summary = result_summary(
+            result, command=command_line(), next_command=_next_command(result, out), seed=how["rng"], details=details
+        )
         export, more = options["export"], dict[Path, Any]()
         if out is not None and export is not None:
-            table, labels = labels_of(result), list(result.fit.label_values)
+            table, labels = labels_of(result), list(result.labels.fit.label_values)
             more = {export_path(out, export): export_text(export, table, labels, result.backend.votes, source)}
         safe = options["spreadsheet"]
         return summary, [] if out is None else write_result(result, summary, out, more=more, spreadsheet=safe)
 
 
-def _early(claim: Claim) -> None:
-    """What the counts alone say, while the rest is still to come."""
-    from majorant.wording import first_verdict
+def _refuse_unsafe(out: str | None, options: dict[str, Any]) -> None:
+    """Refuse outputs that would replace the user's files, before anything is computed."""
+    files = [] if out is None else [Path(out) / name for name in RESULT_FILES]
+    if options["report"] is not None:
+        files.append(Path(options["report"]))
+    if options["digest"] not in (None, "-"):
+        from majorant.render.text import is_job_summary
 
-    click.echo(first_verdict(claim.why), err=True)
+        files += [] if is_job_summary(options["digest"]) else [Path(options["digest"])]
+    refuse_unsafe(files)
+
+
+def _next_command(result: Result, out: str | None) -> str:
+    """The command that takes the next step, with the files and flags of this call."""
+    from majorant.cli.next_command import repeat_call
+    from majorant.decide import Step
+
+    ctx, step = click.get_current_context(), result.answer.next
+    if step.step is Step.NOTHING:
+        return "" if out is not None else repeat_call(ctx, "check", "--out", "results")
+    if step.step is Step.GO_ON:
+        design = [] if result.design_path is None else ["--design", result.design_path]
+        return repeat_call(ctx, "ask", "--more", str(step.labels), *design, without=("gold_file", "design", "out"))
+    return repeat_call(ctx, "ask", "--n", str(step.labels), without=("out", "design"))
 
 
 def _refuse_elsewhere(engine: EngineChoice, options: dict[str, Any]) -> None:
@@ -176,19 +200,15 @@ def _refuse_elsewhere(engine: EngineChoice, options: dict[str, Any]) -> None:
 
 
 def _exit_code(summary: dict[str, Any], fail_on: str, claim: str | None) -> int:
-    """1 if the answer's action, or the worst of the verdicts, is `fail_on` or further down its scale."""
-    scale = ACTIONS if fail_on in ACTIONS else FROM_BEST_TO_WORST
-    verdicts = [summary["answer"]["action"]] if fail_on in ACTIONS else _judged_verdicts(summary, claim)
-    return FAILED if max(map(scale.index, verdicts)) >= scale.index(fail_on) else 0
-
-
-def _judged_verdicts(summary: dict[str, Any], claim: str | None) -> list[str]:
-    """The verdicts that `--fail-on` looks at, of the whole and of each slice: of a claim, or of the one that stands."""
+    """1 where what `--fail-on` names holds for the whole or for a slice."""
+    answers = [summary["answer"], *summary["slices"]]
+    if fail_on == "switch":
+        return int(any(one["action"] == "switch" for one in answers))
+    if fail_on == "unproved":
+        return int(any(one["certainty"] != "proved" for one in answers))
     certificate = summary["certificate"]
-    whole = certificate[claim or certificate["standing"]]
-    name = {"anonymous": "verdict", "named": "named", "gold": "gold"}
-    parts = [one[name[claim or one["standing"]]] for one in summary["slices"]]
-    return [verdict or "unidentified" for verdict in (None if whole is None else whole["verdict"], *parts)]
+    found = certificate[claim or certificate["standing"]]
+    return int(found is not None and found["verdict"] in ("not optimal", "refuted"))
 
 
 def command_line() -> str:

@@ -6,7 +6,7 @@ import shutil
 
 import click
 
-from majorant.cli.options import common_options, show
+from majorant.cli.options import common_options, overwrite_option, show
 
 
 @click.group()
@@ -18,12 +18,13 @@ def data() -> None:
 @common_options
 def list_sets(seed: int, as_json: bool, quiet: bool) -> None:  # noqa: ARG001
     """What there is; read one with `majorant check data:NAME`."""
-    from majorant.datasets import REGISTRY
+    from majorant.datasets import BUNDLED, REGISTRY
     from majorant.render.plain import facts_of
     from majorant.render.text import columns
 
     names = "name about items workers rows repeats columns licence citation"
     rows = [(d.name, f"{d.items:,}", f"{d.workers:,}", f"{d.rows:,}", d.about) for d in REGISTRY.values()]
+    rows = [*((name, "", "", "", about) for name, about in BUNDLED.items()), *rows]
     lines = columns([("name", "items", "workers", "rows", "about"), *rows], left=(0, 4), indent="")
     facts = {"datasets": [facts_of(dataset, names) for dataset in REGISTRY.values()]}
     show(facts, "\n".join(lines), as_json=as_json)
@@ -31,6 +32,7 @@ def list_sets(seed: int, as_json: bool, quiet: bool) -> None:  # noqa: ARG001
 
 @data.command("get")
 @click.argument("names", nargs=-1, required=True)
+@overwrite_option
 @click.option("--out", metavar="DIR", help="Copy the files into this folder.")
 @common_options
 def get_sets(names: tuple[str, ...], out: str | None, seed: int, as_json: bool, quiet: bool) -> None:  # noqa: ARG001

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from majorant.cli.options import common_options
+from majorant.cli.options import common_options, overwrite_option
 
 if TYPE_CHECKING:
     from majorant.votes import Votes
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--out", metavar="DIR", default="demo-out", show_default=True, help="Where the files go.")
+@overwrite_option
 @common_options
 def demo(out: str, seed: int, as_json: bool, quiet: bool) -> None:
     """Run a simulated crowd and a panel of judges through the whole line."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+from click.core import ParameterSource
 
 from majorant.cli.options import Grouped, common_options, level_option, share_option, show
 from majorant.cli.source import DATASET, Source, input_options
@@ -10,7 +11,7 @@ from majorant.cli.source import DATASET, Source, input_options
 
 @click.command(cls=Grouped)
 @input_options
-@share_option("--bar", 0.9, "The accuracy that a gate asks for.")
+@share_option("--bar", 0.9, "The accuracy that a gate asks for; if you set it, the exit code is 1 unless it is met.")
 @click.option(
     "--position",
     metavar="COLUMN",
@@ -21,11 +22,10 @@ from majorant.cli.source import DATASET, Source, input_options
 def judges(
     source: Source, bar: float, position: str | None, level: float, seed: int, as_json: bool, quiet: bool
 ) -> None:
-    """How good each judge is by gold labels, who repeats whom, and whether they are good enough to gate on."""
-    from majorant.render.summary import judge_summary
-    from majorant.results.judges import find_position
+    """How good each judge is by gold labels, which to keep, and whether they are good enough to gate on."""
+    from majorant.render.judges import judges_facts, judges_lines
+    from majorant.results.judges import Gate, find_position
     from majorant.results.judges import judges as judge
-    from majorant.wording import judge_lines
 
     del seed  # nothing is drawn
     columns = {name: getattr(source.options, name) for name in ("item", "worker", "label", "gold_file")}
@@ -35,6 +35,8 @@ def judges(
         judged = judge(source.read(), bar=bar, level=level)
     else:
         judged = judge(source.files, bar=bar, level=level, position=position, **columns)
-    facts = judge_summary(judged)
-    lines = judge_lines(facts)
-    show(facts, "\n".join(lines[:1] if quiet else lines), as_json=as_json)
+    lines = judges_lines(judged)
+    show(judges_facts(judged), "\n".join(lines[:1] if quiet else lines), as_json=as_json)
+    asked = click.get_current_context().get_parameter_source("bar") is not ParameterSource.DEFAULT
+    if asked and judged.gate is not Gate.MET:
+        raise SystemExit(1)

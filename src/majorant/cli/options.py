@@ -5,6 +5,7 @@ Arguments as the command line spells them: the library speaks of `repeats='first
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from typing import Any
 
@@ -12,20 +13,23 @@ import click
 
 from majorant.defaults import LEVEL, TARGET, TOLERANCE
 from majorant.errors import ConfigError, respell
+from majorant.ownership import allow_overwrite
 
 _READING = "item worker label gold gold_file status seconds by columns wide repeats empty format delimiter encoding"
-_SHAPES = "workers sheet several allow_network order threshold"
+_SHAPES = "workers sheet several allow_network order threshold codes fold_case"
 FLAGS = {
     **{name: f"--{name.replace('_', '-')}" for name in f"{_READING} {_SHAPES} max_classes threads".split()},
     **{
         name: f"--{name}"
-        for name in ("memory", "work", "resume", "design", "master", "method", "state", "level", "target")
+        for name in ("overwrite", "memory", "work", "resume", "design", "master", "method", "state", "level", "target")
     },
     "rng": "--seed",
     "compare_all": "--compare",
     "price_per_vote": "--price",
     "max_votes": "--max-votes",
     "max_upload": "--max-upload",
+    "label_column": "--label-column",
+    "limits": "--range",
 }
 NONE = "none"  # how a terminal says that there is no such column
 
@@ -46,14 +50,14 @@ def as_flags(text: str) -> str:
 def _flag(name: str, values: list[str]) -> str:
     if not values:
         return FLAGS[name]
-    return f"{FLAGS[name]} {'|'.join(values) or NONE}"
+    return f"{FLAGS[name]} {'|'.join(map(shlex.quote, values)) if any(values) else NONE}"
 
 
 Command = Callable[..., Any]
 GROUPS = {  # what --help shows together, in this order; all else comes first, as what the command is about
     "Which column is what": "item worker label gold gold_file status seconds columns wide workers by",
     "How the file is written": "repeats empty format delimiter encoding sheet allow_network max_classes question",
-    "Labels that are several, scores or ranks": "several order threshold",
+    "Labels that are several, scores or ranks": "several order threshold codes fold_case",
     "Many votes": "memory work resume engine master threads",
     "Shared": "level claim seed as_json verbose quiet help",
 }
@@ -74,6 +78,12 @@ EXAMPLES = {
     "agreement": ("majorant agreement votes.csv", "majorant agreement ratings.csv --wide --json"),
     "plan": ("majorant plan votes.csv --target .98 --price .05",),
     "ask": ("majorant ask votes.csv --n 50 --out to_label.csv",),
+    "rate": (
+        "majorant rate judges.csv --gold-file labels.csv --label pass",
+        "majorant rate judges.csv --item question,system --by system --gold-file labels.csv --label pass",
+        "majorant rate arena.csv --gold-file human.csv",
+        "majorant rate judges.csv --gold-file labels.csv --label pass --at-least .9",
+    ),
     "serve": ("majorant serve", "majorant serve votes.csv --port 8800 --no-browser"),
     "report": ("majorant report results/result.json --out page.html",),
 }
@@ -189,14 +199,26 @@ target_option = share_option("--target", TARGET, "The accuracy to buy votes for.
 claim_option = click.option(
     "--claim",
     type=click.Choice(["anonymous", "named", "gold"]),
-    help="The claim that the exit code is about; else the one that stands: gold where it decides, or anonymous.",
+    help="The claim that the exit code is about. Default: gold if that decides, else anonymous.",
 )
+
+
+def _let_overwrite(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: ARG001
+    if value:
+        allow_overwrite()
+
+
+overwrite_option = click.option(
+    "--overwrite", is_flag=True, expose_value=False, callback=_let_overwrite,
+    help="Replace files that majorant did not write, or that were changed since; never an input.",
+)  # fmt: skip
 
 
 def table_option(default: str) -> Callable[[Command], Command]:
     """--out of a table."""
     text = "A file, CSV or Parquet by its ending, or a folder; - prints CSV."
-    return click.option("--out", default=default, show_default=True, help=text)
+    out = click.option("--out", default=default, show_default=True, help=text)
+    return lambda command: out(overwrite_option(command))
 
 
 def number_list(ctx: click.Context, param: click.Parameter, value: str | None) -> list[float] | None:

@@ -1,13 +1,16 @@
-"""`majorant plan`: how many votes, gold items and workers it takes."""
+"""`majorant plan`: what more votes would gain, and what stopping early would save."""
 
 from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
 
 import click
 
 from majorant.cli.options import Grouped, common_options, level_option, show, target_option
 from majorant.cli.progress import at_work
-from majorant.cli.source import Source, input_options, say_notes
+from majorant.cli.source import Source, input_options
 from majorant.defaults import MAX_VOTES
+from majorant.errors import ConfigError
 
 
 @click.command(cls=Grouped)
@@ -16,31 +19,49 @@ from majorant.defaults import MAX_VOTES
 @click.option(
     "--max-votes", type=click.IntRange(min=1), default=MAX_VOTES, show_default=True, help="Votes per item, at most."
 )
-@click.option("--price", type=click.FloatRange(min=0), default=1.0, show_default=True, help="What one vote costs.")
+@click.option(
+    "--price",
+    multiple=True,
+    metavar="PRICE|JUDGE=PRICE",
+    help="What one vote costs, or a vote of one judge; repeat it for several. 1 unless given.",
+)
 @level_option
 @common_options
 def plan(
     source: Source,
     target: float,
     max_votes: int,
-    price: float,
+    price: tuple[str, ...],
     level: float,
     seed: int,
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """How many votes, gold items and workers it takes to reach an accuracy."""
+    """What more votes would gain, what stopping early would save, and which judges are enough."""
+    del seed  # nothing is drawn
+    each, prices = _prices(price)
     votes = source.read()
-    from majorant.evidence.certificate.claims import certify
-    from majorant.render.summary import plan_summary
-    from majorant.render.text import plan_text
+    from majorant.render.plan import plan_facts, plan_line, plan_text
     from majorant.results.plan import plan as make_plan
 
-    say_notes(votes.account, quiet=quiet)
-    with at_work("certifying and planning", quiet=quiet):
-        certificate = certify(votes, level=level, rng=seed)
+    with at_work("planning", quiet=quiet):
         planned = make_plan(
-            votes, target=target, max_votes=max_votes, price_per_vote=price, level=level, certificate=certificate
+            votes, target=target, max_votes=max_votes, price_per_vote=each, prices=prices or None, level=level
         )
-    summary = plan_summary(planned)
-    show(summary, plan_text(summary), as_json=as_json)
+    show(plan_facts(planned), plan_line(planned) if quiet else plan_text(planned), as_json=as_json)
+
+
+def _prices(given: tuple[str, ...]) -> tuple[float, Mapping[Hashable, float]]:
+    """The price of a vote, and those of single judges."""
+    each, prices = 1.0, dict[Hashable, float]()
+    for text in given:
+        name, _, value = text.rpartition("=")
+        try:
+            number = float(value)
+        except ValueError:
+            raise ConfigError(f"--price {text!r}: give a number, or --price JUDGE=NUMBER for one judge.") from None
+        if name:
+            prices[name] = number
+        else:
+            each = number
+    return each, prices

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
-from majorant.cli.options import Grouped, placed, show, shown_options
+from majorant.cli.options import Grouped, overwrite_option, placed, show, shown_options
 
 
 @click.command(cls=Grouped)
 @click.argument("result", metavar="RESULT.json", type=click.Path())
 @click.option("--out", default="report.html", show_default=True, help="Where the page goes: a file, or a folder.")
+@overwrite_option
 @shown_options
 def report(result: str, out: str, as_json: bool, quiet: bool) -> None:
     """Make the page of a saved result again."""

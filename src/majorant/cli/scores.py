@@ -6,19 +6,20 @@ from pathlib import Path
 
 import click
 
-from majorant.cli.options import Grouped, common_options, level_option, placed, show
+from majorant.cli.options import Grouped, common_options, level_option, overwrite_option, placed, show
 from majorant.cli.source import Source, input_options
 
 
 @click.command(cls=Grouped)
 @input_options
 @click.option("--out", help="Also write item, mean, median, majority and votes: a CSV or Parquet file, or a folder.")
+@overwrite_option
 @level_option
 @common_options
 def scores(source: Source, out: str | None, level: float, seed: int, as_json: bool, quiet: bool) -> None:
     """How well scores or ordered labels agree by distance; mean, median and majority of each item."""
     from majorant.output import write_files
-    from majorant.render.plain import to_plain
+    from majorant.render.notes import account_facts
     from majorant.render.summary import score_summary
     from majorant.render.text import input_lines, score_lines
     from majorant.results.agreement.scores import score_table
@@ -26,7 +27,7 @@ def scores(source: Source, out: str | None, level: float, seed: int, as_json: bo
 
     votes = source.read()
     measured = measure(votes, rng=seed, level=level)
-    read = to_plain(votes.account)
+    read = account_facts(votes.account)
     read["notes"] = [note for note in read["notes"] if note["kind"] != "order"]  # distances are what this is about
     facts = {"input": read, "scores": score_summary(measured)}
     if out is not None:

@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import click
 
-from majorant.cli.options import NONE, as_flags, choice_option
+from majorant.cli.options import NONE, choice_option
 from majorant.cli.progress import at_work, row_counter, stages
 from majorant.errors import ConfigError
+from majorant.filetypes import format_words
+from majorant.ownership import note_input
 from majorant.resources import THREADS_VARIABLE
 
 if TYPE_CHECKING:
@@ -44,18 +46,26 @@ class Source:
     options: ReadOptions
     quiet: bool
 
-    def read(self, by: str | None = None) -> Votes:
+    def read(self, by: str | None = None, *, masked: bool = False) -> Votes:
         """The votes, with a counter on the terminal while rows are read; `by` names a column to slice the items."""
         if self.file[0].startswith(DATASET) and len(self.file) == 1:
             from majorant.datasets import load
 
             if by is not None:
                 raise ConfigError(f"--by {by}: the public data sets have no further columns.")
-            return load(self.file[0].removeprefix(DATASET))
-        from majorant.read import read_with
+            votes = load(self.file[0].removeprefix(DATASET))
+            votes = replace(votes, gold_i=None) if self.options.gold == "" else votes
+        else:
+            from majorant.read import read_with
 
-        with row_counter(quiet=self.quiet) as progress:
-            return read_with(self.files, replace(self.options, by=by, progress=progress))
+            with row_counter(quiet=self.quiet) as progress:
+                votes = read_with(self.files, replace(self.options, by=by, progress=progress))
+        if masked:
+            from majorant.read.build import mask
+
+            votes = mask(votes)
+        say_notes(votes.account, quiet=self.quiet)
+        return votes
 
     @property
     def files(self) -> str | list[str]:
@@ -64,11 +74,12 @@ class Source:
 
 
 def say_notes(account: Account, *, quiet: bool) -> None:
-    """What to know about the input, on standard error, where a command leads with its answer."""
-    from majorant.wording import printable
+    """Print the notes that change what the votes mean, as soon as they are read."""
+    from majorant.render.notes import note_text
 
     for note in () if quiet else account.notes:
-        click.echo(f"Note     {as_flags(printable(note.text))}", err=True)
+        if note.kind.changes_meaning:
+            click.echo(f"Note     {note_text(note, flags=True)}", err=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,11 +113,10 @@ class InMemory:
     @contextlib.contextmanager
     def backend(self, job: Job) -> Iterator[Backend]:
         """The votes as they are read."""
-        votes = job.source.read(by=job.by)  # before the rest is imported: a wrong table is told at once
+        votes = job.source.read(job.by, masked=job.masked)  # a wrong table is reported before the rest is imported
         from majorant.backend import MemoryBackend
-        from majorant.read.build import mask
 
-        yield MemoryBackend(mask(votes) if job.masked else votes)
+        yield MemoryBackend(votes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +147,9 @@ class FromFiles:
             try:
                 options = replace(source.options, by=job.by)
                 stored = prepare(source.files, folder, options, memory=memory, resume=self.resume, report=report)
-                yield FileBackend(mask_stored(stored) if job.masked else stored, memory, report, progress)
+                stored = mask_stored(stored) if job.masked else stored
+                say_notes(stored.account, quiet=source.quiet)
+                yield FileBackend(stored, memory, report, progress)
                 done = True
             finally:
                 if not (folder / STORE_MANIFEST).exists() or (done and self.work is None):
@@ -175,7 +187,9 @@ class OnSpark:
         if source.file[0].startswith(DATASET):
             raise ConfigError(f"{source.file[0]} fits into memory: leave out --engine spark.")
         with at_work("Spark", quiet=source.quiet), spark_session(self.master) as spark:
-            yield read_files(spark, source.file, source.options)
+            backend = read_files(spark, source.file, source.options)
+            say_notes(backend.votes.account, quiet=source.quiet)
+            yield backend
 
 
 ENGINES: dict[str, Callable[[str | None], EngineChoice]] = {  # by the word of --engine, from that of --master
@@ -240,13 +254,13 @@ def _engine(name: str | None, master: str | None, memory: str | None, work: str 
 
 _INPUT_OPTIONS = (
     click.argument("file", nargs=-1, required=True),
-    click.option("--item", metavar="COLUMN", help="The column that names the item."),
+    click.option("--item", metavar="COLUMN", help="The column that names the item, or several: question,model."),
     click.option("--worker", metavar="COLUMN", help="The column that names the worker or judge."),
     click.option("--label", metavar="COLUMN", help="The column that holds the label."),
     click.option(
-        "--gold", metavar="COLUMN", help="The column that holds the true label, where it is known; none ignores it."
+        "--gold", metavar="COLUMN|FILE", help="True labels: a column, or a table of items and labels; none ignores any."
     ),
-    click.option("--gold-file", metavar="FILE", help="A second table with the columns item and gold."),
+    click.option("--gold-file", metavar="FILE", help="A table with the columns item and gold."),
     click.option("--status", metavar="COLUMN", help="The column that says ok, abstain or error; none ignores it."),
     click.option("--seconds", metavar="COLUMN", help="The column that says how long each vote took."),
     click.option(
@@ -259,17 +273,16 @@ _INPUT_OPTIONS = (
     click.option("--order", metavar="LOW,...,HIGH", help="The labels from lowest to highest."),
     click.option("--threshold", type=float, metavar="SCORE", help="Two classes of scores: below it, and at least it."),
     click.option("--codes", metavar="1=yes,...", help="What codes mean, as statistics packages keep labels."),
+    click.option("--fold-case", is_flag=True, help="Merge labels that differ only in case, spaces or invisible signs."),
     click.option("--allow-network", is_flag=True, help="Fetch s3://, gs:// and https:// addresses through DuckDB."),
     click.option("--sheet", metavar="NAME", help="Of a workbook, the sheet to read."),
     choice_option(
         "--repeats", "error", "first", "last", "each", help="When a worker labels an item twice and differently."
     ),
     click.option("--empty", metavar="TEXT", multiple=True, help="A label that means no vote, such as NA; repeatable."),
-    click.option(
-        "--format", type=click.Choice(["csv", "tsv", "json", "jsonl", "parquet"]), help="Overrules the ending."
-    ),
+    click.option("--format", type=click.Choice(format_words()), help="Overrides the file extension."),
     click.option("--delimiter", metavar="SIGN", help="What separates fields; detected by default."),
-    click.option("--encoding", metavar="NAME", help="Such as latin-1; UTF-8 and UTF-16 are found by themselves."),
+    click.option("--encoding", metavar="NAME", help="Such as latin-1; UTF-8 and UTF-16 are detected."),
     click.option("--max-classes", type=click.IntRange(min=1), default=1000, show_default=True),
     click.option("--threads", type=click.IntRange(min=1), help="Default: MAJORANT_THREADS, or all cores."),
 )
@@ -291,7 +304,10 @@ def _with_source(values: dict[str, Any]) -> dict[str, Any]:
     reading = {name: values.pop(name) for name in Reading.__annotations__ if name in values and name != "by"}
     for name in ("gold", "status", "seconds", "text"):
         reading[name] = "" if reading[name] == NONE else reading[name]
-    return {"source": Source(values.pop("file"), ReadOptions.of(reading), values["quiet"]), **values}
+    source = Source(values.pop("file"), ReadOptions.of(reading), values["quiet"])
+    for file in (*source.file, *([source.options.gold_file] if source.options.gold_file is not None else [])):
+        note_input(file)
+    return {"source": source, **values}
 
 
 def _given(command: Command, options: Sequence[Command], taken: Callable[[dict[str, Any]], dict[str, Any]]) -> Command:

@@ -9,10 +9,20 @@ from typing import Any
 
 import click
 
-from majorant.cli.options import Grouped, choice_option, common_options, name_list, number_list, number_rows, show
+from majorant.cli.options import (
+    Grouped,
+    choice_option,
+    common_options,
+    name_list,
+    number_list,
+    number_rows,
+    overwrite_option,
+    show,
+)
 from majorant.errors import ConfigError, DataError
 
 MOST_PANELS = 4
+LONGEST_CREW = 100_000_000  # signs of JSON on standard input
 
 
 def _vote_counts(ctx: click.Context, param: click.Parameter, value: str) -> list[int]:
@@ -37,6 +47,7 @@ def _vote_counts(ctx: click.Context, param: click.Parameter, value: str) -> list
 @choice_option("--ties", "exclude", "first", "prior", "random")
 @click.option("--labels", metavar="LIST", callback=name_list, help="Names of the classes: no,yes")
 @click.option("--map", "picture", metavar="FILE", help="Draw where majority is optimal, as .svg, .png or .pdf.")
+@overwrite_option
 @common_options
 def theory(seed: int, as_json: bool, quiet: bool, picture: str | None, **model: Any) -> None:  # noqa: ARG001
     """Where majority vote is optimal: margin, accuracies and the votes that decide, for a given model.
@@ -92,8 +103,11 @@ def _draw(picture: str, model: dict[str, Any]) -> None:
 
 def _read_crew(source: str) -> tuple[list[str] | None, Any]:
     """Voters' names, if they have any, and their confusion matrices."""
+    from majorant.ownership import note_input
+
+    note_input(source)
     try:
-        crew = json.loads(sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8"))
+        crew = json.loads(sys.stdin.read(LONGEST_CREW) if source == "-" else Path(source).read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(f"{source}: cannot be read ({error.strerror}). Check the name.") from None
     except (ValueError, RecursionError):

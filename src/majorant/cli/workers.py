@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from majorant.cli.options import (
@@ -18,6 +20,7 @@ from majorant.cli.options import (
 from majorant.cli.progress import at_work
 from majorant.cli.source import EngineChoice, Job, Source, input_options, memory_options
 from majorant.defaults import WORKER_METHOD
+from majorant.ownership import refuse_unsafe
 
 
 @click.command(cls=Grouped)
@@ -39,29 +42,28 @@ def workers(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Who is good: accuracy with intervals, agreement, confusion and flags of each worker."""
+    """Who is good: accuracy by gold or estimated, agreement and flags of each worker, the worst first."""
     out = placed(out, "workers.csv")
     refuse_both(as_json, out, "table")
+    refuse_unsafe([Path(out)] if out != "-" else [])
     with engine.backend(Job(source=source, out=out)) as backend:
         from majorant.output import print_table, write_table
         from majorant.pipeline import aggregate, judge_workers
-        from majorant.render.plain import to_plain
-        from majorant.render.summary import workers_summary
-        from majorant.render.text import input_lines, workers_lines
-        from majorant.results.workers import worker_table
+        from majorant.render.notes import account_facts
+        from majorant.render.text import input_lines
+        from majorant.render.workers import copies_facts, worker_columns, workers_facts, workers_lines
 
         with at_work(method, quiet=quiet or backend.whole is None):
             fit = aggregate(backend, method, rng=seed)
-        judged = judge_workers(backend, fit, level=level, seed=seed)
+        judged, copies = judge_workers(backend, fit, level=level, seed=seed)
         from majorant.tabular import guarded_columns
 
-    table = worker_table(backend.votes.workers, fit, judged)
-    table = guarded_columns(table) if spreadsheet else table
+    table = guarded_columns(worker_columns(judged)) if spreadsheet else worker_columns(judged)
     if out == "-":
         print_table(table)
     else:
         write_table(out, table)
-    account, summary = to_plain(backend.votes.account), workers_summary(backend.votes.workers, judged, method)
-    lines = [*input_lines(account), *workers_lines(summary), f"Wrote    {out}"]
-    facts = {"input": account, "workers": summary, "out": out}
+    account = account_facts(backend.votes.account)
+    lines = [*input_lines(account), *workers_lines(judged, copies.groups), f"Wrote    {out}"]
+    facts = {"input": account, "workers": workers_facts(judged), "copies": copies_facts(copies.groups), "out": out}
     show(facts, "" if quiet else as_flags("\n".join(lines)), as_json=as_json, err=out == "-")

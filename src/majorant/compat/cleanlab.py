@@ -9,7 +9,7 @@ import numpy as np
 from majorant.methods.fit import Fit
 from majorant.pipeline import aggregate
 from majorant.read import from_matrix
-from majorant.results.workers import assess_workers
+from majorant.results.workers import worker_sums
 from majorant.tally import counts
 from majorant.votes import Votes
 
@@ -77,7 +77,8 @@ def _annotator_stats(votes: Votes, fit: Fit) -> Any:
     """A row for each annotator, the worst first."""
     import pandas as pd
 
-    workers = assess_workers(votes, fit)
+    sums = worker_sums(votes, fit)
+    votes_j = sums.votes_jl.sum(axis=1)
     n_workers, n_classes = len(votes.workers), len(votes.labels)
     wrong_n = fit.codes("first")[votes.item_n] != votes.label_n
     cell_n = votes.worker_n.astype(np.int64) * n_classes + votes.label_n
@@ -87,10 +88,10 @@ def _annotator_stats(votes: Votes, fit: Fit) -> Any:
     worst_jk = wrong_share_jk == wrong_share_jk.max(axis=1, keepdims=True)
     return pd.DataFrame(
         {
-            "annotator_quality": workers.accuracy_j,
-            "agreement_with_consensus": 1 - wrong_jk.sum(axis=1) / np.maximum(workers.votes_j, 1),
+            "annotator_quality": np.divide(sums.right_j, votes_j, out=np.full(n_workers, np.nan), where=votes_j > 0),
+            "agreement_with_consensus": 1 - wrong_jk.sum(axis=1) / np.maximum(votes_j, 1),
             "worst_class": [votes.labels[k] for k in np.where(worst_jk, given_jk, -1).argmax(axis=1)],
-            "num_examples_labeled": workers.votes_j,
+            "num_examples_labeled": votes_j,
         },
         index=list(votes.workers),
     ).sort_values("annotator_quality", kind="stable")

@@ -2,7 +2,8 @@
 
 Constructor arguments, methods and fitted attributes are those of crowd-kit 1.4, and frames have its shapes: `task`,
 `worker` and `label` go in, a Series of labels indexed by task comes out.  Ties go to the first label in sorted order,
-as there.  The mathematics is ours; docs/coming-from-crowd-kit.md says where numbers differ, and why.  Needs pandas.
+as there. The mathematics is ours, and no result depends on a seed (`random_state` and `n_restarts` are accepted and
+ignored); docs/coming-from-crowd-kit.md says where numbers differ, and why. Needs pandas.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from majorant.errors import ConfigError, DataError
 from majorant.kernels import shares
-from majorant.methods import dawid_skene, glad, mace, majority, one_coin, spectral_em, two_class, weighted_votes
+from majorant.methods import agreement_weights, dawid_skene, glad, mace, majority, one_coin, two_class
 from majorant.methods.fit import Fit
 from majorant.methods.known_workers import GivenMap
 from majorant.methods.tables import coin_confusions
@@ -130,7 +131,7 @@ class Wawa(_Skilled):
     """Votes weigh their worker's agreement with the majority; where labels tie, each is majority in part."""
 
     def _model(self, votes: Votes) -> Fit:
-        return weighted_votes.Wawa().fit(votes)
+        return agreement_weights.Wawa().fit(votes)
 
 
 @dataclass(eq=False)
@@ -144,7 +145,7 @@ class ZeroBasedSkill(_Skilled):
     eps: float = 1e-5
 
     def _model(self, votes: Votes) -> Fit:
-        return weighted_votes.ZeroBasedSkill(
+        return agreement_weights.ZeroBasedSkill(
             max_iter=self.n_iter,
             step=self.lr_init,
             step_every=self.lr_steps_to_reduce,
@@ -321,10 +322,7 @@ class MACE(_Aggregator):
         if self.alpha != self.beta:
             raise ConfigError("alpha and beta must be equal: the prior of copying is symmetric.")
         smoothing = self.smoothing / len(votes.labels) if self.method == "em" else None
-        model = mace.MACE(
-            smoothing=smoothing, copies=self.alpha, restarts=max(self.n_restarts - 1, 0), max_iter=self.n_iter
-        )
-        return model.fit(votes, rng=self.random_state)
+        return mace.MACE(smoothing=smoothing, copies=self.alpha, max_iter=self.n_iter).fit(votes)
 
     def _keep(self, votes: Votes, fit: Fit) -> Self:
         super()._keep(votes, fit)
@@ -341,16 +339,15 @@ class KOS(_Aggregator):
     random_state: int = 0
 
     def _model(self, votes: Votes) -> Fit:
-        return two_class.KOS(max_iter=self.n_iter).fit(votes, rng=self.random_state)
+        return two_class.KOS(max_iter=self.n_iter).fit(votes)
 
 
 @dataclass(eq=False)
 class MMSR(_Skilled):
     """In place of the matrix mean-subsequence-reduced algorithm: skills by a spectral method of ours.
 
-    Two labels: the leading eigenvector of the workers' agreements; more: the spectral start of Dawid-Skene, and EM.
-    Both estimate what MMSR does, who is better than chance from who agrees with whom, by other means; `n_iter` and
-    `tol` bound the EM.
+    Two labels: the leading eigenvector of the workers' agreements; more: Dawid-Skene by EM, which `n_iter` and
+    `tol` bound.  Both estimate what MMSR does, who is better than chance from who agrees with whom, by other means.
     """
 
     n_iter: int = 10_000
@@ -360,9 +357,7 @@ class MMSR(_Skilled):
     def _model(self, votes: Votes) -> Fit:
         if len(votes.labels) == 2:
             return two_class.Spectral().fit(votes)
-        return spectral_em.SpectralEm(max_iter=self.n_iter, tol=max(self.tol, 1e-10)).fit(
-            votes, rng=self.random_state or 0
-        )
+        return dawid_skene.DawidSkene(max_iter=self.n_iter, tol=max(self.tol, 1e-10)).fit(votes)
 
     def _keep(self, votes: Votes, fit: Fit) -> Self:
         super()._keep(votes, fit)

@@ -21,10 +21,10 @@ except ImportError:
 
 
 class VoteAggregator(BaseEstimator):  # type: ignore[misc]
-    """One label for each row of a matrix of votes, by any of our methods; what `y` says is not used.
+    """One label for each row of a matrix of votes, by any of our methods; `y` is ignored.
 
-    `labels_` are numbers as in the matrix, `probabilities_` has a column for each of `classes_`, `skill_` is what the
-    method learned of each column, where it learns that.  A tie goes to the first class, a row without votes gets NaN.
+    `labels_` are numbers as in the matrix, `probabilities_` has a column for each of `classes_`, and `skill_` is the
+    skill of each column, if the method learns it. A tie goes to the first class; a row without votes gets NaN.
 
     >>> matrix = np.array([[1, 1, 0], [0, 0, np.nan], [1, np.nan, 1]])
     >>> VoteAggregator("majority").fit_predict(matrix).tolist()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import ClassVar
 
 from majorant.defaults import LEVEL, MAJORITY
 from majorant.values import Estimate
@@ -30,13 +31,18 @@ class Status(StrEnum):
 class Assumption(StrEnum):
     """What an engine takes for granted."""
 
-    RANDOM_LABELS = "labels are a random sample of the items"
-    INDEPENDENT_VOTES = "votes on an item are independent given the truth"
-    INDEPENDENT_WORKERS = "workers err independently of each other"
-    EXCHANGEABLE_WORKERS = "workers are exchangeable"
-    INDEPENDENT_ITEMS = "items are independent of each other"
-    NO_COPIES = "no worker repeats another"
-    LIKE_PUBLIC_SETS = "the data resemble the public data sets"
+    RANDOM_LABELS = "random labels"  # the labelled items are a random sample
+    INDEPENDENT_VOTES = "independent votes"  # given the truth
+    INDEPENDENT_WORKERS = "independent workers"  # they err independently of each other
+    EXCHANGEABLE_WORKERS = "exchangeable workers"
+    INDEPENDENT_ITEMS = "independent items"
+    NO_COPIES = "no copies"  # no worker repeats another
+    LIKE_PUBLIC_SETS = "like public sets"
+    ITEM_DIFFICULTY = "item difficulty"  # votes are independent given the truth and the item's difficulty
+    STABLE_WORKERS = "stable workers"  # each worker errs the same way on all items
+    VOTES_PER_ITEM = "votes per item"  # their number depends neither on the item nor on the votes
+    BETTER_THAN_GUESSING = "better than guessing"
+    LARGE_SAMPLE = "large sample"  # enough items for large-sample statistics
 
 
 class Certainty(StrEnum):
@@ -55,6 +61,18 @@ class Tested:
     assumption: Assumption
     status: Status
     p_value: float | None = None
+    __test__: ClassVar[bool] = False  # pytest takes a class called Test... for tests
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """How a rule did against majority vote on public data sets like this one."""
+
+    sets: int
+    better: int
+    worse: int
+    mean_gain: float
+    worst_gain: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +86,8 @@ class Evidence:
     other : str
         The rule that is compared with `present`; for a certificate, the best rule of a family.
     gain : Estimate
-        Accuracy of `other` minus accuracy of `present`, as a share of all items.
+        Accuracy of `other` minus accuracy of `present`, as a share of all items; without an interval where it is
+        cross-validated, for a rule that was learned from the same labels.
     present : str
         The rule in use: majority vote unless another one was asked about.
     level : float
@@ -77,6 +96,12 @@ class Evidence:
         What the engine takes for granted, and what is known about each assumption.
     n_labels : int
         Expert or gold labels that it rests on.
+    n_used : int
+        Those of them on items where the two rules differ: the others say nothing about the gain.
+    wins, losses : float
+        Labels that show `other` right and `present` wrong, and the reverse.
+    record : Record or None
+        The public data sets behind a track record.
     """
 
     source: Source
@@ -86,6 +111,10 @@ class Evidence:
     level: float = LEVEL
     assumptions: tuple[Tested, ...] = ()
     n_labels: int = 0
+    n_used: int = 0
+    wins: float = 0.0
+    losses: float = 0.0
+    record: Record | None = None
 
     def with_status(self, *statuses: Status) -> tuple[Tested, ...]:
         """The assumptions with one of these statuses."""

@@ -1,4 +1,8 @@
-"""From votes to labels: one method a file, all with `fit(votes) -> Fit`."""
+"""Methods that turn votes into labels.
+
+One method, or one family, per file: a frozen dataclass of settings with `fit(votes) -> Fit` and its `Traits`. `em.py`
+is the loop that the models share, `tables.py` the pass over the votes, `online.py` the update of a fit by new votes.
+"""
 
 from __future__ import annotations
 
@@ -7,30 +11,43 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from majorant.errors import ConfigError
+from majorant.methods.agreement_weights import IWMV, Wawa, ZeroBasedSkill
 from majorant.methods.bwa import BWA
 from majorant.methods.dawid_skene import DawidSkene
 from majorant.methods.ebcc import EBCC
-from majorant.methods.fit import Estimator, Fit
+from majorant.methods.fit import Estimator, Fit, Traits
 from majorant.methods.glad import GLAD
 from majorant.methods.hierarchical import Hierarchical
 from majorant.methods.iaa import IAA
 from majorant.methods.ibcc import IBCC
-from majorant.methods.known_workers import AnchorMap, GivenMap, WeightedMajority
+from majorant.methods.known_workers import AnchorMap, GivenMap, NitzanParoush
 from majorant.methods.la import LaOnePass, LaTwoPass
 from majorant.methods.mace import MACE
 from majorant.methods.majority import Majority
 from majorant.methods.one_coin import OneCoin
-from majorant.methods.online import State, load_state, polish, save_state, update
+from majorant.methods.online import State, update
 from majorant.methods.shared import SharedConfusion
-from majorant.methods.spectral_em import SpectralEm
+from majorant.methods.state_file import load_state, save_state
 from majorant.methods.two_class import KOS, Spectral, Triplet
-from majorant.methods.weighted_votes import IWMV, Wawa, ZeroBasedSkill
+
+__all__ = [
+    "ESTIMATORS",
+    "Estimator",
+    "Fit",
+    "State",
+    "Traits",
+    "estimator_named",
+    "load_state",
+    "method_named",
+    "save_state",
+    "update",
+]
 
 METHODS: tuple[type[Estimator], ...] = (
     GivenMap,
     AnchorMap,
     Majority,
-    WeightedMajority,
+    NitzanParoush,
     DawidSkene,
     Hierarchical,
     OneCoin,
@@ -47,27 +64,11 @@ METHODS: tuple[type[Estimator], ...] = (
     Triplet,
     KOS,
     Spectral,
-    SpectralEm,
     Wawa,
     ZeroBasedSkill,
 )
 ESTIMATORS: dict[str, type[Estimator]] = {method.name: method for method in METHODS}
-
-__all__ = [
-    "ESTIMATORS",
-    "Estimator",
-    "Fit",
-    "State",
-    "estimator_named",
-    "load_state",
-    "method_named",
-    "polish",
-    "save_state",
-    "update",
-]
-
-
-ALSO_KNOWN_AS = {
+METHOD_ALIASES = {
     "mv": "majority",
     "vote": "majority",
     "majorityvote": "majority",
@@ -75,7 +76,8 @@ ALSO_KNOWN_AS = {
     "ds": "dawid-skene",
     "dawidandskene": "dawid-skene",
     "em": "dawid-skene",
-    "wmv": "weighted-majority",
+    "weightedmajority": "nitzan-paroush",
+    "wmv": "nitzan-paroush",
     "onecoindawidskene": "one-coin",
     "zc": "one-coin",
     "zencrowd": "one-coin",
@@ -88,12 +90,12 @@ ALSO_KNOWN_AS = {
 
 
 def estimator_named(method: str, *, beside: Iterable[str] = ()) -> type[Estimator]:
-    """The estimator of that name; the error lists all, after what the caller takes `beside` them."""
+    """The method of that name; the error for an unknown one lists all, after what the caller takes `beside` them."""
     return ESTIMATORS[method_named(method, beside=beside)]
 
 
 def method_named(method: str, *, beside: Iterable[str] = ()) -> str:
-    """The usual name of a method that is written in another way; what is unknown gets the nearest names.
+    """The usual name of a method that may be written in another way.
 
     >>> method_named("DawidSkene"), method_named("ds"), method_named("majority_vote")
     ('dawid-skene', 'dawid-skene', 'majority')
@@ -105,7 +107,7 @@ def method_named(method: str, *, beside: Iterable[str] = ()) -> str:
     names = [*beside, *ESTIMATORS]
     if method in names:
         return method
-    known = {_bare(name): name for name in names} | {n: m for n, m in ALSO_KNOWN_AS.items() if m in ESTIMATORS}
+    known = {_bare(name): name for name in names} | {n: m for n, m in METHOD_ALIASES.items() if m in ESTIMATORS}
     if _bare(str(method)) in known:
         return known[_bare(str(method))]
     close = get_close_matches(_bare(str(method)), known, n=1)

@@ -1,24 +1,49 @@
-"""Dawid & Skene 1979: each worker has a confusion matrix of its own."""
+"""Dawid & Skene (1979): each worker has a confusion matrix of its own, learned by EM.
+
+Given that item i is of class k, its votes (worker j, label l) are independent with probability confusion[j, k, l].
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from majorant.methods.base import ConfusionModel, ConfusionParams, params_of
-from majorant.methods.em import Prepared
-from majorant.methods.fit import Fit
-from majorant.methods.online import OnlineModel
+from numpy.typing import ArrayLike
+
+from majorant.kernels import Engine, shares
+from majorant.methods.em import ConfusionParams, Progress, run_em, start_confusions
+from majorant.methods.fit import Fit, Traits
+from majorant.methods.tables import (
+    ExpectedCounts,
+    Tables,
+    VoteData,
+    confusion_tables,
+    expect,
+    prepare,
+    share_counts,
+    sum_logs,
+)
 from majorant.votes import Votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DawidSkene(ConfusionModel, OnlineModel):
-    """Each worker labels by its own confusion matrix, independently given the class; maximum a posteriori by EM.
+class DawidSkene:
+    """Each worker labels by a confusion matrix of its own, independently given the class; fitted by EM.
 
-    `smoothing` imaginary votes stand in each cell of each worker's matrix and in each class: a Dirichlet prior, so
-    that the objective (the log-posterior up to a constant) rises with every step; 0 is maximum likelihood.
+    Parameters
+    ----------
+    smoothing
+        Imaginary votes in each cell of each worker's matrix, and imaginary items in each class: a Dirichlet prior. 0
+        is maximum likelihood.
+    max_iter, tol
+        Stop after so many steps, or when no parameter moves by more than `tol`.
+    accelerate
+        Whether to use SQUAREM steps.
+    clamp_gold
+        Whether to take the classes of items with gold labels as known.
 
+    Examples
+    --------
     >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 0, 0, 0, 0], items="ab", workers="xyz",
     ...                          labels=("no", "yes"))
     >>> DawidSkene().fit(votes).labels()
@@ -26,13 +51,51 @@ class DawidSkene(ConfusionModel, OnlineModel):
     """
 
     name: ClassVar[str] = "dawid-skene"
-    tables_per_worker: ClassVar[int] = 1
+    traits: ClassVar[Traits] = Traits(
+        iterative=True, monotone=True, distributed=True, online="counts", tables_per_worker=1
+    )
 
-    def learned(self, params: ConfusionParams) -> dict[str, Any]:
-        """What a Fit says of the parameters."""
+    smoothing: float = 0.01
+    max_iter: int = 1_000
+    tol: float = 1e-6
+    accelerate: bool = True
+    clamp_gold: bool = False
+
+    def fit(
+        self,
+        votes: Votes,
+        *,
+        weights: ArrayLike | None = None,
+        start: Fit | None = None,
+        engine: Engine | None = None,
+        progress: Progress | None = None,
+    ) -> Fit:
+        """Confusion matrices, prior and posterior; EM starts from the vote shares, or from an earlier fit."""
+        data = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
+        begin = self.m_step(share_counts(data)) if start is None else start_confusions(start, data.votes)
+        solution = run_em(self, data, begin, progress)
+        posterior_ik = data.posterior(self.tables(solution.params))
+        return data.fit_of(self, posterior=posterior_ik, **self.describe(solution.params), **solution.steps)
+
+    def e_step(self, data: VoteData, params: ConfusionParams) -> ExpectedCounts:
+        """P(class k | votes of i) is prior[k] times the product of confusion[j, k, l] over its votes, normalised."""
+        return expect(data, self.tables(params))
+
+    def m_step(self, counts: ExpectedCounts, params: ConfusionParams | None = None) -> ConfusionParams:  # noqa: ARG002
+        """The smoothed shares of each label among a worker's expected votes on each class."""
+        return ConfusionParams(shares(counts.votes_jgl + self.smoothing), shares(counts.items_g + self.smoothing))
+
+    def objective(self, params: ConfusionParams, counts: ExpectedCounts) -> float:
+        """The log-posterior up to a constant: the evidence of the votes, and the Dirichlet prior."""
+        if self.smoothing == 0:
+            return counts.evidence
+        log_prior = sum_logs(params.confusion_jkl) + sum_logs(params.prior_k)
+        return counts.evidence + self.smoothing * log_prior
+
+    def tables(self, params: ConfusionParams) -> Tables:
+        """The log-probability of each vote under each class."""
+        return confusion_tables(params.confusion_jkl, params.prior_k)
+
+    def describe(self, params: ConfusionParams) -> dict[str, Any]:
+        """What a fit reports about the parameters."""
         return {"confusion": params.confusion_jkl, "prior": params.prior_k}
-
-    def begin(self, votes: Votes, prepared: Prepared, start: Fit | None) -> ConfusionParams | None:
-        """The parameters of an earlier fit; by default the vote shares say."""
-        del prepared
-        return params_of(start, votes)

@@ -1,4 +1,4 @@
-"""EBCC, Li, Rubinstein & Cohn 2019: subtypes within each class, shared by all workers, so that errors correlate."""
+"""EBCC (Li, Rubinstein & Cohn 2019): each class has subtypes, shared by all workers, so that errors correlate."""
 
 from __future__ import annotations
 
@@ -7,31 +7,28 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from majorant.kernels import Block, shares
-from majorant.methods.base import DrawnEmModel, learned_of, start_counts
-from majorant.methods.em import Prepared, Progress, most_promising, run_starts, thinned
-from majorant.methods.fit import Fit, fit_of
+from majorant.kernels import Block, Engine, shares
+from majorant.methods.em import Progress, run_starts, start_counts, start_params
+from majorant.methods.fit import Fit, Traits
 from majorant.methods.tables import (
     ExpectedCounts,
     Tables,
+    VoteData,
     by_worker,
     divergence,
     expect,
     expected_log,
-    live_columns,
+    lean_to_diagonal,
     posterior,
+    prepare,
     share_counts,
     vote_rows,
 )
 from majorant.theory.checks import safe_log
-from majorant.values import FloatArray
+from majorant.values import TINY, FloatArray
 from majorant.votes import Votes
-
-SCOUTED_VOTES = 30_000  # of more, some items tell which of the drawn starts is the most promising
-LEAST_ITEMS = 0.01  # imaginary items of a class that nobody voted for
-START_NOISE = 0.1  # in nats a vote: enough to set subtypes apart, small against what votes say about classes
 
 
 class SubtypeParams(NamedTuple):
@@ -40,165 +37,148 @@ class SubtypeParams(NamedTuple):
     votes_jkml: FloatArray
     subtypes_km: FloatArray
     items_k: FloatArray
-    base_k: FloatArray  # those of the classes before any vote; they stay as they are
+    base_k: FloatArray  # the prior of `items_k`, which stays as it is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EBCC(DrawnEmModel):
-    """An item is of a class and, within it, of one of `subtypes`; workers have a row of habits for each; VB.
+class EBCC:
+    """An item has a class and, within it, a subtype; a worker has a row of habits for each subtype.
 
     Workers who stumble over the same subtype err together, so their votes are not independent given the class.
-    `right` and `wrong` are imaginary votes on and off the diagonal, `concentration` imaginary items over the subtypes
-    of a class; those of the classes are `items` each, or the vote shares summed over items.  The objective is the
-    evidence lower bound; of `restarts` drawn starts the highest bound wins.
+    Variational Bayes from two starts: one subtype per class, and subtypes that range from harder to easier items. The
+    higher bound wins.
 
+    Parameters
+    ----------
+    subtypes
+        Subtypes of each class; the authors use 10.
+    concentration
+        The prior's imaginary items of a class, spread over its subtypes.
+    right, wrong
+        The prior's imaginary votes on and off the diagonal.
+    items
+        The prior's imaginary items of each class; by default the vote shares summed over items.
+    max_iter, tol, accelerate, clamp_gold
+        As for `DawidSkene`.
+
+    Examples
+    --------
     >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 1, 0, 0, 0], items="ab", workers="xyz",
     ...                          labels=("no", "yes"))
-    >>> EBCC().fit(votes, rng=0).labels()
+    >>> EBCC().fit(votes).labels()
     ['yes', 'no']
     """
 
     name: ClassVar[str] = "ebcc"
-    tables_per_worker: ClassVar[int] = 10  # one for each subtype of a class
+    traits: ClassVar[Traits] = Traits(iterative=True, monotone=True, distributed=True, tables_per_worker=2)
 
-    subtypes: int = 10
+    subtypes: int = 2
     concentration: float = 0.1
     right: float = 4.0
     wrong: float = 1.0
     items: float | None = None
-    restarts: int = 5
+    max_iter: int = 1_000
     tol: float = 1e-3
+    accelerate: bool = True
+    clamp_gold: bool = False
 
-    def tables(self, params: SubtypeParams) -> Tables:
-        """Expected log-probabilities under each subtype of each class."""
-        n_workers, n_classes, n_subtypes, n_labels = params.votes_jkml.shape
-        live_km, habit_kml = self._live(params), expected_log(self.base(n_classes))
-        log_vote_jkml = np.empty(params.votes_jkml.shape)
-        log_vote_jkml[:, ~live_km] = np.repeat(habit_kml, n_subtypes, axis=1)[~live_km]
-        log_vote_jkml[:, live_km] = expected_log(params.votes_jkml[:, live_km])
-        log_vote_jgl = log_vote_jkml.reshape(n_workers, n_classes * n_subtypes, n_labels)
-        log_prior_km = expected_log(params.items_k)[:, None] + expected_log(params.subtypes_km)
-        return Tables(vote_rows(log_vote_jgl), log_prior_km.ravel())
+    def fit(
+        self,
+        votes: Votes,
+        *,
+        weights: ArrayLike | None = None,
+        start: Fit | None = None,
+        engine: Engine | None = None,
+        progress: Progress | None = None,
+    ) -> Fit:
+        """Posterior of classes and, in `learned["subtypes"]`, of subtypes, (I, K, M)."""
+        data = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
+        n_classes, n_subtypes = len(data.votes.labels), self.subtypes
+        earlier = start_params(start, self.name, data.votes, *SubtypeParams._fields)
+        # The prior of a class that nobody voted for is .01 items.
+        shares_k = np.maximum(share_counts(data).items_g, 0.01)
+        base_k = shares_k if self.items is None else np.full(n_classes, self.items)
+        starts: Iterable[SubtypeParams]
+        if earlier is None:
+            starts = self.starts(data, start_counts(start, data), base_k)
+        else:
+            starts = [SubtypeParams(*earlier)._replace(base_k=base_k)]
+        solution = run_starts(self, data, starts, progress)
+        params = solution.params
+        tables = self.tables(params)
+
+        def subtypes(block: Block) -> FloatArray:
+            return posterior(block, tables).reshape(-1, n_classes, n_subtypes)
+
+        return data.fit_of(
+            self,
+            posterior=data.rows(lambda block: subtypes(block).sum(axis=2)),
+            prior=shares(params.items_k),
+            confusion=np.einsum("jkml,km->jkl", shares(params.votes_jkml), shares(params.subtypes_km)),
+            learned={"subtypes": data.rows(subtypes), **params._asdict()},
+            **solution.steps,
+        )
+
+    def e_step(self, data: VoteData, params: SubtypeParams) -> ExpectedCounts:
+        """The posterior of each item over classes and subtypes, and the expected votes that follow."""
+        return expect(data, self.tables(params))
 
     def m_step(self, counts: ExpectedCounts, params: SubtypeParams | None) -> SubtypeParams:
-        """Expected votes and items added to the imaginary ones."""
+        """Expected votes and items, added to the imaginary ones."""
         items_km = counts.items_g.reshape(-1, self.subtypes)
         n_classes, n_labels = len(items_km), counts.votes_jgl.shape[2]
         base_k = np.ones(n_classes) if params is None else params.base_k
         return SubtypeParams(
-            counts.votes_jgl.reshape(-1, n_classes, self.subtypes, n_labels) + self.base(n_classes),
+            counts.votes_jgl.reshape(-1, n_classes, self.subtypes, n_labels) + self._base(n_classes),
             items_km + self.concentration / self.subtypes,
             items_km.sum(axis=1) + base_k,
             base_k,
         )
 
-    def log_prior(self, params: SubtypeParams, tables: Tables) -> float:
-        """Minus the divergence of the approximate posterior from the prior."""
+    def objective(self, params: SubtypeParams, counts: ExpectedCounts) -> float:
+        """The evidence lower bound: less the divergence of the approximate posterior from the prior."""
+        assert counts.tables is not None
+        n_classes = len(params.items_k)
+        log_vote_jkml = by_worker(counts.tables.log_vote_cg, n_classes).reshape(params.votes_jkml.shape)
         even_m = np.full(self.subtypes, self.concentration / self.subtypes)
-        live_km, base_kml = self._live(params), self.base(len(params.items_k))
-        log_vote_jgl = by_worker(tables.log_vote_cg, len(base_kml))
-        return -(
-            divergence(
-                params.votes_jkml[:, live_km],
-                np.repeat(base_kml, self.subtypes, axis=1)[live_km],
-                log_vote_jgl[:, live_km.ravel()],
-            )
+        return counts.evidence - (
+            divergence(params.votes_jkml, self._base(n_classes), log_vote_jkml)
             + divergence(params.subtypes_km, even_m)
             + divergence(params.items_k, params.base_k)
         )
 
-    def _live(self, params: SubtypeParams) -> NDArray[np.bool_]:
-        """Which subtypes hold a part of some item; the others have no votes but imaginary ones, (K, M)."""
-        return np.asarray(params.subtypes_km != self.concentration / self.subtypes)
+    def tables(self, params: SubtypeParams) -> Tables:
+        """The expected log-probability of each vote under each subtype of each class."""
+        n_workers, n_classes, n_subtypes, n_labels = params.votes_jkml.shape
+        log_vote_jgl = expected_log(params.votes_jkml).reshape(n_workers, n_classes * n_subtypes, n_labels)
+        log_prior_km = expected_log(params.items_k)[:, None] + expected_log(params.subtypes_km)
+        return Tables(vote_rows(log_vote_jgl), log_prior_km.ravel())
 
-    def base(self, n_classes: int) -> FloatArray:
-        """The imaginary votes by class, subtype (one stands for all) and label."""
-        return np.where(np.eye(n_classes, dtype=bool), self.right, self.wrong)[:, None, :]
+    def starts(self, data: VoteData, counts: ExpectedCounts, base_k: FloatArray) -> Iterator[SubtypeParams]:
+        """Parameters to start from, given the expected votes by class.
 
-    def starts(
-        self, counts: ExpectedCounts, base_k: FloatArray, prepared: Prepared, rng: np.random.Generator
-    ) -> Iterator[SubtypeParams]:
-        """From the given counts: all items of a class in one subtype, then subtypes set apart by random votes."""
-        base = SubtypeParams(np.empty(0), np.empty(0), np.empty(0), base_k)
-        first_m = np.eye(self.subtypes)[0]
-        votes_jkml = counts.votes_jgl[:, :, None, :] * first_m[:, None]
-        votes_jgl = votes_jkml.reshape(len(votes_jkml), -1, len(base_k))
-        yield self.m_step(ExpectedCounts(votes_jgl, np.outer(counts.items_g, first_m).ravel(), 0.0), base)
-        log_vote_jkl = np.log(shares(counts.votes_jgl + self.base(len(base_k))[:, 0]))
-        log_prior_g = np.repeat(safe_log(shares(base_k)), self.subtypes)
-        for _ in range(self.restarts):
-            noise_jgl = rng.normal(scale=START_NOISE, size=(len(log_vote_jkl), len(log_prior_g), len(base_k)))
-            tables = Tables(vote_rows(np.repeat(log_vote_jkl, self.subtypes, axis=1) + noise_jgl), log_prior_g)
-            yield self.m_step(expect(prepared.engine, tables, prepared.totals), base)
-
-    def _scouted(
-        self,
-        start: Fit | None,
-        votes: Votes,
-        prepared: Prepared,
-        few: Prepared | None,
-        base_k: FloatArray,
-        rng: np.random.Generator,
-    ) -> Iterator[SubtypeParams]:
-        """The first start; the drawn ones, or of many votes the one that does best on a `few` of the items.
-
-        One that has come back there to one subtype a class is the first start again, and left out.
+        First all items of a class in one subtype, then subtypes from harder to easier items: items of a class are set
+        apart by how much their votes agree with it.
         """
-        starts = self.starts(start_counts(start, votes, prepared), base_k, prepared, rng)
-        if few is None:
-            yield from starts
+        prior = SubtypeParams(np.empty(0), np.empty(0), np.empty(0), base_k)
+        n_classes, first_m = len(base_k), np.eye(self.subtypes)[0]
+        votes_jkml = counts.votes_jgl[:, :, None, :] * first_m[:, None]
+        votes_jgl = votes_jkml.reshape(len(votes_jkml), -1, n_classes)
+        yield self.m_step(ExpectedCounts(votes_jgl, np.outer(counts.items_g, first_m).ravel()), prior)
+        if self.subtypes == 1:
             return
-        yield next(starts)
-        few_k = np.maximum(share_counts(few.engine, few.totals).items_g, LEAST_ITEMS)
-        drawn = self.starts(start_counts(start, votes, few), few_k, few, rng)
-        next(drawn)
-        best = most_promising(self, few, drawn)._replace(base_k=base_k)
-        live_g = live_columns(self.tables(best), few.totals)
-        if live_g is None or len(live_g) > len(base_k):
-            yield best
+        confusion_jkl = shares(counts.votes_jgl + self._base(n_classes)[:, 0])
+        agrees_jkl = np.eye(n_classes) - np.einsum("jkk->jk", confusion_jkl)[:, :, None]
+        votes_jkl = counts.votes_jgl.sum(axis=2, keepdims=True) * confusion_jkl
+        variance_k = (votes_jkl * agrees_jkl**2).sum(axis=(0, 2)) / np.maximum(votes_jkl.sum(axis=(0, 2)), TINY)
+        agrees_jkl /= np.sqrt(np.maximum(variance_k, TINY))[:, None]
+        # A tenth of a nat per vote sets subtypes apart and is small against what votes say about classes.
+        easier_m = np.linspace(-0.1, 0.1, self.subtypes)
+        log_vote_jkml = np.log(confusion_jkl)[:, :, None] + easier_m[:, None] * agrees_jkl[:, :, None]
+        log_vote_jgl = log_vote_jkml.reshape(len(confusion_jkl), -1, n_classes)
+        tables = Tables(vote_rows(log_vote_jgl), np.repeat(safe_log(shares(base_k)), self.subtypes))
+        yield self.m_step(expect(data, tables), prior)
 
-    def fit_prepared(
-        self, votes: Votes, prepared: Prepared, start: Fit | None, progress: Progress | None, rng: np.random.Generator
-    ) -> Fit:
-        """Posterior of classes and, in `learned["subtypes"]`, of subtypes (I, K, M)."""
-        earlier = learned_of(start, self.name, votes, *SubtypeParams._fields)
-        base_k = np.maximum(share_counts(prepared.engine, prepared.totals).items_g, LEAST_ITEMS)
-        if self.items is not None:
-            base_k = np.full(len(votes.labels), self.items)
-        starts: Iterable[SubtypeParams]
-        if earlier is None:
-            alone = (
-                not prepared.weighted and self.restarts > 1
-            )  # an item with a weight stands for many: none is left out
-            few = thinned(prepared, SCOUTED_VOTES) if alone else None
-            starts = self._scouted(start, votes, prepared, few, base_k, rng)
-        else:
-            starts = [SubtypeParams(*earlier)._replace(base_k=base_k)]
-        solution = run_starts(self, prepared, starts, progress)
-        params = solution.params
-        tables, n_classes, n_subtypes = self.tables(params), len(votes.labels), self.subtypes
-
-        live_g = live_columns(tables, prepared.totals)
-        live = tables if live_g is None else tables.columns(live_g)
-
-        def classes(block: Block) -> FloatArray:
-            posterior_ig = posterior(block, live)
-            if posterior_ig.shape[1] == n_classes:
-                return posterior_ig
-            return np.asarray(posterior_ig.reshape(len(posterior_ig), n_classes, -1).sum(axis=2))
-
-        def subtypes(block: Block) -> FloatArray:
-            posterior_ig = np.zeros((block.stop - block.start, n_classes * n_subtypes))
-            posterior_ig[:, slice(None) if live_g is None else live_g] = posterior(block, live)
-            return posterior_ig.reshape(-1, n_classes, n_subtypes)
-
-        share_km = shares(params.subtypes_km)
-        return fit_of(
-            self.name,
-            votes,
-            posterior=prepared.rows(classes),
-            prior=shares(params.items_k),
-            confusion=np.einsum("jkml,km->jkl", shares(params.votes_jkml), share_km),
-            learned={"subtypes": prepared.rows(subtypes), **params._asdict()},
-            **solution.steps,
-        )
+    def _base(self, n_classes: int) -> FloatArray:
+        """The imaginary votes by class, subtype (one stands for all) and label."""
+        return lean_to_diagonal(n_classes, self.right, self.wrong)[:, None, :]

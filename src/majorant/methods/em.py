@@ -1,8 +1,7 @@
-"""The one loop behind every table model: expected counts, new parameters, until they stand still; and its leaps.
+"""The EM loop: E step, M step and objective of a model, repeated until its parameters stop moving, with acceleration.
 
-Three loops leap by `squarem`.  `climb` follows one problem whose step tells the objective too, so that a leap costs no
-step of its own: two steps, a leap, two steps.  `resampled` and `certify.constrained_likelihood` follow many problems at
-once, which know no objective or must pay for it, and take a step from where a leap ends before they go on.
+Acceleration is SQUAREM (Varadhan & Roland 2008): after two plain steps, a leap in the direction in which they lead. The
+step after a leap also evaluates the objective there, so a leap costs nothing extra; one that lowers it is undone.
 """
 
 from __future__ import annotations
@@ -12,32 +11,22 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from majorant.blocks import ITEMS_PER_BLOCK, Engine, every_nth, in_memory
 from majorant.errors import ConfigError
-from majorant.items import Merged, merge_equal_items
-from majorant.kernels import Block
-from majorant.methods.fit import Fit, fit_of
-from majorant.methods.tables import ExpectedCounts, Tables, Totals, count_totals, expect, posterior, share_counts
+from majorant.methods.fit import Fit
+from majorant.methods.tables import ExpectedCounts, VoteData, confusion_tables, expect, share_counts
 from majorant.values import TINY, FloatArray
 from majorant.votes import Votes
 
 P = TypeVar("P", bound=tuple[Any, ...])
-Progress = Callable[[int, float], None]  # step, objective
+Progress = Callable[[int, float], None]  # called with step and objective
 Parts = Sequence[FloatArray]
 Norm = Callable[[Parts], Sequence[Any]]  # for each part a length that broadcasts to it: one for all, or one per problem
-MERGE_FROM_ITEMS = 4_096  # below this a pass costs less than looking for equal items
-LONGEST_LEAP = 1e4  # beyond this a leap is mostly rounding
-SETTLED = 0.01  # acceleration waits until no parameter moves by more, so that it cannot jump to another optimum
-SCOUT_STEPS = 10  # of several starts, the most promising after so many steps is followed further
-FIRST_STEPS, FINALISTS = 3, 2  # where some of the items choose the start, so many are followed beyond so few steps
-PATIENCE = 100  # a start that lies behind is given up if so many times the present pace would not catch up
-HIGHER = 1e-6  # a rise by less, relative to the objective, is none
+SCOUT_STEPS = 10  # of several starts, the one that is best after so many steps is followed further
 
 
-class Limits(Protocol):
-    """When the loop ends, and whether it may hurry."""
+class EmModel(Protocol[P]):
+    """What a model adds to the loop; parameters are a (named) tuple of arrays."""
 
     @property
     def max_iter(self) -> int:
@@ -45,32 +34,20 @@ class Limits(Protocol):
 
     @property
     def tol(self) -> float:
-        """Stop when no parameter moves by more (by more than this share of it, where it is above 1)."""
+        """Stop when no parameter moves by more (relative to its size, if that is above 1)."""
 
     @property
     def accelerate(self) -> bool:
-        """Whether SQUAREM steps are tried."""
+        """Whether to try SQUAREM steps."""
 
+    def e_step(self, data: VoteData, params: P) -> Any:
+        """What the M step and the objective need to know about the items, given the parameters."""
 
-class Steps(NamedTuple):
-    """Limits other than the model's own."""
+    def m_step(self, expected: Any, params: P) -> P:
+        """New parameters; `params` are the old ones."""
 
-    max_iter: int
-    tol: float
-    accelerate: bool
-
-
-class TableModel(Limits, Protocol[P]):
-    """What a model adds to the loop; `params` is a (named) tuple of arrays of probabilities or of their parameters."""
-
-    def tables(self, params: P) -> Tables:
-        """The tables of the E step."""
-
-    def m_step(self, counts: ExpectedCounts, params: P | None) -> P:
-        """New parameters from expected counts; `params` are the old ones, None at the start."""
-
-    def log_prior(self, params: P, tables: Tables) -> float:
-        """What the objective adds to the evidence: a log-density, or minus a divergence; `tables` are the params'."""
+    def objective(self, params: P, expected: Any) -> float:
+        """The objective at `params`; `expected` is their E step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,290 +61,122 @@ class Solution(Generic[P]):
 
     @property
     def steps(self) -> dict[str, Any]:
-        """What a Fit says of the loop."""
+        """What a Fit reports about the loop."""
         return {"trace": self.trace, "converged": self.converged, "n_iter": self.n_iter}
 
 
 class Climb(NamedTuple):
-    """All that the loop goes on from."""
+    """The state of the loop after a step: all that the next step needs."""
 
     n_iter: int
     params: Any
     trace: tuple[float, ...] = ()
-    history: tuple[Any, ...] = ()  # plain steps since the last accelerated one
-    fallback: Any = None  # where a plain step would have led, while an accelerated one is on trial
+    history: tuple[Any, ...] = ()  # plain steps since the last leap
+    fallback: Any = None  # where a plain step would have led, while a leap is on trial
     converged: bool = False
 
 
 @runtime_checkable
 class Keeper(Protocol):
-    """A `progress` that also remembers, so that a loop which was cut off goes on where it was."""
+    """A `progress` that also stores the state of the loop, so that an interrupted fit can be resumed."""
 
     def __call__(self, step: int, objective: float) -> None:
         """Called after each step."""
 
     def recall(self, begin: Climb) -> Climb:
-        """Where this loop was last, or `begin`; called once by each loop of a fit, in their order."""
+        """The stored state of this loop, or `begin`; called once by each loop of a fit, in their order."""
 
     def keep(self, climb: Climb) -> None:
         """Called after each step with all that the next one needs."""
 
 
-class Prepared(NamedTuple):
-    """The votes as the loop sees them: an engine, and how its rows map back to the user's items."""
+class Limits(NamedTuple):
+    """Limits to use instead of the model's own."""
 
-    engine: Engine
-    totals: Totals
-    pattern_i: NDArray[np.int32] | None
-    weighted: bool = False  # by the caller
-
-    def posterior(self, tables: Tables) -> FloatArray:
-        """The probability of each latent class for each of the user's items."""
-        return self.rows(lambda block: posterior(block, tables))
-
-    def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:
-        """What `fn` says about each item of a block, for each of the user's items."""
-        rows = self.engine.rows(fn)
-        return rows if self.pattern_i is None else rows[self.pattern_i]
-
-
-def prepare(
-    votes: Votes,
-    engine: Engine | None,
-    weights: ArrayLike | None,
-    *,
-    clamp_gold: bool,
-    merge: bool = True,
-    usual_items: int = ITEMS_PER_BLOCK,
-) -> Prepared:
-    """The votes on an engine, in blocks of the usual size; equal items are merged where that pays."""
-    if clamp_gold and votes.gold_i is None:
-        raise ConfigError("clamp_gold needs gold labels: give a gold column or a gold file when reading.")
-    if engine is not None:
-        if weights is not None:
-            raise ConfigError("weights are part of the engine: give them to in_memory(votes, weights=...).")
-        return Prepared(engine, count_totals(engine), None)
-    merged = merge_equal_items(votes) if merge and len(votes.items) >= MERGE_FROM_ITEMS else None
-    if merged is None:
-        engine = in_memory(votes, weights=weights, clamp_gold=clamp_gold, usual_items=usual_items)
-        return Prepared(engine, count_totals(engine), None, weights is not None)
-    weight_p = _pattern_weights(merged, weights)
-    engine = in_memory(merged.votes, weights=weight_p, clamp_gold=clamp_gold, usual_items=usual_items)
-    return Prepared(engine, count_totals(engine), merged.pattern_i, weights is not None)
+    max_iter: int
+    tol: float
+    accelerate: bool
 
 
 def run_em(
-    model: TableModel[P],
-    prepared: Prepared,
-    start: P | None = None,
+    model: EmModel[P],
+    data: VoteData,
+    start: P,
     progress: Progress | None = None,
     limits: Limits | None = None,
-) -> Solution[P]:
-    """Alternate E and M steps from `start` (by default from the vote shares) until the parameters stand still."""
-
-    def step(params: P) -> tuple[float, P]:
-        tables = model.tables(params)
-        counts = expect(prepared.engine, tables, prepared.totals)
-        return float(counts.evidence + model.log_prior(params, tables)), model.m_step(counts, params)
-
-    if start is None:
-        start = model.m_step(share_counts(prepared.engine, prepared.totals), None)
-    return climb(step, start, limits or model, progress)
-
-
-def run_starts(
-    model: TableModel[P], prepared: Prepared, starts: Iterable[P], progress: Progress | None = None
-) -> Solution[P]:
-    """The highest of several climbs; the first start is preferred where others reach as high.
-
-    All starts are followed for a few steps, the first to the end, and the most promising of the others as long as it
-    may still come out higher at the pace of its last steps.
-    """
-    scouted = [_go_on(model, prepared, None, start, SCOUT_STEPS, progress) for start in starts]
-    best = scouted[0]
-    while not best.converged and best.n_iter < model.max_iter:
-        best = _go_on(model, prepared, best, best.params, model.max_iter, progress)
-    other = max(scouted[1:], key=lambda climbed: climbed.trace[-1], default=best)
-    while not other.converged and other.n_iter < model.max_iter:
-        pace = other.trace[-1] - other.trace[max(len(other.trace) - SCOUT_STEPS, 0)]
-        if other.trace[-1] + PATIENCE * pace < best.trace[-1]:
-            break
-        other = _go_on(model, prepared, other, other.params, SCOUT_STEPS, progress)
-    return other if other.trace[-1] > best.trace[-1] + HIGHER * abs(best.trace[-1]) else best
-
-
-def most_promising(model: TableModel[P], prepared: Prepared, starts: Iterable[P]) -> P:
-    """Where the start leads to that is highest after a few steps; most are given up after fewer."""
-    scouted = [_after(model, prepared, start, FIRST_STEPS) for start in starts]
-    scouted = sorted(scouted, key=lambda climbed: -climbed.trace[-1])[:FINALISTS]
-    scouted = [_after(model, prepared, climbed.params, SCOUT_STEPS - FIRST_STEPS) for climbed in scouted]
-    best = max(scouted, key=lambda climbed: climbed.trace[-1])
-    return _walk(model, prepared, best.params, model.max_iter)
-
-
-def _after(model: TableModel[P], prepared: Prepared, params: P, steps: int) -> Solution[P]:
-    """Where plain steps lead; of the objective, which takes as long as the rest of a step, the last value alone."""
-    return _go_on(model, prepared, None, _walk(model, prepared, params, steps - 1), 1, None)
-
-
-def _walk(model: TableModel[P], prepared: Prepared, params: P, steps: int) -> P:
-    """Where plain steps lead, or where they stand still."""
-    for _ in range(steps):
-        updated = model.m_step(expect(prepared.engine, model.tables(params), prepared.totals), params)
-        moved, params = largest_change(params, updated).item(), updated
-        if moved <= model.tol:
-            break
-    return params
-
-
-def thinned(prepared: Prepared, most_votes: int) -> Prepared | None:
-    """Every so manyth item, in memory, with about `most_votes` votes together; None where all items have no more.
-
-    The items are the same wherever they lie, and whether equal ones were merged.
-    """
-    every = int(prepared.totals.votes_c.sum() / most_votes)
-    if every < 2:
-        return None
-    few = every_nth(prepared.engine, every) if prepared.pattern_i is None else _thinned_patterns(prepared, every)
-    return Prepared(few, count_totals(few), None)
-
-
-def _thinned_patterns(prepared: Prepared, every: int) -> Engine:
-    """The same of merged items: a pattern counts as often as the items that are left of it do."""
-    assert prepared.pattern_i is not None
-    n_patterns = prepared.engine.shape[0]
-    items_p = np.bincount(prepared.pattern_i, minlength=n_patterns)
-    left_p = np.bincount(prepared.pattern_i[::every], minlength=n_patterns)
-    return every_nth(prepared.engine, 1, share=left_p / np.maximum(items_p, 1))
-
-
-def climb(
-    step: Callable[[P], tuple[float, P]],
-    start: P,
-    limits: Limits,
-    progress: Progress | None = None,
     *,
     positive: bool = True,
 ) -> Solution[P]:
-    """Repeat `step` (parameters -> their objective, better parameters) until the parameters stand still.
+    """Repeat E and M steps from `start` until the parameters stop moving; the objective never falls.
 
-    The objective never falls: an accelerated step (SQUAREM, Varadhan & Roland 2008) that lowers it is taken back.
     `positive` says that parameters must stay above 0, wherever acceleration would lead.
     """
+    stop = limits or model
     keeper = progress if isinstance(progress, Keeper) else None
     begin = Climb(0, start) if keeper is None else keeper.recall(Climb(0, start))
     if begin.converged:
         return Solution(begin.params, begin.trace, True, begin.n_iter)
     params, trace, history, fallback = begin.params, list(begin.trace), list(begin.history), begin.fallback
-    for n_iter in range(begin.n_iter + 1, limits.max_iter + 1):
-        objective, updated = step(params)
+    for n_iter in range(begin.n_iter + 1, stop.max_iter + 1):
+        expected = model.e_step(data, params)
+        objective = float(model.objective(params, expected))
         if fallback is not None and not objective >= trace[-1]:
             params, fallback, history = fallback, None, []
             continue
+        updated = model.m_step(expected, params)
         fallback = None
         trace.append(objective)
         if progress is not None:
             progress(n_iter, objective)
         moved = largest_change(params, updated).item()
-        if moved <= limits.tol:
+        if moved <= stop.tol:
             if keeper is not None:
                 keeper.keep(Climb(n_iter, updated, tuple(trace), converged=True))
             return Solution(updated, tuple(trace), True, n_iter)
         history = [*history, params][-2:]
-        if limits.accelerate and len(history) == 2 and moved < SETTLED:
+        # Leaps wait until no parameter moves by more than .01, so that they cannot jump to another optimum.
+        if stop.accelerate and len(history) == 2 and moved < 0.01:
             leap = _leap(history[0], history[1], updated, positive=positive)
             params, fallback, history = (leap, updated, []) if leap is not None else (updated, None, history)
         else:
             params = updated
         if keeper is not None:
             keeper.keep(Climb(n_iter, params, tuple(trace), tuple(history), fallback))
-    return Solution(params if fallback is None else fallback, tuple(trace), False, limits.max_iter)
+    return Solution(params if fallback is None else fallback, tuple(trace), False, stop.max_iter)
+
+
+def run_starts(model: EmModel[P], data: VoteData, starts: Iterable[P], progress: Progress | None = None) -> Solution[P]:
+    """The highest of several climbs; the first start is preferred where others reach as high.
+
+    All starts are followed for a few steps, the first to the end, and the best of the others for as long as it may
+    still end up higher at the pace of its last steps.
+    """
+    scouts = [_go_on(model, data, None, start, SCOUT_STEPS, progress) for start in starts]
+    best = scouts[0]
+    while not best.converged and best.n_iter < model.max_iter:
+        best = _go_on(model, data, best, best.params, model.max_iter, progress)
+    other = max(scouts[1:], key=lambda scout: scout.trace[-1], default=best)
+    while not other.converged and other.n_iter < model.max_iter:
+        pace = other.trace[-1] - other.trace[max(len(other.trace) - SCOUT_STEPS, 0)]
+        if other.trace[-1] + 100 * pace < best.trace[-1]:
+            break
+        other = _go_on(model, data, other, other.params, SCOUT_STEPS, progress)
+    # A rise by less than one millionth of the objective does not count.
+    return other if other.trace[-1] > best.trace[-1] + 1e-6 * abs(best.trace[-1]) else best
 
 
 def _go_on(
-    model: TableModel[P],
-    prepared: Prepared,
-    so_far: Solution[P] | None,
-    params: P,
-    steps: int,
-    progress: Progress | None,
+    model: EmModel[P], data: VoteData, so_far: Solution[P] | None, params: P, steps: int, progress: Progress | None
 ) -> Solution[P]:
-    """Some steps more, as one climb with those before."""
+    """Some more steps, as one climb with those before."""
     trace, n_iter = ((), 0) if so_far is None else (so_far.trace, so_far.n_iter)
-    limits = Steps(min(steps, model.max_iter - n_iter), model.tol, model.accelerate)
-    more = run_em(model, prepared, params, progress, limits)
+    limits = Limits(min(steps, model.max_iter - n_iter), model.tol, model.accelerate)
+    more = run_em(model, data, params, progress, limits)
     return Solution(more.params, trace + more.trace, more.converged, n_iter + more.n_iter)
 
 
-def table_fit(
-    model: Any, votes: Votes, prepared: Prepared, solution: Solution[Any], tables: Tables | None = None, **learned: Any
-) -> Fit:
-    """The Fit of a table model whose latent classes are the user's classes; `tables`, if labels need others."""
-    posterior_ik = prepared.posterior(tables or model.tables(solution.params))
-    return fit_of(model.name, votes, posterior=posterior_ik, **solution.steps, **learned)
-
-
-def _pattern_weights(merged: Merged, weights: ArrayLike | None) -> FloatArray:
-    if weights is None:
-        return merged.weight_p
-    weight_i = np.asarray(weights, dtype=float)
-    return np.bincount(merged.pattern_i, weights=weight_i, minlength=len(merged.weight_p)).astype(float)
-
-
-def _leap(first: P, second: P, third: P, *, positive: bool) -> P | None:
-    """The SQUAREM step from three successive points, or None where it is none or leaves the range allowed."""
-    leap, lengths = squarem(first, second, third, whole_norm, LONGEST_LEAP)
-    if not max(lengths) > 1.0:
-        return None
-    if positive:
-        if any((x <= 0).any() for x in leap):
-            return None
-        leap = [_as_proper_as(a, c, x) for a, c, x in zip(first, third, leap, strict=True)]
-    return type(first)(*leap) if hasattr(first, "_fields") else type(first)(leap)
-
-
-def _as_proper_as(first: FloatArray, third: FloatArray, leap: FloatArray) -> FloatArray:
-    """The leap with the sums of its last axis kept where plain steps keep them, as rows of probabilities do.
-
-    A leap adds up small differences times its square, and the rounding would raise the objective.
-    """
-    total = third.sum(axis=-1, keepdims=True) if third.ndim else third
-    if not third.ndim or not np.allclose(first.sum(axis=-1, keepdims=True), total, rtol=1e-9, atol=0):
-        return leap
-    return np.asarray(leap * (total / leap.sum(axis=-1, keepdims=True)))
-
-
-def whole_norm(parts: Parts) -> list[float]:
-    """One length of all parts together."""
-    return [float(np.sqrt(sum(float((part * part).sum()) for part in parts)))] * len(parts)
-
-
-def squarem(old: Parts, first: Parts, second: Parts, norm: Norm, longest: float) -> tuple[list[FloatArray], list[Any]]:
-    """SQUAREM: from three successive points of a fixed-point iteration, a leap as far as their change suggests.
-
-    Varadhan and Roland, Scandinavian Journal of Statistics 35 (2008), scheme S3: with the step r = x1 - x0 and the
-    curvature v = (x2 - x1) - r, the leap ends at x0 + 2 a r + a^2 v with a = |r| / |v|; a = 1 is x2 itself.  Returns
-    where it ends, part by part, and the lengths a, between 1 and `longest`.
-
-    >>> ends, lengths = squarem([np.array([0.])], [np.array([.5])], [np.array([.75])], whole_norm, 100.)
-    >>> [end.tolist() for end in ends], [float(length) for length in lengths]
-    ([[1.0]], [2.0])
-    """
-    step = [np.asarray(b - a) for a, b in zip(old, first, strict=True)]
-    curvature = [np.asarray(c - b) for b, c in zip(first, second, strict=True)]
-    for v, r in zip(curvature, step, strict=True):
-        v -= r  # in place: these may be large
-    lengths = [_length(r, v, longest) for r, v in zip(norm(step), norm(curvature), strict=True)]
-    for a, r, v, length in zip(old, step, curvature, lengths, strict=True):
-        r *= 2 * length
-        r += a
-        v *= length**2
-        r += v
-    return step, lengths
-
-
 def largest_change(old: Parts, new: Parts, n_problems: int = 1) -> FloatArray:
-    """By how much a parameter has moved at most, for each problem, the last axis; relative where it is above 1.
+    """The largest change of a parameter, for each problem (the last axis); relative where a parameter is above 1.
 
     >>> largest_change([np.array([0.5, 0.25])], [np.array([0.5, 0.5])]).tolist()
     [0.25]
@@ -383,6 +192,97 @@ def largest_change(old: Parts, new: Parts, n_problems: int = 1) -> FloatArray:
     return change_b
 
 
-def _length(step: Any, curvature: Any, longest: float) -> Any:
-    """No leap where steps no longer change."""
+def squarem(old: Parts, first: Parts, second: Parts, norm: Norm, longest: float) -> tuple[list[FloatArray], list[Any]]:
+    """SQUAREM: from three successive points of a fixed-point iteration, leap as far as their change suggests.
+
+    Varadhan and Roland, Scandinavian Journal of Statistics 35 (2008), scheme S3: with the step r = x1 - x0 and the
+    curvature v = (x2 - x1) - r, the leap ends at x0 + 2 a r + a^2 v with a = |r| / |v|; a = 1 is x2 itself. Returns
+    the end point, part by part, and the lengths a, between 1 and `longest`.
+
+    >>> ends, lengths = squarem([np.array([0.])], [np.array([.5])], [np.array([.75])], norm_of_all, 100.)
+    >>> [end.tolist() for end in ends], [float(length) for length in lengths]
+    ([[1.0]], [2.0])
+    """
+    step = [np.asarray(b - a) for a, b in zip(old, first, strict=True)]
+    curvature = [np.asarray(c - b) for b, c in zip(first, second, strict=True)]
+    for v, r in zip(curvature, step, strict=True):
+        v -= r  # in place: these may be large
+    lengths = [_leap_length(r, v, longest) for r, v in zip(norm(step), norm(curvature), strict=True)]
+    for a, r, v, length in zip(old, step, curvature, lengths, strict=True):
+        r *= 2 * length
+        r += a
+        v *= length**2
+        r += v
+    return step, lengths
+
+
+def norm_of_all(parts: Parts) -> list[float]:
+    """One length of all parts together."""
+    return [float(np.sqrt(sum(float((part * part).sum()) for part in parts)))] * len(parts)
+
+
+def _leap_length(step: Any, curvature: Any, longest: float) -> Any:
+    """The length of a leap; 1 where steps no longer change."""
     return np.where(curvature > 0, np.clip(step / np.maximum(curvature, TINY), 1.0, longest), 1.0)
+
+
+def _leap(first: P, second: P, third: P, *, positive: bool) -> P | None:
+    """The SQUAREM step from three successive points, or None if there is none or it leaves the allowed range."""
+    leap, lengths = squarem(first, second, third, norm_of_all, longest=1e4)  # beyond, a leap is mostly rounding
+    if not max(lengths) > 1.0:
+        return None
+    if positive:
+        if any((x <= 0).any() for x in leap):
+            return None
+        leap = [_keep_sums(a, c, x) for a, c, x in zip(first, third, leap, strict=True)]
+    return type(first)(*leap) if hasattr(first, "_fields") else type(first)(leap)
+
+
+def _keep_sums(first: FloatArray, third: FloatArray, leap: FloatArray) -> FloatArray:
+    """The leap with the sums of its last axis restored where plain steps keep them, as rows of probabilities do.
+
+    A leap adds up small differences times its squared length, and the rounding would raise the objective.
+    """
+    total = third.sum(axis=-1, keepdims=True) if third.ndim else third
+    if not third.ndim or not np.allclose(first.sum(axis=-1, keepdims=True), total, rtol=1e-9, atol=0):
+        return leap
+    return np.asarray(leap * (total / leap.sum(axis=-1, keepdims=True)))
+
+
+class ConfusionParams(NamedTuple):
+    """P(label l | class k) of each worker, (J, K, K), and the probability of each class, (K,)."""
+
+    confusion_jkl: FloatArray
+    prior_k: FloatArray
+
+
+def start_counts(start: Fit | None, data: VoteData) -> ExpectedCounts:
+    """Expected counts under the confusion matrices of an earlier fit, by default under the vote shares."""
+    if start is None:
+        return share_counts(data)
+    return expect(data, confusion_tables(*start_confusions(start, data.votes)))
+
+
+def start_confusions(start: Fit, votes: Votes) -> ConfusionParams:
+    """The confusion matrices and the prior of an earlier fit for the same workers and classes."""
+    _, n_workers, n_classes = votes.shape
+    if start.confusion is None or start.confusion.shape[-1] != n_classes:
+        raise ConfigError(f"start: a {start.method} fit has no confusion matrices for these {n_classes} classes.")
+    shape = (n_workers, n_classes, n_classes)
+    if start.confusion.ndim == 3 and start.confusion.shape != shape:
+        raise ConfigError(f"start: was fitted to {len(start.confusion)} workers, these votes have {n_workers}.")
+    return ConfusionParams(np.broadcast_to(start.confusion, shape), start.prior)
+
+
+def start_params(start: Fit | None, method: str, votes: Votes, *names: str) -> tuple[FloatArray, ...] | None:
+    """What an earlier fit of the same method learned, by name, the first with a row per worker; None without one."""
+    if start is None or start.method != method:
+        return None
+    learned = tuple(start.learned[name] for name in names)
+    if len(start.label_values) != len(votes.labels):
+        raise ConfigError(
+            f"start: was fitted to {len(start.label_values)} classes, these votes have {len(votes.labels)}."
+        )
+    if len(learned[0]) != len(votes.workers):
+        raise ConfigError(f"start: was fitted to {len(learned[0])} workers, these votes have {len(votes.workers)}.")
+    return learned

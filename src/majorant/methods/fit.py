@@ -1,11 +1,9 @@
-"""Fit: what every estimator returns."""
+"""`Fit`, which every method returns, and `Traits`, by which a method tells the rest of the package what to expect."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from functools import wraps
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
@@ -13,7 +11,6 @@ from numpy.typing import NDArray
 
 from majorant.errors import ConfigError
 from majorant.kernels import row_maxima, shares
-from majorant.read import as_votes
 from majorant.tabular import Named, Names, Tabular, some_names
 from majorant.values import FloatArray, as_generator, lock
 from majorant.votes import IntArray, Votes, names_of
@@ -24,63 +21,94 @@ if TYPE_CHECKING:
 Ties = Literal["flag", "first", "random", "prior"]
 TIE_TOLERANCE = 1e-9  # probabilities closer than this are equal: sums in another order differ by far less
 NO_LABEL = -1
-MOST_PROBABILITIES = 50  # classes that get a column each in a table
-LEADER_ENTRIES = 1 << 17  # rows are looked at in blocks that stay in the cache
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """What is special about a method; the contract tests hold it to this.
+
+    Attributes
+    ----------
+    needs
+        What the method needs beside votes: gold labels, confusion matrices, or workers who overlap on items.
+    classes
+        2 if the method is for two classes only.
+    iterative
+        `fit` takes `start`, an earlier fit to continue from, and `progress`, called as progress(step, objective).
+    monotone
+        `Fit.trace` is an objective that never falls.
+    distributed
+        `fit` takes `engine`: the method runs on blocks of votes that are stored elsewhere.
+    keeps_items
+        What the method keeps of every item in one place, so that it does not run on a cluster.
+    order_free
+        The order of the items does not matter.
+    online
+        What `update` goes on from: expected "counts", "accuracies", or nothing.
+    vote_shares
+        `Fit.posterior` holds shares of weighted votes, which are not probabilities.
+    tables_per_worker
+        Number of K x K tables that the method learns for each worker.
+    """
+
+    needs: Literal["", "gold", "confusion", "overlap"] = ""
+    classes: int | None = None
+    iterative: bool = False
+    monotone: bool = False
+    distributed: bool = False
+    keeps_items: str = ""
+    order_free: bool = True
+    online: Literal["", "counts", "accuracies"] = ""
+    vote_shares: bool = False
+    tables_per_worker: int = 0
 
 
 class Estimator(Protocol):
-    """Settings with one method; class attributes say what is unusual about it, and the contract tests rely on them."""
+    """A method: a frozen dataclass of settings with `fit(votes, *, weights=None, ...) -> Fit`."""
 
     name: ClassVar[str]
-    order_free: ClassVar[bool] = True  # the order of the votes does not matter
-    stochastic: ClassVar[bool] = False  # fit needs rng
-    monotone: ClassVar[bool] = False  # trace is an objective that never falls
-    classes: ClassVar[int | None] = None  # 2: two classes only; None: any number
-    distributed: ClassVar[bool] = False  # runs on blocks that live elsewhere: fit takes engine
-    iterative: ClassVar[bool] = False  # fit takes start, an earlier Fit to go on from, and progress, a callback
-    online: ClassVar[bool] = False  # fit takes state: earlier votes to go on from
-    remembers: ClassVar[tuple[str, ...]] = ()  # the arrays of that state
-    vote_shares: ClassVar[bool] = False  # posterior holds shares of weighted votes, which are no probabilities
-    weight_above_chance: ClassVar[bool] = False  # a vote weighs K skill - 1, not skill
-    tables_per_worker: ClassVar[int] = 0  # K x K tables that are learned for each worker, which may be too many
-    keeps_items: ClassVar[str] = ""  # what it keeps of every item in one place, so that it does not run on a cluster
-    needs: ClassVar[str] = ""  # what votes alone do not give: "gold", "confusion"; or "overlap" of workers on items
+    traits: ClassVar[Traits]
 
     @property
     def fit(self) -> Callable[..., Fit]:
-        """fit(votes, *, weights=None, ...): the answer for these votes, where item i counts weights[i] times.
-
-        Votes may be whatever `mj.read` takes.
-        """
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        fit = vars(cls).get("fit")
-        if isinstance(fit, FunctionType):
-            cls.fit = _reading(fit)  # type: ignore[method-assign]
-
-
-def given_rng(estimator: Estimator | type[Estimator], rng: int | np.random.Generator) -> dict[str, Any]:
-    """The argument `rng` of `fit` for a method that draws; nothing for others."""
-    return {"rng": rng} if estimator.stochastic else {}
-
-
-def _reading(fit: FunctionType) -> Any:
-    """The method `fit` for anything that can be read; votes that an engine passes through lie elsewhere."""
-
-    @wraps(fit)
-    def fit_read(self: Any, votes: Any, **how: Any) -> Any:
-        return fit(self, votes if how.get("engine") is not None else as_votes(votes), **how)
-
-    return fit_read
+        """Fit the method to votes, where item i counts `weights[i]` times."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Fit(Tabular):
-    """Probabilities of each class for each item, and what was learned on the way.
+    """The probability of each class for each item, and what was learned about the workers.
 
     An item without votes has no label, whatever its row of `posterior` says.
 
+    Attributes
+    ----------
+    method : str
+        Name of the method.
+    posterior : ndarray of shape (items, classes)
+        Probability of each class; rows sum to 1.
+    prior : ndarray of shape (classes,)
+        Probability of each class before any vote is seen.
+    votes_i : ndarray of shape (items,)
+        Number of votes on each item.
+    label_values : tuple
+        Your own value of each class.
+    confusion : ndarray of shape (workers, classes, labels) or (classes, labels), optional
+        P(label | class) of each worker, or shared by all.
+    skill : ndarray of shape (workers,), optional
+        Skill of each worker; its scale depends on the method.
+    learned : mapping of str to ndarray
+        What only this method learns.
+    trace : tuple of float
+        The objective after each step.
+    converged : bool
+        Whether the method converged.
+    n_iter : int
+        Number of steps.
+    names : Names, optional
+        Names of items and workers; None if the rows are only a part of what was fitted.
+
+    Examples
+    --------
     >>> import majorant as mj
     >>> fit = mj.aggregate([("a", "u", "yes"), ("a", "v", "yes"), ("b", "u", "no")], "majority")
     >>> fit.labels(), fit.posterior.tolist()
@@ -88,18 +116,18 @@ class Fit(Tabular):
     """
 
     method: str
-    posterior: FloatArray  # (items, classes), rows sum to 1
-    prior: FloatArray  # (classes,)
-    votes_i: IntArray  # how many votes stand behind each row
-    label_values: tuple[Hashable, ...]  # the user's own value of each class
-    confusion: FloatArray | None = None  # (workers, classes, labels), or (classes, labels) shared by all
-    skill: FloatArray | None = None  # (workers,)
-    learned: Mapping[str, FloatArray] = field(default_factory=dict)  # what this method alone learns, by name
-    trace: tuple[float, ...] = ()  # the objective after each step
+    posterior: FloatArray
+    prior: FloatArray
+    votes_i: IntArray
+    label_values: tuple[Hashable, ...]
+    confusion: FloatArray | None = None
+    skill: FloatArray | None = None
+    learned: Mapping[str, FloatArray] = field(default_factory=dict)
+    trace: tuple[float, ...] = ()
     converged: bool = True
     n_iter: int = 0
-    names: Names | None = None  # of the items and workers; None where the rows are a part of what was fitted
-    online: Callable[[FloatArray], State] | None = None  # from the posterior: what goes on when new votes come
+    names: Names | None = None
+    resume: State | Callable[[], State] | None = None  # what `state` returns, or how to make it
 
     def __post_init__(self) -> None:
         lock(self)
@@ -111,10 +139,20 @@ class Fit(Tabular):
         return (n_best_i > 1) & (self.votes_i > 0)
 
     def codes(self, ties: Ties = "flag", rng: int | np.random.Generator = 0) -> NDArray[np.int32]:
-        """The class chosen for each item, -1 for none: no votes, or a tie that the policy leaves open.
+        """The class code chosen for each item.
 
-        `flag` leaves ties open; `first` takes the first label in sorted order; `random` draws among the
-        tied; `prior` takes the class with the highest prior and leaves open what is still tied.
+        Parameters
+        ----------
+        ties : {"flag", "first", "random", "prior"}
+            "flag" leaves ties open; "first" takes the first label in sorted order; "random" draws among the tied;
+            "prior" takes the class with the highest prior and leaves open what is still tied.
+        rng : int or Generator
+            Seed for `ties="random"`.
+
+        Returns
+        -------
+        ndarray of shape (items,)
+            Class codes; -1 for items without votes and for ties that are left open.
         """
         code_i, n_best_i = leaders(self.posterior)
         tied = np.flatnonzero((n_best_i > 1) & (self.votes_i > 0))
@@ -124,11 +162,22 @@ class Fit(Tabular):
         return code_i
 
     def labels(self, ties: Ties = "flag", rng: int | np.random.Generator = 0) -> list[Any]:
-        """The user's own label value for each item, in the order of `votes.items`; None where `codes` says none."""
+        """Your own label value for each item, in the order of `votes.items`.
+
+        Parameters
+        ----------
+        ties, rng
+            How ties are broken; see `codes`.
+
+        Returns
+        -------
+        list
+            Label values; None where `codes` returns -1.
+        """
         return self.values(self.codes(ties, rng))
 
     def values(self, code_i: IntArray) -> list[Any]:
-        """The user's own label value for each class code, None for -1."""
+        """Your own label value for each class code; None for -1."""
         value_k = np.empty(len(self.label_values) + 1, dtype=object)
         value_k[:] = [*self.label_values, None]
         return list(value_k[code_i])
@@ -138,7 +187,7 @@ class Fit(Tabular):
         return None if self.names is None else self.names.label_type
 
     def table(self) -> dict[str, Any]:
-        """Columns item, label, confidence, votes and tied, and with few classes p(LABEL) of each; a row for each item.
+        """Columns item, label, confidence, votes, tied and, with at most 50 classes, p(LABEL) of each class.
 
         >>> from majorant.methods.majority import Majority
         >>> from majorant.votes import Votes
@@ -156,14 +205,14 @@ class Fit(Tabular):
             "votes": self.votes_i,
             "tied": self.tied_i,
         }
-        if len(self.label_values) <= MOST_PROBABILITIES:
+        if len(self.label_values) <= 50:
             columns |= {f"p({label})": self.posterior[:, k] for k, label in enumerate(self.label_values)}
         return columns
 
     def __repr__(self) -> str:
         rows: Any = self.posterior
         if not isinstance(rows, np.ndarray):
-            return f"Fit by {self.method} of votes that lie elsewhere\nits labels are written part by part"
+            return f"Fit by {self.method} of votes that are stored elsewhere\nits labels are written part by part"
         code_i = self.codes()
         items_k = np.bincount(code_i[code_i >= 0], minlength=len(self.label_values)).tolist()
         counts = [f"{label} {n:,}" for label, n in zip(self.label_values, items_k, strict=True)]
@@ -176,34 +225,33 @@ class Fit(Tabular):
         )
 
     def state(self) -> State:
-        """What `update(state, new_votes)` goes on from; online methods alone have it, for plain votes in memory."""
-        if self.online is None:
+        """The state that `update(state, new_votes)` goes on from.
+
+        Returns
+        -------
+        State
+            What an online method remembers of these votes.
+
+        Raises
+        ------
+        ConfigError
+            If the method is not online, or was fitted with weights, gold labels or an engine.
+        """
+        if self.resume is None:
             raise ConfigError(
                 f"{self.method} is not an online method, or was fitted with weights, gold or an engine: "
                 "fit it to all votes, old and new, with start=."
             )
-        return self.online(self.posterior)
+        return self.resume() if callable(self.resume) else self.resume
 
 
 def fit_of(method: str, votes: Votes, **facts: Any) -> Fit:
-    """A fit to these votes, with their names, by what was found: posterior, prior, and whatever else."""
+    """A fit of these votes, with their names; `facts` are posterior, prior and whatever else was learned."""
     return Fit(method=method, votes_i=votes.votes_i, label_values=votes.labels, names=names_of(votes), **facts)
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Refits:
-    """What was learned from the same votes under many weightings b of their items."""
-
-    prior_bk: FloatArray
-    confusion: FloatArray  # (B, workers, classes, labels), or (B, classes, labels) where all share one
-    converged_b: NDArray[np.bool_]
-
-    def __post_init__(self) -> None:
-        lock(self)
-
-
 def chances(score_ik: FloatArray) -> FloatArray:
-    """How probably each class becomes an item's label: 1 for the best, a fair share for tied ones.
+    """The probability that each class becomes an item's label: 1 for the best, an equal share if several tie.
 
     >>> chances(np.array([[.7, .3], [.5, .5]])).tolist()
     [[1.0, 0.0], [0.5, 0.5]]
@@ -215,7 +263,7 @@ def leaders(score_ik: FloatArray) -> tuple[NDArray[np.int32], NDArray[np.int32]]
     """For each row its first best class, and how many classes share the best score (within TIE_TOLERANCE)."""
     n_items, n_classes = score_ik.shape
     first_i, n_best_i = np.empty(n_items, dtype=np.int32), np.empty(n_items, dtype=np.int32)
-    step = max(1, LEADER_ENTRIES // max(n_classes, 1))
+    step = max(1, (1 << 17) // max(n_classes, 1))  # rows that stay in the cache
     for start in range(0, n_items, step):
         rows = slice(start, start + step)
         score_ki = np.ascontiguousarray(score_ik[rows].T)  # reductions along the long axis are many times faster

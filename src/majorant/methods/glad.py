@@ -1,4 +1,4 @@
-"""GLAD, Whitehill et al. 2009: workers differ in ability and items in difficulty."""
+"""GLAD (Whitehill et al. 2009): workers differ in ability and items in difficulty."""
 
 from __future__ import annotations
 
@@ -9,18 +9,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.blocks import Engine, add_up
-from majorant.kernels import Block, softmax_rows, weighted_sum
-from majorant.methods.base import EmModel, learned_of
-from majorant.methods.em import Prepared, Progress, climb, prepare
-from majorant.methods.fit import Fit, fit_of
-from majorant.methods.tables import sum_of_logs
+from majorant.kernels import Block, Engine, add_up, softmax_rows, weighted_sum
+from majorant.methods.em import Progress, run_em, start_params
+from majorant.methods.fit import Fit, Traits
+from majorant.methods.tables import VoteData, prepare, sum_logs
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
-
-NO_SIZE = 1e-4  # below this the curvature is 1/8 to nine digits, and 0 / 0 is near
-USUAL_ITEMS = 1 << 13  # a pass holds a dozen numbers for each vote, which leave the cache in larger blocks
-NEWTON_STEPS = 2  # for the ease of each item; each is taken only where it leads up
 
 
 class AbilityParams(NamedTuple):
@@ -31,7 +25,7 @@ class AbilityParams(NamedTuple):
 
 
 class AbilitySums(NamedTuple):
-    """What one pass adds up for the abilities, by (worker, label), and the objective of its items."""
+    """What a pass adds up for the abilities, by (worker, label), and the objective of its items."""
 
     linear_c: FloatArray
     square_c: FloatArray
@@ -39,14 +33,23 @@ class AbilitySums(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GLAD(EmModel):
-    """A vote is right with probability sigmoid(ability_j * exp(ease_i)), and wrong evenly; classes are equally likely.
+class GLAD:
+    """A vote is right with probability sigmoid(ability_j * exp(ease_i)); wrong labels and classes are equally likely.
 
-    Abilities and log-eases have normal priors around `mean` with variance 1.  EM in which each step maximises a
-    quadratic bound that touches the logistic likelihood (Jaakkola & Jordan 2000): a closed form for abilities, a few
-    Newton steps for eases, one pass over the votes, and the log-posterior never falls.  `skill` is the ability;
-    `learned["ease"]` is each item's log-ease (log of 1 / difficulty).
+    Abilities and log-eases have normal priors with variance 1. EM in which each step maximises a quadratic bound that
+    touches the logistic likelihood (Jaakkola & Jordan 2000): a closed form for abilities and a few Newton steps for
+    eases, in one pass over the votes. `skill` is the ability; `learned["ease"]` is the log-ease of each item (the log
+    of 1 / difficulty).
 
+    Parameters
+    ----------
+    mean
+        Prior mean of abilities and log-eases.
+    max_iter, tol, accelerate, clamp_gold
+        As for `DawidSkene`.
+
+    Examples
+    --------
     >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 0, 0, 0, 0], items="ab", workers="xyz",
     ...                          labels=("no", "yes"))
     >>> GLAD().fit(votes).labels()
@@ -54,77 +57,89 @@ class GLAD(EmModel):
     """
 
     name: ClassVar[str] = "glad"
-    keeps_items: ClassVar[str] = "difficulty"
+    traits: ClassVar[Traits] = Traits(iterative=True, monotone=True, distributed=True, keeps_items="difficulty")
 
     mean: float = 1.0
+    max_iter: int = 1_000
+    tol: float = 1e-6
+    accelerate: bool = True
+    clamp_gold: bool = False
 
-    def prepare(self, votes: Votes, engine: Engine | None, weights: ArrayLike | None) -> Prepared:
-        """The votes in small blocks."""
-        return prepare(votes, engine, weights, clamp_gold=self.clamp_gold, usual_items=USUAL_ITEMS)
-
-    def fit_prepared(self, votes: Votes, prepared: Prepared, start: Fit | None, progress: Progress | None) -> Fit:
+    def fit(
+        self,
+        votes: Votes,
+        *,
+        weights: ArrayLike | None = None,
+        start: Fit | None = None,
+        engine: Engine | None = None,
+        progress: Progress | None = None,
+    ) -> Fit:
         """Abilities, eases and posterior; only a fit of this method can be continued."""
-
-        def step(params: AbilityParams) -> tuple[float, AbilityParams]:
-            return self._step(prepared, params)
-
-        solution = climb(step, self._start(start, votes, prepared), self, progress, positive=False)
+        # A pass holds a dozen numbers for each vote, which would leave the cache in blocks of the usual size.
+        data = prepare(votes, engine, weights, clamp_gold=self.clamp_gold, usual_items=1 << 13)
+        solution = run_em(self, data, self._start(start, data), progress, positive=False)
         params = solution.params
-        ease_i = params.ease_i if prepared.pattern_i is None else params.ease_i[prepared.pattern_i]
-        return fit_of(
-            self.name,
-            votes,
-            posterior=prepared.rows(lambda block: _posterior(block, _ballots(block, params), params)[0]),
-            prior=np.full(len(votes.labels), 1 / len(votes.labels)),
+        ease_i = params.ease_i if data.pattern_i is None else params.ease_i[data.pattern_i]
+        n_classes = len(data.votes.labels)
+        return data.fit_of(
+            self,
+            posterior=data.rows(lambda block: _posterior(block, _block_votes(block, params), params)[0]),
+            prior=np.full(n_classes, 1 / n_classes),
             skill=params.ability_j,
             learned={"ability": params.ability_j, "ease": ease_i},
             **solution.steps,
         )
 
-    def _start(self, start: Fit | None, votes: Votes, prepared: Prepared) -> AbilityParams:
-        """All workers and items alike, or as an earlier fit found them (its items only where they are the same)."""
-        n_rows, n_workers, _ = prepared.engine.shape
-        earlier = learned_of(start, self.name, votes, "ability", "ease")
-        ability_j, of_item_i = (np.full(n_workers, self.mean), np.empty(0)) if earlier is None else earlier
-        ease_i = np.full(n_rows, self.mean)
-        if len(of_item_i) == len(votes.items):
-            ease_i[slice(None) if prepared.pattern_i is None else prepared.pattern_i] = of_item_i
-        return AbilityParams(ability_j, ease_i)
+    def e_step(self, data: VoteData, params: AbilityParams) -> tuple[FloatArray, AbilitySums]:
+        """New eases of all items, given their posterior, and the sums over votes that the abilities follow from."""
+        parts = list(data.engine.map_blocks(lambda block: self._pass(block, params)))
+        return np.concatenate([ease for ease, _ in parts]), add_up(part for _, part in parts)
 
-    def _step(self, prepared: Prepared, params: AbilityParams) -> tuple[float, AbilityParams]:
-        parts = list(prepared.engine.map_blocks(lambda block: self._pass(block, params)))
-        ease_i = np.concatenate([ease for ease, _ in parts])
-        sums = add_up(part for _, part in parts)
+    def m_step(self, expected: tuple[FloatArray, AbilitySums], params: AbilityParams) -> AbilityParams:
+        """The ability of each worker that maximises the quadratic bound; eases are those of the E step."""
+        ease_i, sums = expected
         n_workers = len(params.ability_j)
         linear_j, square_j = (sum_c.reshape(n_workers, -1).sum(axis=1) for sum_c in (sums.linear_c, sums.square_c))
-        ability_j = (self.mean + linear_j) / (1 + 2 * square_j)
-        objective = sums.objective - ((params.ability_j - self.mean) ** 2).sum() / 2
-        return float(objective), AbilityParams(ability_j, ease_i)
+        return AbilityParams((self.mean + linear_j) / (1 + 2 * square_j), ease_i)
+
+    def objective(self, params: AbilityParams, expected: tuple[FloatArray, AbilitySums]) -> float:
+        """The log-posterior up to a constant."""
+        return expected[1].objective - float(((params.ability_j - self.mean) ** 2).sum()) / 2
+
+    def _start(self, start: Fit | None, data: VoteData) -> AbilityParams:
+        """All workers and items alike, or as in an earlier fit (its items only if they are the same)."""
+        n_rows, n_workers, _ = data.engine.shape
+        earlier = start_params(start, self.name, data.votes, "ability", "ease")
+        ability_j, earlier_i = (np.full(n_workers, self.mean), np.empty(0)) if earlier is None else earlier
+        ease_i = np.full(n_rows, self.mean)
+        if len(earlier_i) == len(data.votes.items):
+            ease_i[slice(None) if data.pattern_i is None else data.pattern_i] = earlier_i
+        return AbilityParams(ability_j, ease_i)
 
     def _pass(self, block: Block, params: AbilityParams) -> tuple[FloatArray, AbilitySums]:
         """New eases of a block's items, and the sums for abilities at these eases."""
-        ballots = _ballots(block, params)
+        ballots = _block_votes(block, params)
         old_i = params.ease_i[block.items]
         posterior_ik, log_total_i = _posterior(block, ballots, params)
         x_n = ballots.ability_n * np.repeat(np.exp(old_i), ballots.length_i)
         curve_n, log_wrong = _logistic(block, ballots, x_n)
         gain_i = np.einsum("ik,ik->i", posterior_ik - 0.5, ballots.ability_ik)
-        cost_i = _with(block.matrix, curve_n) @ np.repeat(params.ability_j**2, block.n_classes)
-        ease_i = climb_ease(old_i, gain_i, cost_i, self.mean)
+        cost_i = _with_values(block.matrix, curve_n) @ np.repeat(params.ability_j**2, block.n_classes)
+        ease_i = raise_ease(old_i, gain_i, cost_i, self.mean)
         scale_i = np.exp(ease_i)
         weight_i = np.ones(len(ease_i)) if block.weight_i is None else block.weight_i
         right_n = posterior_ik.ravel()[ballots.place_n]
         evenly = np.log(max(block.n_classes - 1, 1)) * ballots.length_i
         sums = AbilitySums(
-            _with(block.transpose, right_n - 0.5) @ (weight_i * scale_i),
-            _with(block.transpose, curve_n) @ (weight_i * scale_i**2),
+            _with_values(block.transpose, right_n - 0.5) @ (weight_i * scale_i),
+            _with_values(block.transpose, curve_n) @ (weight_i * scale_i**2),
             log_wrong + float(weighted_sum(block, log_total_i - evenly - (old_i - self.mean) ** 2 / 2)),
         )
         return ease_i, sums
 
 
 class BlockVotes(NamedTuple):
-    """The votes of a block one by one: ability and (item, label); how many each item has, and abilities by label."""
+    """The votes of a block: ability and (item, label) of each, votes per item, and ability by item and label."""
 
     ability_n: FloatArray
     place_n: IntArray
@@ -132,10 +147,10 @@ class BlockVotes(NamedTuple):
     ability_ik: FloatArray
 
 
-def climb_ease(ease_i: FloatArray, gain_i: FloatArray, cost_i: FloatArray, mean: float) -> FloatArray:
-    """Better log-eases b for gain * e^b - cost * e^2b - (b - mean)^2 / 2, by Newton steps that never lead down.
+def raise_ease(ease_i: FloatArray, gain_i: FloatArray, cost_i: FloatArray, mean: float) -> FloatArray:
+    """Improve log-eases b for gain * e^b - cost * e^2b - (b - mean)^2 / 2, by Newton steps that never lead down.
 
-    >>> climb_ease(np.zeros(1), np.array([2.0]), np.array([1.0]), mean=1.0).round(2).tolist()
+    >>> raise_ease(np.zeros(1), np.array([2.0]), np.array([1.0]), mean=1.0).round(2).tolist()
     [0.25]
     """
 
@@ -144,7 +159,7 @@ def climb_ease(ease_i: FloatArray, gain_i: FloatArray, cost_i: FloatArray, mean:
         return np.asarray((gain_i - cost_i * scale_i) * scale_i - (b_i - mean) ** 2 / 2)
 
     best_i, reach_i = value(ease_i), np.ones_like(ease_i)
-    for _ in range(NEWTON_STEPS):
+    for _ in range(2):  # each step is taken only where it leads up
         scale_i = np.exp(ease_i)  # Newton in e^b, where all but the prior is a parabola
         slope_i = gain_i - 2 * cost_i * scale_i - (ease_i - mean) / scale_i
         bend_i = 2 * cost_i + np.maximum(1 + mean - ease_i, 1.0) / scale_i**2
@@ -157,7 +172,7 @@ def climb_ease(ease_i: FloatArray, gain_i: FloatArray, cost_i: FloatArray, mean:
     return ease_i
 
 
-def _ballots(block: Block, params: AbilityParams) -> BlockVotes:
+def _block_votes(block: Block, params: AbilityParams) -> BlockVotes:
     matrix, n_classes = block.matrix, block.n_classes
     length_i = np.diff(matrix.indptr)
     ability_n = np.take(np.repeat(params.ability_j, n_classes), matrix.indices, mode="clip")
@@ -182,26 +197,26 @@ def _posterior(block: Block, ballots: BlockVotes, params: AbilityParams) -> tupl
 
 
 def _logistic(block: Block, ballots: BlockVotes, x_n: FloatArray) -> tuple[FloatArray, float]:
-    """For each vote the curvature tanh(x / 2) / 4x of the bound, and the sum over all votes of log sigmoid(-x)."""
+    """For each vote the curvature tanh(x / 2) / 4x of the bound; and log sigmoid(-x), summed over all votes."""
     size_n = np.abs(x_n)
     small_n = np.negative(size_n)
     np.exp(small_n, out=small_n)
     total_n = 1 + small_n
     if block.weight_i is None:
-        log_wrong = -float(size_n.sum() + x_n.sum()) / 2 - sum_of_logs(total_n)
+        log_wrong = -float(size_n.sum() + x_n.sum()) / 2 - sum_logs(total_n)
     else:
         log_wrong_n = np.log(total_n) + (size_n + x_n) / 2
         log_wrong = -float((np.repeat(block.weight_i, ballots.length_i) * log_wrong_n).sum())
     curve_n = np.subtract(1, small_n, out=small_n)
     curve_n /= total_n
-    np.maximum(size_n, NO_SIZE, out=size_n)
+    np.maximum(size_n, 1e-4, out=size_n)  # where the curvature is 1/8 to nine digits, and 0 / 0 is near
     size_n *= 4
     curve_n /= size_n
     return curve_n, log_wrong
 
 
-def _with(matrix: Any, value_n: FloatArray) -> Any:
-    """A block's matrix, or its transpose, with a value for each vote in place of 1; a constructor would take longer."""
+def _with_values(matrix: Any, value_n: FloatArray) -> Any:
+    """A block's matrix, or its transpose, with a value for each vote instead of 1; faster than a constructor."""
     weighted = copy(matrix)
     weighted.data = value_n
     return weighted

@@ -1,4 +1,4 @@
-"""IAA (Bucarelli et al. 2023): one shared confusion matrix from how often two votes on an item agree."""
+"""IAA (Bucarelli et al. 2023): one shared confusion matrix, from how often two votes on an item agree."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.blocks import Engine
 from majorant.errors import ConfigError, NotIdentified
-from majorant.kernels import Block, gather, shares, weighted_sum
-from majorant.methods.base import map_fit
-from majorant.methods.em import Prepared, prepare
-from majorant.methods.fit import Estimator, Fit
+from majorant.kernels import Block, Engine, gather, shares, weighted_sum
+from majorant.methods.fit import Fit, Traits
+from majorant.methods.tables import VoteData, confusion_tables, prepare
 from majorant.values import FloatArray
 from majorant.votes import Votes
 
@@ -26,15 +24,22 @@ class PairSums(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IAA(Estimator):
-    """All workers share one symmetric confusion matrix, learned from pairs of votes; then MAP with it.
+class IAA:
+    """All workers share one symmetric confusion matrix, learned from pairs of votes; then the most probable class.
 
-    If T is symmetric and classes are even, two votes on an item have labels (l, m) with probability (T T)[l, m] / K:
-    so T is the square root of the table of pairs, scaled by the label shares, brought to the nearest symmetric
-    stochastic matrix with a diagonal of at least 1/2.  Each item's pairs count as one (`pairs="items"`), or each pair
-    does (`"votes"`).  `prior="labels"` takes the label shares for class shares, as the paper does; `"corrected"`
-    undoes the confusion first.
+    If the matrix T is symmetric and classes are equally common, two votes on an item have labels (l, m) with
+    probability (T T)[l, m] / K: so T is the square root of the table of pairs, scaled by the label shares and moved to
+    the nearest symmetric stochastic matrix with a diagonal of at least 1/2.
 
+    Parameters
+    ----------
+    pairs : {"items", "votes"}
+        Whether all pairs of an item count as one, or each pair does.
+    prior : {"labels", "corrected"}
+        "labels" takes the label shares as class shares, as the paper does; "corrected" undoes the confusion first.
+
+    Examples
+    --------
     >>> votes = Votes.from_codes([0, 0, 1, 1, 2, 2], [0, 1] * 3, [0, 0, 1, 1, 0, 1], items="abc", workers="xy",
     ...                          labels=("no", "yes"))
     >>> IAA().fit(votes).confusion.round(3).tolist()
@@ -42,8 +47,7 @@ class IAA(Estimator):
     """
 
     name: ClassVar[str] = "iaa"
-    distributed: ClassVar[bool] = True
-    needs: ClassVar[str] = "overlap"
+    traits: ClassVar[Traits] = Traits(needs="overlap", distributed=True)
 
     pairs: Literal["items", "votes"] = "items"
     prior: Literal["labels", "corrected"] = "labels"
@@ -56,17 +60,19 @@ class IAA(Estimator):
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
         """The shared confusion matrix, the prior, and the posterior of each item."""
-        prepared = prepare(votes, engine, weights, clamp_gold=False)
-        sums = self._pair_sums(prepared)
+        data = prepare(votes, engine, weights)
+        sums = self._sum_pairs(data)
         if not sums.pairs_lm.any():
             raise NotIdentified("iaa compares the votes on one item, and no item has two: use majority.")
         share_l = shares(sums.votes_l)
         confusion_kl = shared_confusion(sums.pairs_lm / sums.pairs_lm.sum(), share_l)
-        prior_k = share_l if self.prior == "labels" else corrected_prior(share_l, confusion_kl)
-        return map_fit(self.name, votes, prepared, confusion_kl, prior_k)
+        prior_k = share_l if self.prior == "labels" else correct_prior(share_l, confusion_kl)
+        each_jkl = np.broadcast_to(confusion_kl, (len(data.votes.workers), *confusion_kl.shape))
+        posterior_ik = data.posterior(confusion_tables(each_jkl, prior_k))
+        return data.fit_of(self, posterior=posterior_ik, prior=prior_k, confusion=confusion_kl)
 
-    def _pair_sums(self, prepared: Prepared) -> PairSums:
-        totals = prepared.totals
+    def _sum_pairs(self, data: VoteData) -> PairSums:
+        totals = data.totals
         one_hot = np.tile(np.eye(totals.n_labels), (totals.n_workers, 1))
 
         def step(block: Block) -> PairSums:
@@ -81,25 +87,25 @@ class IAA(Estimator):
             pairs_lm = count_il.T @ (scale_i[:, None] * count_il) - np.diag(scale_i @ count_il)
             return PairSums(pairs_lm, weighted_sum(block, count_il))
 
-        return prepared.engine.map_sum(step)
+        return data.engine.map_sum(step)
 
 
 def shared_confusion(pairs_lm: FloatArray, share_l: FloatArray) -> FloatArray:
-    """The symmetric confusion matrix behind a table of pairs that sums to 1; a label never given has no say."""
+    """The symmetric confusion matrix behind a table of pairs that sums to 1; labels never given are left out."""
     root_l = np.divide(1.0, np.sqrt(share_l), out=np.zeros_like(share_l), where=share_l > 0)
     value_g, vector_lg = np.linalg.eigh(root_l[:, None] * pairs_lm * root_l)
     root_lm = (vector_lg * np.sqrt(np.maximum(value_g, 0.0))) @ vector_lg.T  # below 0 by chance alone
     return project_symmetric(root_lm, least=0.5)
 
 
-def corrected_prior(share_l: FloatArray, confusion_kl: FloatArray) -> FloatArray:
-    """The class shares that lead to these label shares, as nearly as probabilities can."""
+def correct_prior(share_l: FloatArray, confusion_kl: FloatArray) -> FloatArray:
+    """The class shares that come closest to producing these label shares."""
     solved_k = np.asarray(np.linalg.lstsq(confusion_kl.T, share_l, rcond=1e-6)[0], dtype=np.float64)
     return project_simplex(solved_k)
 
 
 def project_simplex(value_k: FloatArray) -> FloatArray:
-    """The nearest probabilities: all entries lowered by the same amount, those below 0 cut off.
+    """The nearest probabilities: lower all entries by the same amount and cut off those below 0.
 
     >>> project_simplex(np.array([.9, .4, -.2])).tolist()
     [0.75, 0.25, 0.0]
@@ -111,10 +117,10 @@ def project_simplex(value_k: FloatArray) -> FloatArray:
 
 
 def project_symmetric(matrix: FloatArray, *, least: float, tol: float = 1e-12, max_iter: int = 10_000) -> FloatArray:
-    """The nearest symmetric matrix with rows that sum to 1, entries of at least 0 and a diagonal of at least `least`.
+    """The nearest symmetric matrix whose rows sum to 1, with no entry below 0 and none below `least` on the diagonal.
 
-    Dykstra's alternating projections between the matrices with the right sums, an affine set with a closed form, and
-    those with the right bounds.
+    Dykstra's alternating projections between the matrices with these sums, an affine set with a closed form, and those
+    within these bounds.
 
     >>> project_symmetric(np.array([[.9, .3], [.1, .2]]), least=.5).round(6).tolist()
     [[0.675, 0.325], [0.325, 0.675]]
@@ -123,7 +129,7 @@ def project_symmetric(matrix: FloatArray, *, least: float, tol: float = 1e-12, m
     floor = least * np.eye(n)
     bounded, correction = (matrix + matrix.T) / 2, np.zeros((n, n))
     for _ in range(max_iter):
-        summed = _right_sums(bounded)  # affine: needs no correction
+        summed = _fix_sums(bounded)  # an affine set needs no correction
         free = summed + correction
         bounded_next = np.maximum(free, floor)
         correction = free - bounded_next
@@ -134,7 +140,7 @@ def project_symmetric(matrix: FloatArray, *, least: float, tol: float = 1e-12, m
     return np.asarray(bounded / bounded.sum(axis=1, keepdims=True))
 
 
-def _right_sums(matrix: FloatArray) -> FloatArray:
+def _fix_sums(matrix: FloatArray) -> FloatArray:
     """The nearest symmetric matrix whose rows sum to 1, for a symmetric one: add u to each row and to each column."""
     n = len(matrix)
     lack = 1 - matrix.sum(axis=1)

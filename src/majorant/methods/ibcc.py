@@ -1,4 +1,4 @@
-"""iBCC, Kim & Ghahramani 2012: Dawid-Skene with priors, by variational Bayes."""
+"""iBCC (Kim & Ghahramani 2012): Dawid-Skene with priors on the confusion matrices, by variational Bayes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,23 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from majorant.kernels import shares
-from majorant.methods.base import learned_of, start_counts
-from majorant.methods.em import Prepared
-from majorant.methods.fit import Fit
-from majorant.methods.online import OnlineModel
-from majorant.methods.tables import ExpectedCounts, Tables, by_worker, divergence, expected_log, vote_rows
+from majorant.kernels import Engine, shares
+from majorant.methods.em import Progress, run_em, start_counts, start_params
+from majorant.methods.fit import Fit, Traits
+from majorant.methods.tables import (
+    ExpectedCounts,
+    Tables,
+    VoteData,
+    by_worker,
+    divergence,
+    expect,
+    expected_log,
+    lean_to_diagonal,
+    prepare,
+    vote_rows,
+)
 from majorant.values import FloatArray
 from majorant.votes import Votes
 
@@ -25,13 +35,23 @@ class DirichletParams(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IBCC(OnlineModel):
-    """Each worker's confusion rows have a Dirichlet prior that leans to the diagonal; variational Bayes.
+class IBCC:
+    """Dawid-Skene with a Dirichlet prior on each worker's rows that leans to the diagonal; variational Bayes.
 
-    `right` and `wrong` are the prior's imaginary votes on and off the diagonal, `items` those of each class.  The
-    objective is the evidence lower bound.  `confusion` and `prior` are means of the approximate posterior, whose
-    parameters are `learned["votes"]` and `learned["items"]`.
+    `confusion` and `prior` are means of the approximate posterior, whose parameters are `learned["votes"]` and
+    `learned["items"]`.
 
+    Parameters
+    ----------
+    right, wrong
+        The prior's imaginary votes on and off the diagonal.
+    items
+        The prior's imaginary items of each class.
+    max_iter, tol, accelerate, clamp_gold
+        As for `DawidSkene`.
+
+    Examples
+    --------
     >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 0, 0, 0, 0], items="ab", workers="xyz",
     ...                          labels=("no", "yes"))
     >>> IBCC().fit(votes).labels()
@@ -39,39 +59,58 @@ class IBCC(OnlineModel):
     """
 
     name: ClassVar[str] = "ibcc"
-    tables_per_worker: ClassVar[int] = 1
+    traits: ClassVar[Traits] = Traits(
+        iterative=True, monotone=True, distributed=True, online="counts", tables_per_worker=1
+    )
 
     right: float = 4.0
     wrong: float = 1.0
     items: float = 1.0
+    max_iter: int = 1_000
+    tol: float = 1e-6
+    accelerate: bool = True
+    clamp_gold: bool = False
 
-    def base(self, n_classes: int) -> FloatArray:
-        """The prior's imaginary votes by class and label."""
-        return np.where(np.eye(n_classes, dtype=bool), self.right, self.wrong)
+    def fit(
+        self,
+        votes: Votes,
+        *,
+        weights: ArrayLike | None = None,
+        start: Fit | None = None,
+        engine: Engine | None = None,
+        progress: Progress | None = None,
+    ) -> Fit:
+        """Mean confusion matrices, mean prior and posterior; starts from the vote shares, or from an earlier fit."""
+        data = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
+        earlier = start_params(start, self.name, data.votes, "votes", "items")
+        begin = self.m_step(start_counts(start, data)) if earlier is None else DirichletParams(*earlier)
+        solution = run_em(self, data, begin, progress)
+        posterior_ik = data.posterior(self.tables(solution.params))
+        return data.fit_of(self, posterior=posterior_ik, **self.describe(solution.params), **solution.steps)
+
+    def e_step(self, data: VoteData, params: DirichletParams) -> ExpectedCounts:
+        """The posterior of each item under expected log-probabilities, and the expected votes that follow."""
+        return expect(data, self.tables(params))
+
+    def m_step(self, counts: ExpectedCounts, params: DirichletParams | None = None) -> DirichletParams:  # noqa: ARG002
+        """Expected votes and items, added to the imaginary ones."""
+        base_kl = lean_to_diagonal(len(counts.items_g), self.right, self.wrong)
+        return DirichletParams(counts.votes_jgl + base_kl, counts.items_g + self.items)
+
+    def objective(self, params: DirichletParams, counts: ExpectedCounts) -> float:
+        """The evidence lower bound: less the divergence of the approximate posterior from the prior."""
+        assert counts.tables is not None
+        n_classes = len(params.items_k)
+        log_vote_jkl = by_worker(counts.tables.log_vote_cg, n_classes)
+        of_rows = divergence(params.votes_jkl, lean_to_diagonal(n_classes, self.right, self.wrong), log_vote_jkl)
+        return counts.evidence + (-of_rows - divergence(params.items_k, np.full(n_classes, self.items)))
 
     def tables(self, params: DirichletParams) -> Tables:
-        """Expected log-probabilities."""
+        """The expected log-probability of each vote under each class."""
         return Tables(vote_rows(expected_log(params.votes_jkl)), expected_log(params.items_k))
 
-    def m_step(self, counts: ExpectedCounts, params: DirichletParams | None) -> DirichletParams:  # noqa: ARG002
-        """Expected votes added to the imaginary ones."""
-        return DirichletParams(counts.votes_jgl + self.base(len(counts.items_g)), counts.items_g + self.items)
-
-    def log_prior(self, params: DirichletParams, tables: Tables) -> float:
-        """Minus the divergence of the approximate posterior from the prior."""
-        n_classes = len(params.items_k)
-        items = divergence(params.items_k, np.full(n_classes, self.items))
-        return -divergence(params.votes_jkl, self.base(n_classes), by_worker(tables.log_vote_cg, n_classes)) - items
-
-    def learned(self, params: DirichletParams) -> dict[str, Any]:
-        """What a Fit says of the parameters."""
+    def describe(self, params: DirichletParams) -> dict[str, Any]:
+        """What a fit reports about the parameters."""
         votes_jkl, items_k = params
         means = {"confusion": shares(votes_jkl), "prior": shares(items_k)}
         return {**means, "learned": {"votes": votes_jkl, "items": items_k}}
-
-    def begin(self, votes: Votes, prepared: Prepared, start: Fit | None) -> DirichletParams:
-        """What an earlier fit of this method learned, or the counts under another or under the vote shares."""
-        earlier = learned_of(start, self.name, votes, "votes", "items")
-        if earlier is not None:
-            return DirichletParams(*earlier)
-        return self.m_step(start_counts(start, votes, prepared), None)

@@ -1,7 +1,4 @@
-"""Rules for workers who are known: by given confusion matrices or accuracies, or by those counted on gold items.
-
-Weighted majority vote is that of Nitzan and Paroush 1982.
-"""
+"""Rules for workers whose confusion matrices or accuracies are given, or counted on items with gold labels."""
 
 from __future__ import annotations
 
@@ -11,14 +8,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.blocks import Engine
 from majorant.errors import ConfigError
-from majorant.kernels import Block, gather, scatter, shares, softmax_rows, weighted_sum
-from majorant.methods.base import class_prior, item_rows, map_fit
-from majorant.methods.em import Prepared, prepare
-from majorant.methods.fit import Estimator, Fit, fit_of
-from majorant.methods.tables import ExpectedCounts, Tables, coin_confusions, confusion_tables, posterior
-from majorant.theory.checks import as_confusion, as_panel, safe_log
+from majorant.kernels import Block, Engine, gather, scatter, shares, softmax_rows, weighted_sum
+from majorant.methods.fit import Fit, Traits
+from majorant.methods.tables import (
+    ExpectedCounts,
+    Tables,
+    VoteData,
+    coin_confusions,
+    confusion_tables,
+    posterior,
+    prepare,
+)
+from majorant.read import as_votes
+from majorant.theory.checks import as_confusion, as_panel, as_prior, safe_log
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
@@ -26,49 +29,74 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-def prepare_gold(name: str, votes: Votes, engine: Engine | None, weights: ArrayLike | None) -> Prepared:
-    """The votes on an engine whose blocks know the gold labels where they are made here."""
-    if votes.gold_i is None or not (votes.gold_i >= 0).any():
-        raise ConfigError(f"{name} learns from gold labels, and there are none: give a gold column or a gold file.")
-    return prepare(votes, engine, weights, clamp_gold=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GivenMap:
+    """The most probable class under given confusion matrices and prior; votes are independent given the class.
 
+    A probability of 0 means what it says; votes that no class could have produced leave the item tied.
 
-def block_gold(block: Block, votes: Votes) -> IntArray:
-    """The gold label of each item of a block, -1 where unknown: the block's own, or that of its place in `votes`."""
-    if block.gold_i is not None:
-        return block.gold_i
-    assert votes.gold_i is not None
-    return votes.gold_i[block.items]
+    Parameters
+    ----------
+    confusion
+        P(label l | class k), shared by all workers, (K, K), or one matrix for each worker in the order of
+        `votes.workers`, (J, K, K). Required.
+    prior
+        Probability of each class; uniform by default.
 
+    Examples
+    --------
+    >>> votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="xyz", labels=("no", "yes"))
+    >>> GivenMap(confusion=[[.8, .2], [.2, .8]], prior=[.9, .1]).fit(votes).labels()
+    ['no']
+    """
 
-def without_gold(block: Block) -> Block:
-    """The same block, whose items are judged by their votes alone."""
-    return replace(block, gold_i=None)
+    name: ClassVar[str] = "map"
+    traits: ClassVar[Traits] = Traits(needs="confusion", distributed=True)
 
+    confusion: ArrayLike | None = None
+    prior: ArrayLike | None = None
 
-def gold_counts(prepared: Prepared, votes: Votes) -> ExpectedCounts:
-    """Votes of each worker on items of each gold class, (J, K, K), and the gold items of each class."""
-    n_workers, n_classes = prepared.totals.n_workers, prepared.totals.n_labels
+    def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
+        """The posterior of each item; nothing is learned."""
+        data = prepare(votes, engine, weights)
+        _, n_workers, n_classes = data.votes.shape
+        prior_k = _as_class_prior(self.prior, data.votes)
+        confusion = self._as_matrices(n_workers, n_classes)
+        each_jkl = np.broadcast_to(confusion, (n_workers, n_classes, n_classes))
+        posterior_ik = data.posterior(confusion_tables(each_jkl, prior_k))
+        return data.fit_of(self, posterior=posterior_ik, prior=prior_k, confusion=confusion)
 
-    def step(block: Block) -> tuple[FloatArray, FloatArray]:
-        gold_i = block_gold(block, votes)
-        known = np.flatnonzero(gold_i >= 0)
-        class_ik = np.zeros((len(gold_i), n_classes))
-        class_ik[known, gold_i[known]] = 1.0
-        return scatter(block, class_ik), weighted_sum(block, class_ik)
-
-    votes_ck, items_k = prepared.engine.map_sum(step)
-    return ExpectedCounts(votes_ck.reshape(n_workers, n_classes, n_classes).transpose(0, 2, 1), items_k, 0.0)
+    def _as_matrices(self, n_workers: int, n_classes: int) -> FloatArray:
+        if self.confusion is None:
+            raise ConfigError(
+                "map judges by confusion matrices that are known: give confusion. "
+                "To learn them use dawid-skene, or anchor-map with gold labels."
+            )
+        if np.ndim(self.confusion) < 3:
+            return as_confusion(self.confusion, n_classes)
+        confusion_jkl = as_panel(self.confusion, n_classes)
+        if len(confusion_jkl) != n_workers:
+            raise ConfigError(f"confusion holds {len(confusion_jkl)} matrices, these votes have {n_workers} workers.")
+        return confusion_jkl
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnchorMap(Estimator):
-    """The most probable class under confusion matrices and prior counted on the gold items, vote by vote.
+class AnchorMap:
+    """The most probable class under confusion matrices and a prior that are counted on the items with gold labels.
 
-    One matrix `shared` by all workers, or one for each.  `smoothing` imaginary votes stand in each cell and imaginary
-    items in each class.  Gold items are judged like the others, by their votes; with `leave_one_out` each of them by
-    what the other gold items say, so that its accuracy is honest.
+    Items with gold labels are judged like the others, by their votes.
 
+    Parameters
+    ----------
+    shared
+        Whether all workers share one matrix, or each has its own.
+    smoothing
+        Imaginary votes in each cell, and imaginary items in each class.
+    leave_one_out
+        Whether to judge each gold item by what the other gold items say, so that its accuracy is honest.
+
+    Examples
+    --------
     >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1, 2], [0, 1, 2] * 2 + [2], [1, 1, 0, 0, 0, 1, 1], items="abc",
     ...                          workers="xyz", labels=("no", "yes"), gold=[1, 0, -1])
     >>> AnchorMap(shared=True).fit(votes).labels(), AnchorMap(shared=False).fit(votes).labels()
@@ -76,9 +104,7 @@ class AnchorMap(Estimator):
     """
 
     name: ClassVar[str] = "anchor-map"
-    tables_per_worker: ClassVar[int] = 1
-    distributed: ClassVar[bool] = True
-    needs: ClassVar[str] = "gold"
+    traits: ClassVar[Traits] = Traits(needs="gold", distributed=True, tables_per_worker=1)
 
     shared: bool = True
     smoothing: float = 0.1
@@ -86,33 +112,27 @@ class AnchorMap(Estimator):
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
         """Confusion matrix or matrices, prior, and the posterior of all items."""
-        prepared = prepare_gold(self.name, votes, engine, weights)
-        counts = gold_counts(prepared, votes)
+        data = _prepare_gold(self.name, votes, engine, weights)
+        counts = count_gold(data)
         if self.shared:
             counts = counts._replace(votes_jgl=counts.votes_jgl.sum(axis=0, keepdims=True))
         confusion_jkl = shares(counts.votes_jgl + self.smoothing)
         prior_k = shares(counts.items_g + self.smoothing)
-        each_jkl = np.broadcast_to(confusion_jkl, (len(votes.workers), *confusion_jkl.shape[1:]))
-        tables = confusion_tables(each_jkl, prior_k)
+        each_jkl = np.broadcast_to(confusion_jkl, (len(data.votes.workers), *confusion_jkl.shape[1:]))
+        tables, all_gold_i = confusion_tables(each_jkl, prior_k), data.votes.gold_i
 
         def rows(block: Block) -> FloatArray:
             if not self.leave_one_out:
-                return posterior(without_gold(block), tables)
-            return self._without_own_gold(block, block_gold(block, votes), tables, counts)
+                return posterior(replace(block, gold_i=None), tables)
+            return self._leave_own_gold_out(block, _block_gold(block, all_gold_i), tables, counts)
 
-        posterior_ik, _ = item_rows(prepared, rows)
-        return fit_of(
-            self.name,
-            votes,
-            posterior=posterior_ik,
-            prior=prior_k,
-            confusion=confusion_jkl[0] if self.shared else confusion_jkl,
-        )
+        confusion = confusion_jkl[0] if self.shared else confusion_jkl
+        return data.fit_of(self, posterior=data.rows(rows), prior=prior_k, confusion=confusion)
 
-    def _without_own_gold(self, block: Block, gold_i: IntArray, tables: Tables, counts: ExpectedCounts) -> FloatArray:
-        """The posterior where each gold item is left out of the counts by which it is judged.
+    def _leave_own_gold_out(self, block: Block, gold_i: IntArray, tables: Tables, counts: ExpectedCounts) -> FloatArray:
+        """The posterior if each gold item is left out of the counts by which it is judged.
 
-        Leaving it out changes the row of its own class and that class's share alone, so one score of the item.
+        Leaving it out changes only the row of its own class and the share of that class, so one score of the item.
         """
         score_ik = gather(block, tables.log_vote_cg) + tables.log_prior_g
         known = np.flatnonzero(gold_i >= 0)
@@ -134,7 +154,7 @@ class AnchorMap(Estimator):
         n_workers, n_classes, _ = votes_jkl.shape
         entries = (matrix_rc.data, matrix_rc.indices % (n_workers * n_classes), matrix_rc.indptr)
         own = csr_array(entries, shape=(len(class_r), n_workers * n_classes), copy=True)
-        own.sum_duplicates()  # sorted too: what one worker said on an item stands together
+        own.sum_duplicates()  # which also sorts: the votes of one worker on an item are now adjacent
         own_e = own.tocoo()
         worker_e, label_e = np.divmod(own_e.col, n_classes)
         starts_e = np.ones(len(worker_e), dtype=bool)
@@ -150,21 +170,30 @@ class AnchorMap(Estimator):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class WeightedMajority(Estimator):
-    """Votes weigh log(p (C - 1) / (1 - p)) for a worker of accuracy p; wrong labels are equally likely.
+class NitzanParoush:
+    """Votes weigh log(p (K - 1) / (1 - p)) for a worker of accuracy p: the optimal weights (Nitzan & Paroush 1982).
 
-    `accuracy` gives one p for each worker in the order of `votes.workers`; by default p is counted on the gold items
-    and drawn to the crowd's accuracy there by `smoothing` imaginary votes, so that a worker without gold votes counts
-    as an average one.  `prior` is uniform, given, or "gold" for the shares of the gold items.
+    Wrong labels are equally likely. By default accuracies are counted on the items with gold labels.
 
+    Parameters
+    ----------
+    accuracy
+        Accuracy of each worker, in the order of `votes.workers`.
+    prior
+        Probability of each class, or "gold" for the shares of the gold items; uniform by default.
+    smoothing
+        Imaginary votes that pull a counted accuracy to the mean of all workers, so that a worker without votes on gold
+        items counts as an average one.
+
+    Examples
+    --------
     >>> votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 0, 0], items="a", workers="xyz", labels=("no", "yes"))
-    >>> WeightedMajority(accuracy=[.95, .6, .6]).fit(votes).labels()
+    >>> NitzanParoush(accuracy=[.95, .6, .6]).fit(votes).labels()
     ['yes']
     """
 
-    name: ClassVar[str] = "weighted-majority"
-    distributed: ClassVar[bool] = True
-    needs: ClassVar[str] = "gold"
+    name: ClassVar[str] = "nitzan-paroush"
+    traits: ClassVar[Traits] = Traits(needs="gold", distributed=True)
 
     accuracy: ArrayLike | None = None
     prior: ArrayLike | Literal["gold"] | None = None
@@ -172,39 +201,73 @@ class WeightedMajority(Estimator):
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
         """Accuracy of each worker as `skill`, and the posterior of each item."""
-        _, n_workers, n_classes = votes.shape
-        from_gold = self.accuracy is None or isinstance(self.prior, str)
-        if from_gold:
-            prepared = prepare_gold(self.name, votes, engine, weights)
+        if self.accuracy is None or isinstance(self.prior, str):
+            data = _prepare_gold(self.name, votes, engine, weights)
         else:
-            prepared = prepare(votes, engine, weights, clamp_gold=False)
-        skill_j = self._counted(prepared, votes) if self.accuracy is None else _as_accuracy(self.accuracy, n_workers)
-        prior_k = self._class_shares(prepared, votes)
+            data = prepare(votes, engine, weights)
+        _, n_workers, n_classes = data.votes.shape
+        skill_j = self._count_skill(data) if self.accuracy is None else _as_accuracy(self.accuracy, n_workers)
+        prior_k = self._find_prior(data)
         confusion_jkl = coin_confusions(skill_j, n_classes)
         tables = confusion_tables(confusion_jkl, prior_k)
-        posterior_ik, _ = item_rows(prepared, lambda block: posterior(without_gold(block), tables))
-        return fit_of(
-            self.name,
-            votes,
-            posterior=posterior_ik,
-            prior=prior_k,
-            confusion=confusion_jkl,
-            skill=skill_j,
-        )
+        posterior_ik = data.rows(lambda block: posterior(replace(block, gold_i=None), tables))
+        return data.fit_of(self, posterior=posterior_ik, prior=prior_k, confusion=confusion_jkl, skill=skill_j)
 
-    def _counted(self, prepared: Prepared, votes: Votes) -> FloatArray:
-        votes_jkl = gold_counts(prepared, votes).votes_jgl
+    def _count_skill(self, data: VoteData) -> FloatArray:
+        votes_jkl = count_gold(data).votes_jgl
         right_j, given_j = np.einsum("jkk->j", votes_jkl), votes_jkl.sum(axis=(1, 2))
-        # One imaginary vote right and one wrong keep the crowd's accuracy off 0 and 1.
+        # One imaginary vote right and one wrong keep the mean accuracy away from 0 and 1.
         crowd = (right_j.sum() + 1) / (given_j.sum() + 2)
         return np.asarray((right_j + self.smoothing * crowd) / (given_j + self.smoothing))
 
-    def _class_shares(self, prepared: Prepared, votes: Votes) -> FloatArray:
+    def _find_prior(self, data: VoteData) -> FloatArray:
         if not isinstance(self.prior, str):
-            return class_prior(self.prior, votes)
+            return _as_class_prior(self.prior, data.votes)
         if self.prior != "gold":
             raise ConfigError(f"prior must be probabilities or 'gold', not {self.prior!r}.")
-        return shares(gold_counts(prepared, votes).items_g + self.smoothing / len(votes.labels))
+        return shares(count_gold(data).items_g + self.smoothing / len(data.votes.labels))
+
+
+def _prepare_gold(name: str, votes: Any, engine: Engine | None, weights: ArrayLike | None) -> VoteData:
+    """The votes, with the gold labels in the blocks unless an engine is given."""
+    votes = as_votes(votes) if engine is None else votes
+    if votes.gold_i is None or not (votes.gold_i >= 0).any():
+        raise ConfigError(f"{name} learns from gold labels, and there are none: give a gold column or a gold file.")
+    return prepare(votes, engine, weights, clamp_gold=True)
+
+
+def count_gold(data: VoteData) -> ExpectedCounts:
+    """The votes of each worker on items of each gold class, (J, K, K), and the gold items of each class."""
+    n_workers, n_classes, all_gold_i = data.totals.n_workers, data.totals.n_labels, data.votes.gold_i
+
+    def step(block: Block) -> tuple[FloatArray, FloatArray]:
+        gold_i = _block_gold(block, all_gold_i)
+        known = np.flatnonzero(gold_i >= 0)
+        class_ik = np.zeros((len(gold_i), n_classes))
+        class_ik[known, gold_i[known]] = 1.0
+        return scatter(block, class_ik), weighted_sum(block, class_ik)
+
+    votes_ck, items_k = data.engine.map_sum(step)
+    return ExpectedCounts(votes_ck.reshape(n_workers, n_classes, n_classes).transpose(0, 2, 1), items_k)
+
+
+def _block_gold(block: Block, gold_i: IntArray | None) -> IntArray:
+    """The gold label of each item of a block, -1 if unknown: the block's own, or that of its place among all items."""
+    if block.gold_i is not None:
+        return block.gold_i
+    assert gold_i is not None
+    return gold_i[block.items]
+
+
+def _as_class_prior(prior: ArrayLike | None, votes: Votes) -> FloatArray:
+    """A given prior over the classes of these votes, uniform by default."""
+    n_classes = len(votes.labels)
+    if prior is None:
+        return np.full(n_classes, 1 / n_classes)
+    prior_k = as_prior(prior)
+    if len(prior_k) != n_classes:
+        raise ConfigError(f"prior has {len(prior_k)} classes, these votes have {n_classes}: {votes.labels!r}.")
+    return prior_k
 
 
 def _as_accuracy(accuracy: ArrayLike, n_workers: int) -> FloatArray:
@@ -215,45 +278,3 @@ def _as_accuracy(accuracy: ArrayLike, n_workers: int) -> FloatArray:
     if len(bad):
         raise ConfigError(f"accuracy[{bad[0]}] is {accuracy_j[bad[0]]:g}: an accuracy must lie in 0..1.")
     return accuracy_j
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GivenMap(Estimator):
-    """The most probable class under given confusion matrices and prior; votes independent given the class.
-
-    `confusion[k, l]` is P(label l | class k), shared by all workers, (K, K), or one matrix for each worker in the
-    order of `votes.workers`, (J, K, K).  `prior` is uniform by default.  A probability of 0 means what it says; votes
-    that no class could have produced leave the item tied.
-
-    >>> votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="xyz", labels=("no", "yes"))
-    >>> GivenMap(confusion=[[.8, .2], [.2, .8]], prior=[.9, .1]).fit(votes).labels()
-    ['no']
-    """
-
-    name: ClassVar[str] = "map"
-    distributed: ClassVar[bool] = True
-    needs: ClassVar[str] = "confusion"
-
-    confusion: ArrayLike | None = None  # without a default that would be right for anyone
-    prior: ArrayLike | None = None
-
-    def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
-        """The posterior of each item; nothing is learned."""
-        _, n_workers, n_classes = votes.shape
-        prior_k = class_prior(self.prior, votes)
-        confusion = self._matrices(n_workers, n_classes)
-        prepared = prepare(votes, engine, weights, clamp_gold=False)
-        return map_fit(self.name, votes, prepared, confusion, prior_k)
-
-    def _matrices(self, n_workers: int, n_classes: int) -> FloatArray:
-        if self.confusion is None:
-            raise ConfigError(
-                "map judges by confusion matrices that are known: give confusion. "
-                "To learn them use dawid-skene, or anchor-map with gold labels."
-            )
-        if np.ndim(self.confusion) < 3:
-            return as_confusion(self.confusion, n_classes)
-        confusion_jkl = as_panel(self.confusion, n_classes)
-        if len(confusion_jkl) != n_workers:
-            raise ConfigError(f"confusion holds {len(confusion_jkl)} matrices, these votes have {n_workers} workers.")
-        return confusion_jkl

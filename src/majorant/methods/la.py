@@ -1,36 +1,44 @@
-"""LA (Yang et al. 2024): one pass over items in their order, with worker accuracies kept up to date."""
+"""LA (Yang et al. 2024): one pass over the items in their order, with worker accuracies kept up to date."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
-from majorant.kernels import shares
-from majorant.methods.base import class_shares, item_weights, linear_posterior
-from majorant.methods.em import prepare
-from majorant.methods.fit import TIE_TOLERANCE, Estimator, Fit, fit_of
-from majorant.methods.online import State, joined, kept
+from majorant.kernels import as_weights, shares
+from majorant.methods.agreement_weights import linear_posterior
+from majorant.methods.fit import TIE_TOLERANCE, Fit, Traits, fit_of
+from majorant.methods.online import State, add_names
+from majorant.methods.tables import prepare
+from majorant.read import as_votes
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
 VISITS_PER_CHUNK = 65_536  # visits whose votes are held as Python lists at a time
 
 
-class LabelAggregation(Estimator):
-    """A method that learns of the workers in one pass over the items, in an order that is an argument of `fit`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaOnePass:
+    """Items in their order; votes weigh the worker's accuracy so far, (right + 1) / (given + 2), which is then updated.
 
-    vote_shares: ClassVar[bool] = True
-    order_free: ClassVar[bool] = False
-    online: ClassVar[bool] = True
-    remembers: ClassVar[tuple[str, ...]] = ("right", "given")
-    passes: ClassVar[int]
+    The answer depends on the order of the items, an argument of `fit`. Online: `fit.state()` holds two numbers per
+    worker, and `update(state, new_votes)` continues as if all votes had come at once.
+
+    Examples
+    --------
+    >>> votes = Votes.from_codes([0, 0, 0, 1, 1], [0, 1, 2, 0, 2], [1, 1, 0, 0, 1], items="ab", workers="xyz",
+    ...                          labels=("no", "yes"))
+    >>> LaOnePass().fit(votes).labels(), LaOnePass().fit(votes, order=[1, 0]).labels()
+    (['yes', 'no'], ['yes', None])
+    """
+
+    name: ClassVar[str] = "la-one-pass"
+    traits: ClassVar[Traits] = Traits(order_free=False, online="accuracies", vote_shares=True)
 
     def fit(
         self,
@@ -40,46 +48,37 @@ class LabelAggregation(Estimator):
         order: ArrayLike | None = None,
         state: State | None = None,
     ) -> Fit:
-        """Labels, and accuracies after the last item; `order` lists the item codes, `state` goes on from earlier."""
+        """Labels as each item is seen, and accuracies after the last one.
+
+        Parameters
+        ----------
+        votes
+            Votes, or whatever `read` takes.
+        weights
+            How often each item counts; once by default.
+        order
+            Item codes in the order of the visits; by default as they are numbered.
+        state
+            What earlier votes taught.
+        """
+        votes = as_votes(votes)
         done = run_pass(self.name, votes, weights, order, state)
-        posterior_ik, prior_k = self.label(done, votes, weights)
-        facts = {"posterior": posterior_ik, "prior": prior_k, "skill": done.accuracy_j, "n_iter": self.passes}
-        return fit_of(self.name, votes, **facts, online=partial(kept, done.state))
-
-    @abstractmethod
-    def label(self, done: Pass, votes: Votes, weights: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
-        """Each label's share of an item, (items, K), and of all items."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaOnePass(LabelAggregation):
-    """Items in their order; votes weigh the worker's accuracy so far, (right + 1) / (given + 2), which then moves on.
-
-    The answer depends on the order of the items, an argument of `fit`.  Online: `fit.state()` holds two numbers a
-    worker, and `update(state, new_votes)` goes on from there as if all votes had come at once.
-
-    >>> votes = Votes.from_codes([0, 0, 0, 1, 1], [0, 1, 2, 0, 2], [1, 1, 0, 0, 1], items="ab", workers="xyz",
-    ...                          labels=("no", "yes"))
-    >>> LaOnePass().fit(votes).labels(), LaOnePass().fit(votes, order=[1, 0]).labels()
-    (['yes', 'no'], ['yes', None])
-    """
-
-    name: ClassVar[str] = "la-one-pass"
-    passes: ClassVar[int] = 1
-
-    def label(self, done: Pass, votes: Votes, weights: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
-        """As it was when each item was seen."""
         posterior_ik = shares(done.score_ik)
-        return posterior_ik, class_shares(posterior_ik, votes, weights)
+        weight_i = np.ones(len(votes.items)) if weights is None else as_weights(weights, len(votes.items))
+        prior_k = shares((weight_i * (votes.votes_i > 0)) @ posterior_ik)
+        facts = {"posterior": posterior_ik, "prior": prior_k, "skill": done.accuracy_j, "n_iter": 1}
+        return fit_of(self.name, votes, **facts, resume=done.state)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaTwoPass(LabelAggregation):
-    """After one pass over the items in their order, all items vote again with weights C * accuracy - 1.
+class LaTwoPass:
+    """After one pass over the items in their order, all items vote again with weights K * accuracy - 1.
 
-    The first pass is that of la-one-pass and depends on the order of the items, an argument of `fit`.  Online:
-    `update(fit.state(), new_votes)` goes on with the accuracies so far and labels the new items.
+    The first pass is that of la-one-pass and depends on the order of the items, an argument of `fit`. Online:
+    `update(fit.state(), new_votes)` continues with the accuracies so far and labels the new items.
 
+    Examples
+    --------
     >>> votes = Votes.from_codes([0, 0, 0, 1, 1], [0, 1, 2, 0, 2], [1, 1, 0, 0, 1], items="ab", workers="xyz",
     ...                          labels=("no", "yes"))
     >>> LaTwoPass().fit(votes).labels()
@@ -87,18 +86,27 @@ class LaTwoPass(LabelAggregation):
     """
 
     name: ClassVar[str] = "la-two-pass"
-    weight_above_chance: ClassVar[bool] = True
-    passes: ClassVar[int] = 2
+    traits: ClassVar[Traits] = Traits(order_free=False, online="accuracies", vote_shares=True)
 
-    def label(self, done: Pass, votes: Votes, weights: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
-        """By a second vote with what the first pass learned."""
-        n_classes = len(done.state.labels)  # labels of earlier batches count too
-        prepared = prepare(votes, None, weights, clamp_gold=False)
-        return linear_posterior(prepared, n_classes * done.accuracy_j - 1)
+    def fit(
+        self,
+        votes: Votes,
+        *,
+        weights: ArrayLike | None = None,
+        order: ArrayLike | None = None,
+        state: State | None = None,
+    ) -> Fit:
+        """Labels by the accuracies that the first pass ends with; arguments are those of `LaOnePass.fit`."""
+        votes = as_votes(votes)
+        done = run_pass(self.name, votes, weights, order, state)
+        n_classes = len(done.state.labels)  # with the labels of earlier batches
+        posterior_ik, prior_k = linear_posterior(prepare(votes, None, weights), n_classes * done.accuracy_j - 1)
+        facts = {"posterior": posterior_ik, "prior": prior_k, "skill": done.accuracy_j, "n_iter": 2}
+        return fit_of(self.name, votes, **facts, resume=done.state)
 
 
 class Pass(NamedTuple):
-    """What one pass leaves: each item's weighted votes when it was first seen, and the state afterwards."""
+    """The result of one pass: each item's weighted votes when it was first seen, and the state afterwards."""
 
     score_ik: FloatArray
     state: State
@@ -110,14 +118,13 @@ def run_pass(
 ) -> Pass:
     """Vote item by item with weights a_j = (c_j + 1) / (t_j + 2), then count c_j agreements in t_j votes.
 
-    `order` lists the item codes in the order of their visits, by default as they are numbered.  An item that counts w
-    times is visited w times in a row.  A tied item credits each of its best labels evenly.
+    An item that counts w times is visited w times in a row. A tied item credits each of its best labels equally.
     """
-    state = extended(method, state, votes)
+    state = _extend(method, state, votes)
     row_of = {worker: row for row, worker in enumerate(state.workers)}
     row_j = np.array([row_of[worker] for worker in votes.workers], dtype=np.int64)
     right_j, given_j = state.arrays["right"][row_j], state.arrays["given"][row_j]
-    item_v, times_v = visits(len(votes.items), weights, order)
+    item_v, times_v = plan_visits(len(votes.items), weights, order)
     score_vk = _visit(votes, item_v, times_v, right_j, given_j)
     arrays = {name: array.copy() for name, array in state.arrays.items()}
     arrays["right"][row_j], arrays["given"][row_j] = right_j, given_j
@@ -127,8 +134,8 @@ def run_pass(
     return Pass(score_vk[first_i], after, (right_j + 1) / (given_j + 2))
 
 
-def extended(method: str, state: State | None, votes: Votes) -> State:
-    """The state with the workers and labels of new votes added, new workers without history."""
+def _extend(method: str, state: State | None, votes: Votes) -> State:
+    """The state with the workers and labels of new votes added; new workers have no history."""
     if state is None:
         zeros_j = np.zeros(len(votes.workers))
         return State(
@@ -136,18 +143,18 @@ def extended(method: str, state: State | None, votes: Votes) -> State:
         )
     if state.method != method:
         raise ConfigError(f"state: belongs to {state.method}, not to {method}.")
-    workers, labels = joined(state.workers, votes.workers)[0], joined(state.labels, votes.labels)[0]
+    workers, labels = add_names(state.workers, votes.workers)[0], add_names(state.labels, votes.labels)[0]
     n_new = len(workers) - len(state.workers)
     arrays = {name: np.concatenate([array, np.zeros(n_new)]) for name, array in state.arrays.items()}
     return State(method=method, workers=workers, labels=labels, arrays=arrays)
 
 
-def visits(n_items: int, weights: ArrayLike | None, order: ArrayLike | None) -> tuple[IntArray, FloatArray]:
-    """The items in the order of their visits, and how much each visit counts: whole copies once each, then the rest."""
+def plan_visits(n_items: int, weights: ArrayLike | None, order: ArrayLike | None) -> tuple[IntArray, FloatArray]:
+    """The items in the order of their visits, and how much each visit counts: whole copies first, then the rest."""
     item_i = np.arange(n_items) if order is None else np.asarray(order)
     if not np.array_equal(np.sort(item_i), np.arange(n_items)):
         raise ConfigError(f"order must hold each item code 0..{n_items - 1} once.")
-    weight_i = item_weights(weights, n_items)
+    weight_i = np.ones(n_items) if weights is None else as_weights(weights, n_items)
     copies_v = np.maximum(np.ceil(weight_i), 1).astype(int)[item_i]
     item_v = np.repeat(item_i, copies_v)
     times_v = np.ones(len(item_v))
@@ -157,7 +164,7 @@ def visits(n_items: int, weights: ArrayLike | None, order: ArrayLike | None) -> 
 
 
 def _visit(votes: Votes, item_v: IntArray, times_v: FloatArray, right_j: FloatArray, given_j: FloatArray) -> FloatArray:
-    """Visit one item after the other, adding to right_j and given_j in place; each visit's weighted votes."""
+    """Visit one item after the other, adding to right_j and given_j in place; return each visit's weighted votes."""
     n_classes = len(votes.labels)
     right, given = right_j.tolist(), given_j.tolist()
     accuracy = ((right_j + 1) / (given_j + 2)).tolist()

@@ -1,4 +1,4 @@
-"""MACE, Hovy et al. 2013: each worker copies the truth or answers from a habit of its own."""
+"""MACE (Hovy et al. 2013): for each vote a worker either copies the truth or answers from a habit of its own."""
 
 from __future__ import annotations
 
@@ -6,58 +6,107 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from majorant.kernels import shares
-from majorant.methods.base import DrawnEmModel, learned_of, start_counts
-from majorant.methods.em import Prepared, Progress, Solution, run_em, run_starts, table_fit
-from majorant.methods.fit import Fit
-from majorant.methods.tables import ExpectedCounts, Tables, confusion_tables, divergence, expect, expected_log
+from majorant.kernels import Engine, shares
+from majorant.methods.em import Progress, run_em, start_counts, start_params
+from majorant.methods.fit import Fit, Traits
+from majorant.methods.tables import (
+    ExpectedCounts,
+    Tables,
+    VoteData,
+    confusion_tables,
+    divergence,
+    expect,
+    expected_log,
+    prepare,
+)
 from majorant.values import FloatArray
 from majorant.votes import Votes
 
 
 class HabitParams(NamedTuple):
-    """Copies the truth or does not, (J, 2), else the label given, (J, K): probabilities or Dirichlet parameters."""
+    """Copies the truth or not, (J, 2), and the label otherwise, (J, K): probabilities or Dirichlet parameters."""
 
     copies_j2: FloatArray
     habit_jl: FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MACE(DrawnEmModel):
+class MACE:
     """Worker j copies the truth with probability `skill[j]`, else draws a label from `learned["habit"][j]`.
 
-    All classes are equally probable beforehand.  By default variational Bayes with the priors Beta(`copies`, `copies`)
-    and Dirichlet(`habit`), whose objective is the evidence lower bound.  With `smoothing` it is EM instead, with that
-    many imaginary votes in "copies", "does not" and each habit (the authors take .01 / classes).  The first start
-    is the vote shares, which depend on nobody's name; `restarts` more are drawn, and the highest objective wins.
+    All classes are equally likely beforehand. By default variational Bayes; with `smoothing`, EM. Both start from the
+    vote shares: random restarts change next to nothing (docs/methods.md).
 
+    Parameters
+    ----------
+    smoothing
+        Imaginary votes in "copies", "does not" and each habit, for EM; the authors use .01 / classes. None: variational
+        Bayes with the priors below.
+    copies
+        Prior Beta(copies, copies) of copying.
+    habit
+        Prior Dirichlet(habit) of the habits.
+    max_iter, tol, accelerate, clamp_gold
+        As for `DawidSkene`.
+
+    Examples
+    --------
     >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 0, 0, 0, 0], items="ab", workers="xyz",
     ...                          labels=("no", "yes"))
-    >>> MACE().fit(votes, rng=0).labels()
+    >>> MACE().fit(votes).labels()
     ['yes', 'no']
     """
 
     name: ClassVar[str] = "mace"
-    tables_per_worker: ClassVar[int] = 1
+    traits: ClassVar[Traits] = Traits(iterative=True, monotone=True, distributed=True, tables_per_worker=1)
 
     smoothing: float | None = None
     copies: float = 0.5
     habit: float = 10.0
-    restarts: int = 9
+    max_iter: int = 1_000
+    tol: float = 1e-6
+    accelerate: bool = True
+    clamp_gold: bool = False
 
-    def tables(self, params: HabitParams) -> Tables:
-        """Log-probabilities of each vote under each class (variational: of their geometric means)."""
-        n_classes = params.habit_jl.shape[1]
-        return confusion_tables(habit_confusion(*self._weights(params)), np.full(n_classes, 1 / n_classes))
+    def fit(
+        self,
+        votes: Votes,
+        *,
+        weights: ArrayLike | None = None,
+        start: Fit | None = None,
+        engine: Engine | None = None,
+        progress: Progress | None = None,
+    ) -> Fit:
+        """Competence, habits and posterior; starts from the vote shares, or from an earlier fit."""
+        data = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
+        earlier = start_params(start, self.name, data.votes, "copies_params", "habit_params")
+        begin = self.m_step(start_counts(start, data), None) if earlier is None else HabitParams(*earlier)
+        solution = run_em(self, data, begin, progress)
+        params = solution.params
+        copies_j2, habit_jl = shares(params.copies_j2), shares(params.habit_jl)
+        return data.fit_of(
+            self,
+            posterior=data.posterior(self.tables(params)),
+            prior=np.full(habit_jl.shape[1], 1 / habit_jl.shape[1]),
+            confusion=habit_confusions(copies_j2, habit_jl),
+            skill=copies_j2[:, 0],
+            learned={"habit": habit_jl, "copies_params": params.copies_j2, "habit_params": params.habit_jl},
+            **solution.steps,
+        )
+
+    def e_step(self, data: VoteData, params: HabitParams) -> ExpectedCounts:
+        """The posterior of each item, and from it each worker's expected votes by class and label."""
+        return expect(data, self.tables(params))
 
     def m_step(self, counts: ExpectedCounts, params: HabitParams | None) -> HabitParams:
-        """Of the votes that hit the class a part was copied; all others are habit."""
+        """Of the votes that match the class, a part was copied; all others are habit."""
         n_workers, n_classes, _ = counts.votes_jgl.shape
         if params is None:  # as if each worker copied half of the time
             copies_j2, habit_jl = np.full((n_workers, 2), 0.5), np.full((n_workers, n_classes), 1 / n_classes)
         else:
-            copies_j2, habit_jl = self._weights(params)
+            copies_j2, habit_jl = self._probabilities(params)
         hit_jk = np.einsum("jkk->jk", counts.votes_jgl)
         copied_jk = hit_jk * copies_j2[:, :1] / (copies_j2[:, :1] + copies_j2[:, 1:] * habit_jl)
         own_jl = np.maximum(counts.votes_jgl.sum(axis=1) - copied_jk, 0.0)
@@ -66,60 +115,28 @@ class MACE(DrawnEmModel):
             return HabitParams(votes_j2 + self.copies, own_jl + self.habit)
         return HabitParams(shares(votes_j2 + self.smoothing), shares(own_jl + self.smoothing))
 
-    def log_prior(self, params: HabitParams, tables: Tables) -> float:  # noqa: ARG002
-        """The log-density of the priors up to a constant, or minus the divergence from them."""
+    def objective(self, params: HabitParams, counts: ExpectedCounts) -> float:
+        """The evidence lower bound or, with smoothing, the log-posterior up to a constant."""
         if self.smoothing is None:
             base_2, base_l = np.full(2, self.copies), np.full(params.habit_jl.shape[1], self.habit)
-            return -divergence(params.copies_j2, base_2) - divergence(params.habit_jl, base_l)
+            return counts.evidence + (-divergence(params.copies_j2, base_2) - divergence(params.habit_jl, base_l))
         if self.smoothing == 0:
-            return 0.0
-        return self.smoothing * float(np.log(params.copies_j2).sum() + np.log(params.habit_jl).sum())
+            return counts.evidence
+        return counts.evidence + self.smoothing * float(np.log(params.copies_j2).sum() + np.log(params.habit_jl).sum())
 
-    def _weights(self, params: HabitParams) -> HabitParams:
+    def tables(self, params: HabitParams) -> Tables:
+        """The log-probability of each vote under each class."""
+        n_classes = params.habit_jl.shape[1]
+        return confusion_tables(habit_confusions(*self._probabilities(params)), np.full(n_classes, 1 / n_classes))
+
+    def _probabilities(self, params: HabitParams) -> HabitParams:
+        """The probabilities; for variational Bayes, their geometric means."""
         if self.smoothing is not None:
             return params
         return HabitParams(np.exp(expected_log(params.copies_j2)), np.exp(expected_log(params.habit_jl)))
 
-    def fit_prepared(
-        self, votes: Votes, prepared: Prepared, start: Fit | None, progress: Progress | None, rng: np.random.Generator
-    ) -> Fit:
-        """Competence, habits and posterior; from an earlier fit there are no restarts."""
-        solution = self._solve(votes, prepared, rng, start, progress)
-        copies_j2, habit_jl = (shares(param) for param in solution.params)
-        return table_fit(
-            self,
-            votes,
-            prepared,
-            solution,
-            skill=copies_j2[:, 0],
-            confusion=habit_confusion(copies_j2, habit_jl),
-            prior=np.full(habit_jl.shape[1], 1 / habit_jl.shape[1]),
-            learned={"habit": habit_jl, "copies_params": solution.params[0], "habit_params": solution.params[1]},
-        )
 
-    def _solve(
-        self,
-        votes: Votes,
-        prepared: Prepared,
-        rng: np.random.Generator,
-        start: Fit | None,
-        progress: Progress | None,
-    ) -> Solution[HabitParams]:
-        """The best of all starts."""
-        earlier = learned_of(start, self.name, votes, "copies_params", "habit_params")
-        if earlier is not None:
-            return run_em(self, prepared, HabitParams(*earlier), progress)
-        starts = [start_counts(start, votes, prepared)]
-        _, n_workers, n_classes = votes.shape
-        for _ in range(self.restarts if start is None else 0):
-            copies_j, habit_jl = rng.uniform(size=n_workers), rng.dirichlet(np.ones(n_classes), size=n_workers)
-            confusion_jkl = habit_confusion(np.stack([copies_j, 1 - copies_j], axis=1), habit_jl)
-            tables = confusion_tables(confusion_jkl, np.full(n_classes, 1 / n_classes))
-            starts.append(expect(prepared.engine, tables, prepared.totals))
-        return run_starts(self, prepared, [self.m_step(counts, None) for counts in starts], progress)
-
-
-def habit_confusion(copies_j2: FloatArray, habit_jl: FloatArray) -> FloatArray:
-    """The confusion matrices (J, K, K) of workers who copy or follow a habit."""
+def habit_confusions(copies_j2: FloatArray, habit_jl: FloatArray) -> FloatArray:
+    """The confusion matrices, (J, K, K), of workers who copy or follow a habit."""
     copy_jkl = copies_j2[:, 0, None, None] * np.eye(habit_jl.shape[1])
     return np.asarray(copy_jkl + (copies_j2[:, 1:] * habit_jl)[:, None, :])

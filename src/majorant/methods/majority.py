@@ -8,21 +8,23 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.blocks import Engine
 from majorant.errors import ConfigError
-from majorant.kernels import gather, shares, weighted_sum
-from majorant.methods.fit import Estimator, Fit, fit_of
+from majorant.kernels import Engine, gather, shares, weighted_sum
+from majorant.methods.fit import Fit, Traits, fit_of
+from majorant.read import as_votes
 from majorant.tally import counts
 from majorant.values import FloatArray
 from majorant.votes import Votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Majority(Estimator):
-    """The label with the most votes; each label's share of an item's votes stands for its probability.
+class Majority:
+    """The label with the most votes; `posterior` holds each label's share of an item's votes.
 
-    A tie is reported, never broken in silence; `Fit.labels` says how to break it.  `prior` is the share of all votes.
+    Ties are reported, never broken silently; `Fit.labels` can break them. `prior` is each label's share of all votes.
 
+    Examples
+    --------
     >>> votes = Votes.from_codes([0, 0, 0, 1, 1], [0, 1, 2, 0, 1], [1, 1, 0, 0, 1], items="ab", workers="xyz",
     ...                          labels=("no", "yes"))
     >>> Majority().fit(votes).labels(), Majority().fit(votes).labels(ties="first")
@@ -30,21 +32,19 @@ class Majority(Estimator):
     """
 
     name: ClassVar[str] = "majority"
-    vote_shares: ClassVar[bool] = True
-    distributed: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(distributed=True, vote_shares=True)
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
         """Shares of the votes of each item; an item without votes gets the same share for every class."""
-        share_ik, label_votes_k = _in_memory(votes, weights) if engine is None else _on_engine(engine, weights)
-        return fit_of(
-            self.name,
-            votes,
-            prior=shares(label_votes_k),
-            posterior=share_ik,
-        )
+        if engine is None:
+            votes = as_votes(votes)
+            share_ik, label_votes_k = _count(votes, weights)
+        else:
+            share_ik, label_votes_k = _count_on(engine, weights)
+        return fit_of(self.name, votes, posterior=share_ik, prior=shares(label_votes_k))
 
 
-def _in_memory(votes: Votes, weights: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
+def _count(votes: Votes, weights: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
     """The share of each label among an item's votes, and the votes for each label."""
     count_ik, votes_i = counts(votes), votes.votes_i
     if weights is None:
@@ -56,8 +56,8 @@ def _in_memory(votes: Votes, weights: ArrayLike | None) -> tuple[FloatArray, Flo
     return share_ik, label_votes_k
 
 
-def _on_engine(engine: Engine, weights: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
-    """The same from blocks, wherever they live."""
+def _count_on(engine: Engine, weights: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
+    """The same, from the blocks of an engine."""
     if weights is not None:
         raise ConfigError("weights are part of the engine: give them to in_memory(votes, weights=...).")
     _, n_workers, n_classes = engine.shape

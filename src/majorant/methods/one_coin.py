@@ -1,4 +1,4 @@
-"""One coin: each worker is right with one probability, whatever the class, and wrong evenly."""
+"""One coin: each worker is right with one probability, whatever the class, and wrong labels are equally likely."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from majorant.kernels import shares
-from majorant.methods.online import OnlineModel
-from majorant.methods.tables import ExpectedCounts, Tables, coin_confusions, confusion_tables
+from majorant.kernels import Engine, shares
+from majorant.methods.em import Progress, run_em, start_counts
+from majorant.methods.fit import Fit, Traits
+from majorant.methods.tables import ExpectedCounts, Tables, VoteData, coin_confusions, confusion_tables, expect, prepare
 from majorant.values import FloatArray
+from majorant.votes import Votes
 
 
 class CoinParams(NamedTuple):
@@ -21,13 +24,20 @@ class CoinParams(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OneCoin(OnlineModel):
-    """Worker j is right with probability `skill[j]` and else gives any wrong label alike; MAP by EM from vote shares.
+class OneCoin:
+    """Worker j is right with probability `skill[j]`, and gives each wrong label equally often; fitted by EM.
 
-    `smoothing` imaginary right and wrong votes of each worker and items of each class are a prior; 0 is maximum
-    likelihood.  With a symmetric prior this is the model in which weighted majority vote is optimal.
+    With a uniform prior this is the model in which a weighted majority vote is optimal.
 
-    >>> from majorant.votes import Votes
+    Parameters
+    ----------
+    smoothing
+        Imaginary right and wrong votes of each worker, and imaginary items of each class; 0 is maximum likelihood.
+    max_iter, tol, accelerate, clamp_gold
+        As for `DawidSkene`.
+
+    Examples
+    --------
     >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 0, 0, 0, 0], items="ab", workers="xyz",
     ...                          labels=("no", "yes"))
     >>> OneCoin().fit(votes).labels()
@@ -35,27 +45,51 @@ class OneCoin(OnlineModel):
     """
 
     name: ClassVar[str] = "one-coin"
+    traits: ClassVar[Traits] = Traits(iterative=True, monotone=True, distributed=True, online="counts")
 
     smoothing: float = 0.01
+    max_iter: int = 1_000
+    tol: float = 1e-6
+    accelerate: bool = True
+    clamp_gold: bool = False
 
-    def tables(self, params: CoinParams) -> Tables:
-        """Log-probabilities of each vote under each class."""
-        return confusion_tables(coin_confusions(params.coin_j2[:, 0], len(params.prior_k)), params.prior_k)
+    def fit(
+        self,
+        votes: Votes,
+        *,
+        weights: ArrayLike | None = None,
+        start: Fit | None = None,
+        engine: Engine | None = None,
+        progress: Progress | None = None,
+    ) -> Fit:
+        """Accuracy of each worker, prior and posterior; starts from the vote shares, or from an earlier fit."""
+        data = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
+        solution = run_em(self, data, self.m_step(start_counts(start, data)), progress)
+        posterior_ik = data.posterior(self.tables(solution.params))
+        return data.fit_of(self, posterior=posterior_ik, **self.describe(solution.params), **solution.steps)
 
-    def m_step(self, counts: ExpectedCounts, params: CoinParams | None) -> CoinParams:  # noqa: ARG002
-        """Shares of the expected right and wrong votes, smoothed."""
+    def e_step(self, data: VoteData, params: CoinParams) -> ExpectedCounts:
+        """The posterior of each item, and from it each worker's expected votes by class and label."""
+        return expect(data, self.tables(params))
+
+    def m_step(self, counts: ExpectedCounts, params: CoinParams | None = None) -> CoinParams:  # noqa: ARG002
+        """The smoothed share of each worker's expected votes that are right."""
         right_j = np.einsum("jkk->j", counts.votes_jgl)
         wrong_j = np.maximum(counts.votes_jgl.sum(axis=(1, 2)) - right_j, 0.0)
         coin_j2 = shares(np.stack([right_j, wrong_j], axis=1) + self.smoothing)
         return CoinParams(coin_j2, shares(counts.items_g + self.smoothing))
 
-    def log_prior(self, params: CoinParams, tables: Tables) -> float:  # noqa: ARG002
-        """The log-density of the Beta and Dirichlet priors, up to a constant."""
+    def objective(self, params: CoinParams, counts: ExpectedCounts) -> float:
+        """The log-posterior up to a constant: the evidence of the votes, and the Beta and Dirichlet priors."""
         if self.smoothing == 0:
-            return 0.0
-        return self.smoothing * float(np.log(params.coin_j2).sum() + np.log(params.prior_k).sum())
+            return counts.evidence
+        return counts.evidence + self.smoothing * float(np.log(params.coin_j2).sum() + np.log(params.prior_k).sum())
 
-    def learned(self, params: CoinParams) -> dict[str, Any]:
-        """What a Fit says of the parameters."""
+    def tables(self, params: CoinParams) -> Tables:
+        """The log-probability of each vote under each class."""
+        return confusion_tables(coin_confusions(params.coin_j2[:, 0], len(params.prior_k)), params.prior_k)
+
+    def describe(self, params: CoinParams) -> dict[str, Any]:
+        """What a fit reports about the parameters."""
         skill_j, prior_k = params.coin_j2[:, 0], params.prior_k
         return {"skill": skill_j, "confusion": coin_confusions(skill_j, len(prior_k)), "prior": prior_k}

@@ -1,4 +1,4 @@
-"""One confusion matrix for all workers: who voted does not matter, so the histogram of counts says everything."""
+"""One confusion matrix for all workers: who voted does not matter, so counts of labels say everything."""
 
 from __future__ import annotations
 
@@ -8,23 +8,31 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.blocks import Engine, MemoryEngine
-from majorant.kernels import Block, gather
-from majorant.methods.base import ConfusionModel, EmModel, params_of
-from majorant.methods.em import Prepared, Progress, prepare, run_em, table_fit
-from majorant.methods.fit import Fit
-from majorant.methods.tables import count_totals
+from majorant.kernels import Block, Engine, MemoryEngine, gather
+from majorant.methods.dawid_skene import DawidSkene
+from majorant.methods.em import Progress, run_em, start_confusions
+from majorant.methods.fit import Fit, Traits
+from majorant.methods.tables import VoteData, count_totals, prepare, share_counts
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SharedConfusion(ConfusionModel, EmModel):
-    """All workers label by one confusion matrix, independently given the class; maximum a posteriori by EM.
+class SharedConfusion:
+    """All workers label by one confusion matrix, independently given the class; fitted by EM.
 
-    One pass finds the distinct count patterns; each EM step then costs as much as there are patterns, whatever the
-    number of votes.  `smoothing` imaginary votes stand in each cell and in each class; 0 is maximum likelihood.
+    This is Dawid-Skene with one worker who gives all votes, fitted to the distinct counts of labels: one pass finds
+    these, and a step then costs the same for any number of votes.
 
+    Parameters
+    ----------
+    smoothing
+        Imaginary votes in each cell of the matrix, and imaginary items in each class; 0 is maximum likelihood.
+    max_iter, tol, accelerate, clamp_gold
+        As for `DawidSkene`.
+
+    Examples
+    --------
     >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 0, 0, 0, 0], items="ab", workers="xyz",
     ...                          labels=("no", "yes"))
     >>> SharedConfusion().fit(votes).labels()
@@ -32,51 +40,66 @@ class SharedConfusion(ConfusionModel, EmModel):
     """
 
     name: ClassVar[str] = "shared"
-    keeps_items: ClassVar[str] = "pattern"
+    traits: ClassVar[Traits] = Traits(iterative=True, monotone=True, distributed=True, keeps_items="pattern")
 
-    def prepare(self, votes: Votes, engine: Engine | None, weights: ArrayLike | None) -> Prepared:
-        """The count patterns of the items, as votes of one worker that stands for all."""
-        return count_patterns(prepare(votes, engine, weights, clamp_gold=self.clamp_gold, merge=False).engine)
+    smoothing: float = 0.01
+    max_iter: int = 1_000
+    tol: float = 1e-6
+    accelerate: bool = True
+    clamp_gold: bool = False
 
-    def fit_prepared(self, votes: Votes, prepared: Prepared, start: Fit | None, progress: Progress | None) -> Fit:
-        """The confusion matrix (K, K), prior and posterior."""
-        begin = params_of(start, votes)
-        if begin is not None:  # one for each worker: the mean of their matrices
+    def fit(
+        self,
+        votes: Votes,
+        *,
+        weights: ArrayLike | None = None,
+        start: Fit | None = None,
+        engine: Engine | None = None,
+        progress: Progress | None = None,
+    ) -> Fit:
+        """The confusion matrix (K, K), prior and posterior; starts from the vote shares, or from an earlier fit."""
+        data = count_patterns(prepare(votes, engine, weights, clamp_gold=self.clamp_gold, merge=False))
+        model = DawidSkene(smoothing=self.smoothing, max_iter=self.max_iter, tol=self.tol, accelerate=self.accelerate)
+        if start is None:
+            begin = model.m_step(share_counts(data))
+        else:  # a matrix for each worker: take their mean
+            begin = start_confusions(start, data.votes)
             begin = begin._replace(confusion_jkl=begin.confusion_jkl.mean(axis=0, keepdims=True))
-        solution = run_em(self, prepared, begin, progress)
+        solution = run_em(model, data, begin, progress)
+        posterior_ik = data.posterior(model.tables(solution.params))
         confusion_jkl, prior_k = solution.params
-        return table_fit(self, votes, prepared, solution, confusion=confusion_jkl[0], prior=prior_k)
+        return data.fit_of(self, posterior=posterior_ik, confusion=confusion_jkl[0], prior=prior_k, **solution.steps)
 
 
 class PatternPart(NamedTuple):
-    """The distinct rows of counts (and gold) of some items, how often each counts, and which row each item has."""
+    """The distinct rows of counts (and gold) of some items, how often each counts, and the row of each item."""
 
     row_pc: FloatArray
     weight_p: FloatArray
     pattern_i: IntArray
 
 
-def count_patterns(engine: Engine) -> Prepared:
-    """The count patterns of an engine's items, as items of a single worker who stands for all, in one pass."""
-    _, n_workers, n_classes = engine.shape
+def count_patterns(data: VoteData) -> VoteData:
+    """The distinct counts of labels, as items on which a single worker gave all votes; found in one pass."""
+    _, n_workers, n_classes = data.engine.shape
     one_hot = np.tile(np.eye(n_classes), (n_workers, 1))
 
     def step(block: Block) -> PatternPart:
         count_ik = gather(block, one_hot)
         gold_i = np.full(len(count_ik), -1.0) if block.gold_i is None else block.gold_i
         weight_i = np.ones(len(count_ik)) if block.weight_i is None else block.weight_i
-        return _distinct(np.column_stack([count_ik, gold_i]), weight_i)
+        return _find_distinct(np.column_stack([count_ik, gold_i]), weight_i)
 
-    parts = list(engine.map_blocks(step))
-    whole = _distinct(np.concatenate([p.row_pc for p in parts]), np.concatenate([p.weight_p for p in parts]))
+    parts = list(data.engine.map_blocks(step))
+    whole = _find_distinct(np.concatenate([p.row_pc for p in parts]), np.concatenate([p.weight_p for p in parts]))
     first = np.cumsum([0, *(len(p.row_pc) for p in parts)])
     pattern_i = np.concatenate([whole.pattern_i[at + p.pattern_i] for at, p in zip(first, parts, strict=False)])
     patterns = _one_worker(whole)
-    return Prepared(patterns, count_totals(patterns), pattern_i.astype(np.int32))
+    return VoteData(data.votes, patterns, count_totals(patterns), pattern_i.astype(np.int32))
 
 
-def _distinct(row_ic: FloatArray, weight_i: FloatArray) -> PatternPart:
-    """Equal rows found by a random number for each; the rows themselves are compared before it is believed."""
+def _find_distinct(row_ic: FloatArray, weight_i: FloatArray) -> PatternPart:
+    """Find equal rows by a random number for each column; the rows themselves are compared as a check."""
     random_c = np.random.default_rng(0x6D616A6F).integers(2**63, size=row_ic.shape[1], dtype=np.int64)
     with np.errstate(over="ignore"):
         key_i = row_ic.astype(np.int64) @ random_c

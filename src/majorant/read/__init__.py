@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
-from majorant.errors import ConfigError
+from majorant.errors import ConfigError, DataNote
 from majorant.read.build import build_votes
 from majorant.read.encode import collect_codes
 from majorant.read.faults import naming_faults
@@ -59,7 +61,19 @@ def read(source: Any, **reading: Unpack[Reading]) -> Votes:
     majorant.errors.DataError: list of votes, row 1: worker 'w' labels item 'a' a second time, 0 after 1 in row 0. Keep
     one vote per worker and item, or choose with repeats='first'|'last'|'each'.
     """
-    return read_with(source, ReadOptions.of(reading))
+    votes = read_with(source, ReadOptions.of(reading))
+    for note in votes.account.notes:
+        if note.kind.changes_meaning:
+            warnings.warn(DataNote(note), stacklevel=_frames_of_ours())
+    return votes
+
+
+def _frames_of_ours() -> int:
+    """How many frames to go up to the caller's own line, for a warning."""
+    frame, depth = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "majorant":
+        frame, depth = frame.f_back, depth + 1
+    return depth
 
 
 read.__signature__ = reading_signature("source")  # type: ignore[attr-defined]

@@ -24,12 +24,15 @@ from majorant.read.names import (
     slices_of_items,
     vote_mask,
 )
+from majorant.read.notes import LISTED, id_notes, label_notes
 from majorant.read.options import ReadOptions
-from majorant.read.values import decode, label_notes
-from majorant.votes import Account, IntArray, Note, Votes, item_order
+from majorant.read.values import decode
+from majorant.votes import Account, IntArray, Note, NoteKind, Votes, item_order
 
-LISTED = 5  # how many items, workers or labels a note names
-NAMING = ("gold-unknown-items", "unlabelled-items", "silent-workers")  # notes that list items or workers
+NAMING = frozenset((  # notes that name items or workers
+    NoteKind.UNLABELLED_ITEMS, NoteKind.SILENT_WORKERS, NoteKind.GOLD_UNKNOWN_ITEMS, NoteKind.ID_VARIANTS,
+    NoteKind.ROUNDED_IDS, NoteKind.WIDE, NoteKind.FILE_WORKERS,
+))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +84,10 @@ def build_votes(coded: Coded, items: Ids, gold: Gold | None, options: ReadOption
         seconds=ballots.seconds_n,
     )
     slice_i, slices = slices_of_items(coded, items)
-    account = make_account(coded, coverage_of(votes), named, resolved, options.repeats, gold)
+    notes = [*unanimous_notes(votes)]
+    for role in ("item", "worker"):
+        notes += id_notes(role, coded.table.columns[role], coded.known[role])
+    account = make_account(coded, coverage_of(votes), named, resolved, options.repeats, gold, notes)
     return replace(votes, account=account, slice_i=slice_i, slices=slices, ordered=options.scale.order is not None)
 
 
@@ -265,17 +271,20 @@ def coverage_of(votes: Votes) -> Coverage:
 
 
 def make_account(
-    coded: Coded, coverage: Coverage, named: LabelCodes, resolved: Resolved, repeats: str, gold: Gold | None
-) -> Account:
+    coded: Coded, coverage: Coverage, named: LabelCodes, resolved: Resolved, repeats: str, gold: Gold | None,
+    more: Sequence[Note] = (),
+) -> Account:  # fmt: skip
     """Every row, and every note."""
     n_votes = int(coverage.votes_l.sum())
     rest = n_votes + resolved.merged + resolved.dropped
     abstained = coded.n_rows - rest
     notes = [
-        *([] if named.note is None else [named.note]),
+        *named.notes,
         *coded.table.notes,
+        *([Note(NoteKind.REPEATED_HEADER, {"rows": headers})] if (headers := coded.table.skipped["headers"]) else []),
         *_row_notes(abstained, resolved, repeats),
-        *label_notes(coverage.labels, named.n_by_label),
+        *label_notes(coverage.labels, named.n_by_label, coded.table.columns["label"]),
+        *more,
         *_coverage_notes(coverage),
         *_gold_notes(coverage),
         *(gold.notes if gold else ()),
@@ -291,20 +300,16 @@ def make_account(
         merged=resolved.merged,
         dropped=resolved.dropped,
         repeats=repeats,
+        judges=coded.table.judges,
         notes=tuple(notes),
     )
 
 
 def _row_notes(abstained: int, resolved: Resolved, repeats: str) -> list[Note]:
-    notes = []
-    if abstained:
-        text = f"{_n(abstained, 'abstention')}: rows with an empty label, or with a status that says there is no vote."
-        notes.append(Note("abstained", text))
-    if resolved.merged:
-        notes.append(Note("merged", f"{_n(resolved.merged, 'exact copy', 'exact copies')} of earlier votes merged."))
+    counts = {NoteKind.ABSTAINED: abstained, NoteKind.MERGED: resolved.merged}
+    notes = [Note(kind, {"rows": rows}) for kind, rows in counts.items() if rows]
     if resolved.dropped:
-        text = f"{_n(resolved.dropped, 'repeated vote')} left out: the {repeats} of each worker and item counts."
-        notes.append(Note("dropped", text))
+        notes.append(Note(NoteKind.DROPPED, {"rows": resolved.dropped, "repeats": repeats}))
     return notes
 
 
@@ -312,13 +317,11 @@ def _coverage_notes(coverage: Coverage) -> list[Note]:
     notes = []
     used = np.flatnonzero(coverage.votes_l)
     if len(used) == 1:
-        notes.append(Note("single-class", f"Every vote says {coverage.labels[used[0]]!r}: there is nothing to decide."))
+        notes.append(Note(NoteKind.SINGLE_CLASS, {"label": str(coverage.labels[used[0]])}))
     if coverage.n_bare:
-        shown = _listed(coverage.bare, coverage.n_bare)
-        notes.append(Note("unlabelled-items", f"{_n(coverage.n_bare, 'item')} without any vote: {shown}."))
+        notes.append(_naming(NoteKind.UNLABELLED_ITEMS, coverage.bare, coverage.n_bare))
     if coverage.n_silent:
-        shown = _listed(coverage.silent, coverage.n_silent)
-        notes.append(Note("silent-workers", f"{_n(coverage.n_silent, 'worker')} without any vote: {shown}."))
+        notes.append(_naming(NoteKind.SILENT_WORKERS, coverage.silent, coverage.n_silent))
     return notes
 
 
@@ -328,16 +331,21 @@ def _gold_notes(coverage: Coverage) -> list[Note]:
     unused = np.flatnonzero(coverage.gold_k & (coverage.votes_l == 0))
     if not len(unused):
         return []
-    shown = _listed([coverage.labels[k] for k in unused[:LISTED]], len(unused))
-    return [Note("gold-unused", f"{_n(len(unused), 'gold label')} that no worker used: {shown}.")]
+    return [_naming(NoteKind.GOLD_UNUSED, [coverage.labels[k] for k in unused[:LISTED]], len(unused))]
 
 
-def _n(count: int, singular: str, plural: str | None = None) -> str:
-    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
+def _naming(kind: NoteKind, names: Sequence[Any], count: int) -> Note:
+    return Note(kind, {"names": list(map(str, names)), "count": count})
 
 
-def _listed(values: Sequence[Any], n_all: int) -> str:
-    return ", ".join(map(repr, values)) + (f" and {n_all - len(values):,} more" if n_all > len(values) else "")
+def unanimous_notes(votes: Votes) -> list[Note]:
+    """A note where workers never differ: somebody may have given every vote of an item its final label."""
+    several_i = votes.votes_i > 1
+    if several_i.sum() < 20 or len(np.unique(votes.label_n)) < 2:
+        return []
+    first_n = np.repeat(votes.label_n[votes.offsets_i[:-1][votes.votes_i > 0]], votes.votes_i[votes.votes_i > 0])
+    same = bool((votes.label_n == first_n).all())
+    return [Note(NoteKind.UNANIMOUS, {"items": int(several_i.sum())})] if same else []
 
 
 def mask(votes: Votes) -> Votes:
@@ -354,7 +362,11 @@ def mask(votes: Votes) -> Votes:
 
 def mask_account(account: Account) -> Account:
     """The same account, without the names of items and workers."""
-    notes = tuple(
-        Note(note.kind, note.text.split(": ")[0] + ".") if note.kind in NAMING else note for note in account.notes
+    named = ("names", "items", "groups", "example", "workers")  # facts that may hold names
+    notes = (
+        replace(note, facts={key: value for key, value in note.facts.items() if key not in named})
+        if note.kind in NAMING
+        else note
+        for note in account.notes
     )
-    return replace(account, notes=notes)
+    return replace(account, notes=tuple(notes))

@@ -9,6 +9,7 @@ import codecs
 import csv
 import io
 import itertools
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -20,9 +21,8 @@ from majorant.database import BATCH_ROWS, batches, literal, path_literal
 from majorant.errors import ConfigError, DataError
 from majorant.read.columns import ROW_NAMES, Choice, find_roles, looks_like_header
 from majorant.read.files import File, as_utf8
-from majorant.read.formats.base import Apart
 from majorant.read.options import ReadOptions
-from majorant.read.table import ArrowArray, Column, NotCodedError, RowSource, hashed_columns, select_list
+from majorant.read.table import ArrowArray, Column, NotCodedError, RowSource, hashed_columns, select_list, text_array
 from majorant.resources import in_order, thread_count
 
 SMALL_FILE = 30_000  # bytes
@@ -59,7 +59,7 @@ def coded_slices(path: Path, layout: SliceLayout, threads: int | None) -> Iterat
 
     def parse(start: int) -> list[Column] | None:
         lines = _lines(path, start, header=layout.header and start == 0)
-        if layout.quote.encode() in lines or lines.startswith(codecs.BOM_UTF8):  # which Arrow would drop
+        if layout.quote.encode() in lines or lines.startswith(codecs.BOM_UTF8):  # Arrow would drop the mark
             raise NotCodedError
         try:
             return _parse(lines, layout) if len(lines) else None
@@ -146,10 +146,12 @@ class Dialect:
         return (record for record in records if record)
 
 
-def open_delimited(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> RowSource:  # noqa: ARG001
+def open_delimited(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
     """The rows of a delimited text file."""
     lines, choice, threads = _head_lines(file), how.choice, how.threads
-    dialect = _dialect(lines, how.delimiter or ("\t" if how.format == "tsv" else None), choice)
+    sign = re.fullmatch(r'"?sep=(.)"?\s*', lines[0]) if lines else None  # a first line that tells Excel the delimiter
+    lines = lines[1:] if sign else lines
+    dialect = _dialect(lines, how.delimiter or ("\t" if how.format == "tsv" else sign and sign[1]), choice)
     first = next(dialect.reader(lines, strict=False), None)
     if first is None:
         raise DataError(f"{file.name} holds only blank lines. Check that the export that wrote it finished.")
@@ -164,13 +166,16 @@ def open_delimited(file: File, how: ReadOptions, stack: ExitStack, apart: Apart)
         names = _positions(file, first, choice)
 
     def stream(positions: Sequence[int], hashed: int) -> Iterator[list[Column]]:
+        if sign:
+            return _slow_stream(file, dialect, len(names), positions, skip=1 + header)
         return _stream(file, dialect, len(names), positions, hashed, header=header, stack=stack, threads=threads)
 
     def coded(positions: Sequence[int]) -> Iterator[list[Column]]:
         layout = SliceLayout(dialect.delimiter, dialect.quote, len(names), tuple(positions), header=header)
         return coded_slices(file.path, layout, threads)
 
-    plain = file.encoding == "utf-8" and not file.packing and dialect.delimiter.isascii() and b"\n" in file.head
+    plain = file.encoding == "utf-8" and not file.packing and not sign
+    plain = plain and dialect.delimiter.isascii() and b"\n" in file.head
     packed = f", {file.packing}" if file.packing else ""
     spelt = DELIMITERS.get(dialect.delimiter, f"{dialect.delimiter!r}")
     code = file.encoding.upper().replace("UTF-8-SIG", "UTF-8 with a byte-order mark")
@@ -181,7 +186,7 @@ def open_delimited(file: File, how: ReadOptions, stack: ExitStack, apart: Apart)
         format=f"CSV, {spelt}-separated, {'header' if header else 'no header'}, {code}{packed}",
         stream=stream,
         coded=coded if plain else None,
-        first_row=2 if header else 1,
+        first_row=1 + header + bool(sign),
         named=header,
     )
 
@@ -298,6 +303,7 @@ def _stream(
         for batch in batches(_sql(path, packing, dialect, n_columns, positions, hashed), threads):
             skip = 1 if header and done == 0 else 0  # DuckDB's own header option trips over blank lines above it
             done += batch.num_rows
+            file.refuse_beyond(done * n_columns)
             if batch.num_rows > skip:
                 yield hashed_columns([column.slice(skip) for column in batch.columns], len(positions))
     except (duckdb.Error, UnicodeDecodeError, EOFError, OSError):
@@ -393,15 +399,4 @@ def _shorten(record: Sequence[str]) -> str:
 
 
 def _arrays(rows: Sequence[Sequence[str]], positions: Sequence[int]) -> list[ArrowArray]:
-    return [_text([row[p] for row in rows]) for p in positions]
-
-
-def _text(cells: Sequence[str]) -> ArrowArray:
-    """Texts as Arrow holds them, from bytes: a list would make Arrow look for pandas, and load it."""
-    import numpy as np
-    import pyarrow as pa
-
-    encoded = [cell.encode() for cell in cells]
-    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
-    np.cumsum([len(cell) for cell in encoded], out=offsets[1:])
-    return pa.LargeStringArray.from_buffers(len(encoded), pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded)))
+    return [text_array([row[p] for row in rows]) for p in positions]

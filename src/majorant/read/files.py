@@ -1,11 +1,10 @@
-"""From what the user named to files that can be read: which they are, whether they can, and what is in them."""
+"""Find the files that the user named, and what is in them."""
 
 from __future__ import annotations
 
 import codecs
 import errno
 import glob
-import gzip
 import io
 import os
 import re
@@ -13,31 +12,27 @@ import shutil
 import stat
 import sys
 import tempfile
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 from urllib.parse import unquote
 
 from majorant.database import STORES, connect_to_store, literal
 from majorant.errors import ConfigError, DataError
+from majorant.filetypes import FILE_TYPES, PACKINGS, FileType, format_words, type_of_ending, type_of_word
 from majorant.limits import refuse_beyond
+from majorant.ownership import note_input
+from majorant.read.containers import archive_members, declared_size, open_packed, refuse_unpacked
 from majorant.read.options import ReadOptions
 
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 STANDARD_INPUT = "standard input"
 HEAD_BYTES = 1 << 18
-DEFLATED = 1032  # bytes that one byte of gzip can become at most
-LEAST_BOMB = 256_000_000  # bytes; less does no harm
 BLOCK_CHARS = 1 << 22
-PACKINGS = {".gz": "gzip", ".zst": "zstd"}
-MAGIC = (
-    (b"PAR1", "parquet", ""),
-    (b"\x1f\x8b", "gzip", ""),
-    (b"\x28\xb5\x2f\xfd", "zstd", ""),
+PACKING_MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
+UNREAD = (  # what else the first bytes may be, and what to do about it
     (b"BZh", "bzip2 data", "Unpack it with bunzip2, or pack it with gzip."),
     (b"\xfd7zXZ", "xz data", "Unpack it with unxz, or pack it with gzip."),
     (b"SQLite format 3", "an SQLite database", "Export the table as CSV."),
@@ -52,27 +47,6 @@ BOMS = (
     (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
 )  # fmt: skip
-
-
-class FileKind(NamedTuple):
-    """A kind of file: what `File.format` calls it, what a message does, its endings, and what format= may call it."""
-
-    name: str
-    spelt: str
-    endings: tuple[str, ...]
-    words: tuple[str, ...] = ()
-
-
-KINDS = (  # each has its reader in `opening.READERS`
-    FileKind("csv", "a delimited text file (CSV)", (".csv", ".tsv", ".tab", ".psv"), ("csv", "tsv")),
-    FileKind("json", "JSON", (".json", ".jsonl", ".ndjson"), ("json", "jsonl")),
-    FileKind("parquet", "Parquet", (".parquet", ".pq"), ("parquet",)),
-    FileKind("eval", "an Inspect log", (".eval",)),
-    FileKind("cvat", "a CVAT export", (".xml",)),
-    FileKind("excel", "a spreadsheet", (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")),
-)
-KIND_OF_ENDING = {ending: kind.name for kind in KINDS for ending in kind.endings}
-KIND_OF_WORD = {word: kind.name for kind in KINDS for word in kind.words}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +79,12 @@ def files_in(name: str, folder: Path) -> list[Path]:
         own = path.relative_to(folder).parts
         if any(part.startswith((".", "_")) for part in own) or not path.is_file():
             continue
-        if Path(_ending(path.name)[1]).suffix.lower() in KIND_OF_ENDING:
+        if type_of_ending(Path(_ending(path.name)[1]).suffix) is not None:
             files.append(path)
     if not files:
+        endings = ", ".join(ending for kind in FILE_TYPES for ending in kind.endings)
         raise DataError(
-            f"{name} is a directory without files of votes ({', '.join(KIND_OF_ENDING)}). Name the files in it, e.g. "
+            f"{name} is a folder without files of votes ({endings}). Name the files in it, e.g. "
             f"{str(Path(name) / '*.csv')!r}."
         )
     return files
@@ -139,14 +114,21 @@ class File:
 
     name: str  # as the user wrote it
     path: Path  # where its bytes are
-    format: str  # the name of its FileKind
+    type: FileType
     packing: str  # "" | gzip | zstd
     encoding: str
     head: bytes  # the first bytes, unpacked
+    item_prefix: str = ""  # what tells the items of a log from those of others that are read with it
+    worker_suffix: str = ""  # ... and its workers
 
     def open(self) -> IO[bytes]:
-        """Its bytes, unpacked."""
-        return _open(self.path, self.packing)
+        """Its bytes, unpacked; more than a table of votes could unpack to are refused."""
+        return open_packed(self.name, self.path, self.packing)
+
+    def refuse_beyond(self, n_bytes: int) -> None:
+        """Refuse a packed file that has unpacked to this many bytes or more, if that is too much."""
+        if self.packing:
+            refuse_unpacked(self.name, self.path.stat().st_size, n_bytes)
 
 
 def find_files(
@@ -159,14 +141,16 @@ def find_files(
             raise ConfigError("the list of files is empty.")
         return found
     if isinstance(source, NamedFile):
+        note_input(source)
         return [(source.name, source.path)]
     name = os.fspath(source)
     if name == "-":
         if sys.stdin is None:
             raise DataError("standard input is closed. Name a file, or send the table through a pipe.")
-        return [(STANDARD_INPUT, _spool(sys.stdin.buffer, stack))]
-    if not name or "\0" in name:
-        raise ConfigError(f"{name!r} is no file name. Name the table of votes, or - for standard input.")
+        return [(STANDARD_INPUT, _spool(STANDARD_INPUT, sys.stdin.buffer, stack))]
+    if not name or "\0" in name or "\n" in name or len(name) > 4096:
+        shown = name if len(name) <= 60 else f"{name[:59]}…"
+        raise ConfigError(f"{shown!r} is not the name of a file. Name the table of votes, or - for standard input.")
     if is_address(name):
         if not how.allow_network:
             raise ConfigError(
@@ -175,12 +159,16 @@ def find_files(
             )
         return fetch(name, Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="majorant-"))))
     path = expanded(name)
+    note_input(path)
     if path.exists() and not path.is_file() and not path.is_dir():
         if stat.S_ISCHR(path.stat().st_mode) and not _is_terminal(path):
             raise ConfigError(f"{name} is a device. Name a file or a pipe.")
         with _guarded(name, path) as pipe:  # a named pipe or <(...) can be read only once
-            return [(name, _spool(pipe, stack))]
-    return [(name if file == path else str(file), file) for file in files_of(name, path)]
+            return [(name, _spool(name, pipe, stack))]
+    files = files_of(name, path)
+    for file in files:
+        note_input(file)
+    return [(name if file == path else str(file), file) for file in files]
 
 
 def files_of(name: str, path: Path) -> list[Path]:
@@ -198,10 +186,16 @@ def files_of(name: str, path: Path) -> list[Path]:
     return files
 
 
-def _spool(stream: IO[bytes], stack: ExitStack) -> Path:
-    path = temporary(stack)
+def _spool(name: str, stream: IO[bytes], stack: ExitStack) -> Path:
+    """A temporary copy of a stream, which can be read only once."""
+    path, size = temporary(stack), 0
     with _room(), path.open("wb") as out:
-        shutil.copyfileobj(stream, out, 1 << 20)
+        while block := stream.read(1 << 20):
+            size += len(block)
+            refuse_beyond("STREAM_BYTES", size, f"bytes of {name}", "Write them to a file and name it")
+            if size % (1 << 28) < len(block) and shutil.disk_usage(path.parent).free < 1 << 30:
+                raise OSError(errno.ENOSPC, "less than 1 GB is left")
+            out.write(block)
     return path
 
 
@@ -252,76 +246,37 @@ def identify(name: str, path: Path, how: ReadOptions) -> File:
         raw = stream.read(HEAD_BYTES)
     if not raw:
         raise DataError(f"{name} is empty (0 bytes). Check that the export that wrote it finished.")
-    content, next_move = next(((what, move) for magic, what, move in MAGIC if raw.startswith(magic)), ("", ""))
-    if next_move:
-        raise DataError(f"{name} holds {content}, which majorant does not read. {next_move}")
-    if archive := _archive(name, path, raw):
-        return File(name=name, path=path, format=archive, packing="", encoding="utf-8", head=raw)
-    packing = content if content in ("gzip", "zstd") else ""
+    unread = next(((what, move) for magic, what, move in UNREAD if raw.startswith(magic)), None)
+    if unread is not None:
+        raise DataError(f"{name} holds {unread[0]}, which majorant does not read. {unread[1]}")
+    if raw.startswith(b"PK\x03\x04"):
+        kind = _type_of_archive(name, archive_members(name, path))
+        return File(name=name, path=path, type=kind, packing="", encoding="utf-8", head=raw)
+    packing = next((packing for packing, magic in PACKING_MAGIC.items() if raw.startswith(magic)), "")
     ending, unpacked_name = _ending(name)
     if packing != ending and name != STANDARD_INPUT:
         _refuse_packing(name, packing, ending)
     if packing:
-        _refuse_bomb(name, path, packing, raw)
+        refuse_unpacked(name, path.stat().st_size, declared_size(path, packing, raw))
     head = raw if not packing else _unpacked_head(name, path, packing)
     if packing and not head:
         raise DataError(f"{name} holds an empty file, packed. Check that the export that wrote it finished.")
-    if head.startswith(b"PAR1") and packing:
-        raise DataError(f"{name} holds a packed Parquet file. Unpack it first; Parquet is compressed already.")
-    code = _encoding(name, head, how.encoding)
-    kind = _format(name, unpacked_name, head, code, how.format)
-    return File(name=name, path=path, format=kind, packing=packing, encoding=code, head=head)
+    if packing and _type_of_magic(head) is not None:
+        raise DataError(f"{name} holds a packed Parquet file or workbook. Unpack it first; it is compressed already.")
+    binary = _type_of_magic(head)
+    code = "utf-8" if binary is not None else _encoding(name, head, how.encoding)
+    kind = _expected_type(name, unpacked_name, binary or _type_of_text(name, head, code), how.format)
+    return File(name=name, path=path, type=kind, packing=packing, encoding=code, head=head)
 
 
-def _refuse_bomb(name: str, path: Path, packing: str, raw: bytes) -> None:
-    """Refuse a packed file that says it unpacks to hundreds of times its size: tables of votes do not."""
-    size = path.stat().st_size
-    if packing == "gzip":
-        with path.open("rb") as file:
-            file.seek(-4, os.SEEK_END)
-            unpacked = int.from_bytes(file.read(4), "little")
-        if unpacked > DEFLATED * size:  # no size at all: the file is cut off
-            return
-    else:
-        unpacked = _zstd_size(raw)
-    if unpacked > LEAST_BOMB:
-        what = f"bytes that each byte of {name} unpacks to"
-        refuse_beyond("UNPACKED_RATIO", unpacked // max(size, 1), what, "Unpack it yourself if you trust it")
+def _type_of_magic(head: bytes) -> FileType | None:
+    return next((kind for kind in FILE_TYPES if kind.magic and head.startswith(kind.magic)), None)
 
 
-def _zstd_size(raw: bytes) -> int:
-    """The size that the first frame says it has; 0 where it does not say, or is cut off.
-
-    >>> _zstd_size(bytes.fromhex("28b52ffd") + bytes([0x80, 0x58]) + (10**9).to_bytes(4, "little"))
-    1000000000
-    """
-    head = raw[4] if len(raw) > 4 else 0
-    kind, whole, named = head >> 6, head >> 5 & 1, (0, 1, 2, 4)[head & 3]
-    start = 5 + (0 if whole else 1) + named
-    n_bytes = (whole, 2, 4, 8)[kind]
-    return int.from_bytes(raw[start : start + n_bytes], "little") + (256 if kind == 1 else 0)
-
-
-def _archive(name: str, path: Path, raw: bytes) -> str:
-    """What a ZIP archive or an old workbook holds: an Inspect log, a workbook or a CVAT export; "" for other files."""
-    if raw.startswith(b"\xd0\xcf\x11\xe0"):
-        return "excel"
-    if not raw.startswith(b"PK\x03\x04"):
-        return ""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = set(archive.namelist())
-    except (zipfile.BadZipFile, OSError, NotImplementedError):  # the last: a version of ZIP that nobody wrote
-        raise DataError(
-            f"{name} is an Excel workbook or a ZIP archive that is damaged or cut off. Copy the file again, or save "
-            "the sheet as CSV."
-        ) from None
-    if {"header.json", "_journal/start.json"} & members:
-        return "eval"
-    if "[Content_Types].xml" in members or {"mimetype", "content.xml"} <= members:
-        return "excel"
-    if "annotations.xml" in members:
-        return "cvat"
+def _type_of_archive(name: str, members: set[str]) -> FileType:
+    for kind in FILE_TYPES:
+        if any(some <= members for some in kind.members):
+            return kind
     raise DataError(f"{name} holds a ZIP archive. Unpack it and name the files in it.")
 
 
@@ -352,39 +307,10 @@ def _refuse_packing(name: str, packing: str, ending: str) -> None:
 
 def _unpacked_head(name: str, path: Path, packing: str) -> bytes:
     try:
-        with _open(path, packing) as stream:
+        with open_packed(name, path, packing) as stream:
             return stream.read(HEAD_BYTES)
     except (OSError, EOFError) as error:
         raise DataError(f"{name}: its {packing} data are damaged or cut off ({error}). Copy the file again.") from None
-
-
-def _open(path: Path, packing: str) -> IO[bytes]:
-    if packing == "gzip":
-        return _Gzip(path, "rb")  # type: ignore[return-value]
-    if packing == "zstd":
-        import pyarrow as pa
-
-        return io.BufferedReader(pa.input_stream(str(path), compression="zstd"))
-    return path.open("rb")
-
-
-class _Gzip(gzip.GzipFile):
-    """Damage within is an OSError, as damage of the head and the end is."""
-
-    def _guard(self, read: Callable[..., Any], *args: Any) -> Any:
-        try:
-            return read(*args)
-        except zlib.error as error:
-            raise gzip.BadGzipFile(str(error)) from None
-
-    def read(self, size: int | None = -1) -> bytes:
-        return bytes(self._guard(super().read, size))
-
-    def read1(self, size: int = -1) -> bytes:
-        return bytes(self._guard(super().read1, size))
-
-    def readline(self, size: int | None = -1) -> bytes:
-        return bytes(self._guard(super().readline, size))
 
 
 def _encoding(name: str, head: bytes, encoding: str | None) -> str:
@@ -400,7 +326,7 @@ def _encoding(name: str, head: bytes, encoding: str | None) -> str:
     for bom, code in BOMS:
         if head.startswith(bom):
             return code
-    if b"\0" in head[:4096] and not head.startswith(b"PAR1"):
+    if b"\0" in head[:4096]:
         sample = head[: min(len(head), 4096) // 2 * 2]
         even, odd = sample[::2].count(0), sample[1::2].count(0)
         if max(even, odd) > len(sample) // 4 and min(even, odd) < max(even, odd) // 8 + 1:
@@ -409,30 +335,29 @@ def _encoding(name: str, head: bytes, encoding: str | None) -> str:
     return "utf-8"
 
 
-def _format(name: str, unpacked_name: str, head: bytes, encoding: str, format: str | None) -> str:
-    if format is not None and format not in KIND_OF_WORD:
-        raise ConfigError(f"format={format!r}: choose one of {', '.join(KIND_OF_WORD)}.")
-    content = _content(name, head, encoding)
-    named = KIND_OF_WORD.get(format or "", "")
-    expected = named or KIND_OF_ENDING.get(Path(unpacked_name).suffix.lower(), "")
-    if expected and expected != content and not (named == "csv" and content == "json"):
-        spelt = {kind.name: kind.spelt for kind in KINDS}
+def _expected_type(name: str, unpacked_name: str, content: FileType, format: str | None) -> FileType:
+    """What the file is, if that is what --format or its name says."""
+    named = None if format is None else type_of_word(format)
+    if format is not None and named is None:
+        raise ConfigError(f"format={format!r}: choose one of {', '.join(format_words())}.")
+    expected = named or type_of_ending(Path(unpacked_name).suffix)
+    forced = named is not None and named == FILE_TYPES[0] and not content.magic  # any text can be read as CSV
+    if expected is not None and expected != content and not forced:
         raise DataError(
-            f"{name} is not {spelt[expected]}, although {f'format={format!r}' if named else 'its name'} says so: it "
-            f"looks like {spelt[content]}. Rename it or say format=."
+            f"{name} is not {expected.description}, although {f'format={format!r}' if named else 'its name'} says so: "
+            f"it looks like {content.description}. Rename it or say format=."
         )
     return expected or content
 
 
-def _content(name: str, head: bytes, encoding: str) -> str:
-    if head.startswith(b"PAR1"):
-        return "parquet"
-    text = head.decode(encoding, errors="replace").lstrip()
-    if re.match(r"(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)?<annotations>", text, re.DOTALL):
-        return "cvat"
+def _type_of_text(name: str, head: bytes, encoding: str) -> FileType:
+    text = head.decode(encoding, errors="replace").lstrip().lstrip("\ufeff")
+    for kind in FILE_TYPES:
+        if kind.text and re.match(kind.text, text, re.DOTALL):
+            return kind
     if re.match(r"<(!doctype|html|\?xml)", text, re.IGNORECASE):
         raise DataError(f"{name} is a web page or XML, not a table of votes. Perhaps a download asked for a login.")
-    return "json" if re.match(r"\{\s*[\"}]|\[\s*[\[{\]]|\[\s*$", text) else "csv"
+    return FILE_TYPES[0]
 
 
 def as_utf8(file: File, stack: ExitStack) -> Path:

@@ -1,14 +1,9 @@
-"""Tables in memory: pandas, polars, pyarrow and DuckDB frames, a dict of columns, lists of triples or dicts.
-
-Spreadsheets are read whole, so they are one of these: a sheet of an Excel or OpenDocument workbook, by the extra
-`excel` (python-calamine).
-"""
+"""Tables in memory: pandas, polars, pyarrow and DuckDB frames, a dict of columns, lists of triples or dicts."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -16,12 +11,9 @@ import numpy as np
 
 from majorant.database import BATCH_ROWS
 from majorant.errors import ConfigError, DataError
-from majorant.read.columns import ROW_NAMES, VOTE_ROLES, Choice, means
-from majorant.read.files import File
-from majorant.read.formats.base import Apart
-from majorant.read.options import ReadOptions
+from majorant.read.columns import VOTE_ROLES, Choice, means
 from majorant.read.table import Column, Objects, Plain, RowSource, column_length, plain
-from majorant.read.values import is_empty, kind_key
+from majorant.read.values import kind_key
 
 SIMPLE_TYPES = (str, int, float, bool)
 USUAL_TYPES = ("object", "str", "int64", "float64", "bool", "Int64", "Float64", "Boolean", "String")
@@ -85,6 +77,9 @@ def label_type(source: Any, column: str) -> Any:
 
 
 def _open_columns(name: str, names: Sequence[Any], source: Any) -> RowSource:
+    single = [key for key in names if not hasattr(source[key], "__len__") or isinstance(source[key], str)]
+    if single:
+        raise ConfigError(f"{name}: {single[0]!r} holds {source[single[0]]!r}, not a column. Give a list of values.")
     lengths = {key: len(source[key]) for key in names}
     if len(lengths) < len(names):
         twice = next(key for key in names if list(names).count(key) > 1)
@@ -92,10 +87,10 @@ def _open_columns(name: str, names: Sequence[Any], source: Any) -> RowSource:
     if len(set(lengths.values())) > 1:
         spelt = ", ".join(f"{key!r} has {length}" for key, length in lengths.items())
         raise DataError(f"{name}: columns differ in length: {spelt}. Every row needs all its fields.")
-    return _open_positions(name, list(map(str, names)), [source[key] for key in names], format=name, first_row=0)
+    return open_positions(name, list(map(str, names)), [source[key] for key in names], format=name, first_row=0)
 
 
-def _open_positions(
+def open_positions(
     source: str, names: Sequence[str], columns: Sequence[Any], *, format: str, first_row: int
 ) -> RowSource:
     """Columns by position: several may have one name, or none."""
@@ -141,7 +136,7 @@ def _column(values: Any, source: str, name: str) -> Plain:
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
         return values
     dtype = getattr(values, "dtype", None)
-    if dtype is not None and str(dtype) not in ("object", "Object"):
+    if dtype is not None and not str(dtype).startswith(("object", "Object", "period", "interval")):  # not as numbers
         with contextlib.suppress(pa.ArrowException, UnicodeEncodeError):  # such as categories of several types
             if isinstance(values, np.ndarray):
                 return pa.array(values.tolist() if dtype.kind in "US" else values, from_pandas=True)
@@ -202,63 +197,3 @@ def _slice(column: Plain, start: int) -> Plain:
     if isinstance(column, Objects):
         return Objects(column.code_n[start : start + BATCH_ROWS], column.values)
     return plain(column.slice(start, BATCH_ROWS))
-
-
-def open_excel(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> RowSource:  # noqa: ARG001
-    """The rows of a sheet: the first row names the columns; the only sheet with anything in it, or the one named."""
-    try:
-        import python_calamine
-    except ImportError:
-        raise ConfigError(
-            f"{file.name} is a spreadsheet; reading it takes python-calamine: pip install 'majorant[excel]'. "
-            "Or save the sheet as CSV."
-        ) from None
-    try:
-        book = python_calamine.load_workbook(str(file.path))
-        cells = {name: _cells(book, name) for name in book.sheet_names}
-    except (python_calamine.CalamineError, OSError, ValueError) as error:
-        raise DataError(f"{file.name} is a spreadsheet that cannot be read ({error}). Save it as CSV.") from None
-    name = _chosen(file.name, cells, how.sheet)
-    header, *rows = cells[name]
-    width = max(len(header), *(len(row) for row in rows)) if rows else len(header)
-    names = [str(_plain(cell)).strip() if cell is not None else "" for cell in _padded(header, width)]
-    while len(names) > 1 and not names[-1] and all(_plain(row[-1]) is None for row in rows if len(row) == len(names)):
-        names = names[:-1]
-        width -= 1
-    names[0] = names[0] or ROW_NAMES
-    columns = [[_plain(_padded(row, width)[p]) for row in rows] for p in range(width)]
-    return _open_positions(file.name, names, columns, format=f"spreadsheet, sheet {name!r}", first_row=2)
-
-
-def _cells(book: Any, name: str) -> list[list[Any]]:
-    rows: list[list[Any]] = book.get_sheet_by_name(name).to_python(skip_empty_area=True)
-    return [row for row in rows if any(_plain(cell) is not None for cell in row)]
-
-
-def _chosen(source: str, cells: dict[str, list[list[Any]]], sheet: str | None) -> str:
-    filled = [name for name, rows in cells.items() if rows]
-    listed = ", ".join(map(repr, cells))
-    if sheet is not None:
-        if sheet not in cells:
-            raise ConfigError(f"{source} has no sheet {sheet!r}. Its sheets are {listed}.")
-        if sheet not in filled:
-            raise DataError(f"{source}, sheet {sheet!r} is empty.")
-        return sheet
-    if not filled:
-        raise DataError(f"{source} holds no filled sheet.")
-    if len(filled) > 1:
-        raise DataError(f"{source} has several sheets: {listed}. Say which with sheet='NAME'.")
-    return filled[0]
-
-
-def _padded(row: list[Any], width: int) -> list[Any]:
-    return [*row, *[None] * (width - len(row))]
-
-
-def _plain(cell: Any) -> Any:
-    """A cell as a value: nothing where it is empty, whole numbers as integers, dates as text."""
-    if is_empty(cell):
-        return None
-    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
-        return int(cell)
-    return cell if isinstance(cell, (str, int, float, bool)) else str(cell)

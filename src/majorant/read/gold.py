@@ -24,12 +24,15 @@ from majorant.read.options import MAX_CLASSES, ReadOptions
 from majorant.read.table import Table
 from majorant.read.values import decode, is_empty, is_vote, numbers_if_all
 from majorant.tabular import unguarded
-from majorant.votes import Note, Votes
+from majorant.votes import Note, NoteKind, Votes
 
 
 def one_gold(options: ReadOptions, table: Table) -> ReadOptions:
     """The options, of which a gold file is refused beside a column of gold, unless it holds what `ask` drew."""
-    if options.gold_file is None or "gold" not in table.columns:
+    if options.gold_file is None:
+        return options
+    options = replace(options, gold_key=table.key)
+    if "gold" not in table.columns:
         return options
     from majorant.read.tasks import sample_design
 
@@ -67,7 +70,7 @@ def load_gold(source: Any, how: ReadOptions, what: str = "gold label") -> GoldFi
 
     if (design := sample_design(source)) is not None:
         return _sample(source, design)
-    with open_table(source, how) as table:
+    with open_table(_as_table(source), how) as table:
         coded = collect_codes(table, how.most_labels)
     item_n, gold_n = coded.codes["item"], coded.codes["gold"]
     own_items = decode(coded.known["item"], table.kind)
@@ -88,18 +91,31 @@ def load_gold(source: Any, how: ReadOptions, what: str = "gold label") -> GoldFi
     return GoldFile(table.source, [own_items[own] for own in given], [values[gold_i[own]] for own in given])
 
 
+def _as_table(source: Any) -> Any:
+    """Gold by item, a dict or a Series, as a table; any other source as it is."""
+    if hasattr(source, "index") and hasattr(source, "items") and not hasattr(source, "columns"):
+        source = dict(source.items())  # a Series
+    if isinstance(source, Mapping) and not any(_is_column(values) for values in source.values()):
+        return {"item": list(source), "gold": list(source.values())}
+    return source
+
+
+def _is_column(values: Any) -> bool:
+    return hasattr(values, "__len__") and not isinstance(values, (str, bytes))
+
+
 def _sample(source: Any, design: Mapping[str, Any]) -> GoldFile:
     """The labels of items that `majorant ask` drew uniformly: experts and skipped items count as its design says."""
-    from majorant.read.tasks import SKIPPED, count_answers, read_answers
+    from majorant.read.tasks import SKIPPED, count_answers, read_answers, sample_size
 
     answers, order = read_answers(source if isinstance(source, NamedFile) else Path(source)).answers, design["order"]
     counted = count_answers(answers, order, design["labels"], asked=design["asked"], experts=design["experts"])
-    given = np.flatnonzero(counted.answer_d >= 0)
-    skipped = int((counted.answer_d == SKIPPED).sum())
-    notes = [Note("gold-sample", f"The {len(given)} gold labels of {source} are a random sample: ask drew the items.")]
+    answer_d = counted.answer_d[: sample_size(design)]
+    given, skipped = np.flatnonzero(answer_d >= 0), int((answer_d == SKIPPED).sum())
+    notes = [Note(NoteKind.GOLD_SAMPLE, {"source": str(source), "labels": len(given)})]
     if skipped:
-        notes.append(Note("gold-skipped", f"{skipped} items of the sample have no label: gold says nothing of them."))
-    labels = [design["labels"][counted.answer_d[position]] for position in given]
+        notes.append(Note(NoteKind.GOLD_SKIPPED, {"items": skipped}))
+    labels = [design["labels"][answer_d[position]] for position in given]
     return GoldFile(str(source), [order[position] for position in given], labels, tuple(notes))
 
 
@@ -115,8 +131,8 @@ def match_gold(file: GoldFile, items: Sequence[Any]) -> Gold:
         )
     notes = list(file.notes)
     if unknown:
-        shown = ", ".join(repr(value) for value in unknown[:3])
-        notes.append(Note("gold-unknown-items", f"{len(unknown)} items of {file.source} have no votes: {shown}."))
+        facts = {"source": file.source, "items": list(map(str, unknown[:3])), "count": len(unknown)}
+        notes.append(Note(NoteKind.GOLD_UNKNOWN_ITEMS, facts))
     pairs = zip(place_of, file.values, strict=True)
     return Gold({at: value for at, value in pairs if at is not None}, tuple(notes))
 

@@ -13,9 +13,10 @@ from typing import Any
 
 from majorant.errors import ConfigError, MajorantError
 from majorant.read.formats.base import DATA
-from majorant.read.opening import again, layout_of, open_rows, positions_of, roles_of
+from majorant.read.layout import find_layout
+from majorant.read.opening import is_rereadable, open_rows
 from majorant.read.options import ReadOptions
-from majorant.read.reshape import JOINED_BY
+from majorant.read.reshape import JOINED_BY, join_columns
 from majorant.read.table import Column, Hashed, Objects, RowSource
 from majorant.read.values import cell_values
 from majorant.votes import Account
@@ -61,16 +62,15 @@ def item_columns(source: Any, items: Sequence[Any], how: ReadOptions) -> dict[st
     wanted: dict[str, dict[str, Any]] = {str(item): {} for item in items}
     dropped: set[str] = set()
     with open_rows(source, how) as every:
-        for rows in every:
-            layout = layout_of(rows, how)
-            used = positions_of(layout)
+        for one in every:
+            rows, layout = find_layout(one, how, n_files=len(every))
             own = {
                 name: p
-                for p, name in enumerate(rows.names)
-                if p not in used and not _may_lead(name) and how.text in (None, name.removeprefix(DATA))
+                for p, name in enumerate(one.names)
+                if p not in layout.positions and not _may_lead(name) and how.text in (None, name.removeprefix(DATA))
             }
             if rows.named and own:
-                _collect(rows, roles_of(layout)["item"], own, wanted, dropped)
+                _collect(rows, layout.roles["item"], own, wanted, dropped)
     names = dict.fromkeys(name for cells in wanted.values() for name in cells if name not in dropped)
     return {name.removeprefix(DATA): [wanted[str(item)].get(name) for item in items] for name in names}
 
@@ -100,7 +100,7 @@ class ItemText:
 
     source: Any = field(compare=False)
     options: ReadOptions
-    item: str  # the column that names the item, or columns joined by " and "
+    item: str  # the column that names the item, or several with commas between them
     column: str
 
     def __call__(self, items: Sequence[Any]) -> list[str | None]:
@@ -124,7 +124,7 @@ def item_text(source: Any, options: ReadOptions, account: Account) -> ItemText |
     None where there is no such column, text= is "", or the source can be read only once.
     """
     text, columns, ignored = options.text, account.columns, account.ignored
-    if text == "" or not again(source):
+    if text == "" or not is_rereadable(source):
         return None
     column = text if text is not None else _likeliest(ignored)
     if column is None:
@@ -144,10 +144,13 @@ def _likeliest(names: Sequence[str]) -> str | None:
 
 
 def _texts(rows: RowSource, item: str, column: str, wanted: set[str]) -> Iterator[tuple[str, str]]:
-    place = next((rows.names.index(name) for name in (item, item.split(" and ")[0]) if name in rows.names), None)
-    if place is None or column not in rows.names:
+    key = [item] if item in rows.names else item.split(",")
+    if column not in rows.names or not set(key) <= set(rows.names):
         return
-    for columns in rows.stream([place, rows.names.index(column)], 0):
+    place, text_place = rows.names.index(key[0]), rows.names.index(column)
+    if len(key) > 1:
+        rows, place = join_columns(rows, [rows.names.index(name) for name in key], item), len(rows.names)
+    for columns in rows.stream([place, text_place], 0):
         names, texts = (cell_values(cells, rows.kind) for cells in _rows_of(columns, wanted, rows.kind))
         for name, text in zip(names, texts, strict=True):
             if str(name) in wanted and text not in (None, ""):

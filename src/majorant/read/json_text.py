@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from majorant.errors import DataError
 from majorant.read.faults import too_deep
 from majorant.read.files import File, as_utf8, temporary
 from majorant.read.formats import recognise
-from majorant.read.formats.base import Apart, Context, Format, Record, write_votes
+from majorant.read.formats.base import Context, Format, Record, write_votes
 from majorant.read.options import ReadOptions
 from majorant.read.table import Column, RowSource, hashed_columns, select_list
 from majorant.read.values import loads
@@ -26,7 +27,7 @@ TAIL_BYTES = 1 << 12
 DIAGNOSED_BYTES = 1 << 28  # beyond this, a broken array is reported in DuckDB's words instead of being parsed again
 
 
-def open_json(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> RowSource:
+def open_json(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
     """The objects of a JSON array, or of JSON Lines; keys that only some objects have are null elsewhere.
 
     The format of another tool, with the votes inside, is laid out a vote a line first.
@@ -57,18 +58,17 @@ def open_json(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> R
         raise DataError(f"{file.name} holds no objects with keys. Give each vote as an object, {EXAMPLE}.")
 
     if tool := recognise(names, next(_records(file, text)), file.name):
-        return open_votes(file, tool, _records(file, text), how, stack, apart)
+        return open_votes(file, tool, _records(file, text), how, stack)
     return _rows(file, text, names)
 
 
-def open_votes(
-    file: File, format: Format, records: Iterable[Record], how: ReadOptions, stack: ExitStack, apart: Apart
-) -> RowSource:
+def open_votes(file: File, format: Format, records: Iterable[Record], how: ReadOptions, stack: ExitStack) -> RowSource:
     """The votes inside the records of a recognised format, laid out in a file of their own."""
     path = temporary(stack)
-    context = Context(source=file.name, item_prefix=apart[0], worker_suffix=apart[1])
+    context = Context(source=file.name, item_prefix=file.item_prefix, worker_suffix=file.worker_suffix)
     laid = write_votes(path, records, format, how.choice, context, split=how.several)
-    return _rows(file, _Text(path, "", "newline_delimited", how.threads), laid.names, laid.described)
+    rows = _rows(file, _Text(path, "", "newline_delimited", how.threads), laid.names, laid.described)
+    return replace(rows, judges=format.judges, notes=laid.notes)
 
 
 class _Text(NamedTuple):
@@ -91,8 +91,11 @@ def _rows(file: File, text: _Text, names: tuple[str, ...], described: str = "") 
     import duckdb
 
     def stream(positions: Sequence[int], hashed: int) -> Iterator[list[Column]]:
+        n_rows = 0
         try:
-            for batch in batches(_sql(text, [names[p] for p in positions], hashed), text.threads):
+            for batch in batches(_sql(text, names, [names[p] for p in positions], hashed), text.threads):
+                n_rows += batch.num_rows
+                file.refuse_beyond(2 * n_rows)
                 yield hashed_columns(batch.columns, len(positions))
         except duckdb.Error as error:
             raise _diagnose(file, text.shape, str(error)) from None
@@ -143,11 +146,20 @@ def _records(file: File, text: _Text) -> Iterator[dict[str, Any]]:
         raise _diagnose(file, text.shape, f"{error}.") from None
 
 
-def _sql(text: _Text, keys: Sequence[str], hashed: int) -> str:
+def _sql(text: _Text, names: Sequence[str], keys: Sequence[str], hashed: int) -> str:
+    if len({name.casefold() for name in names}) < len(names):  # DuckDB's names of columns have no case
+        values = ", ".join(f"json_extract(json, {literal(_pointer(key))}) AS c{n}" for n, key in enumerate(keys))
+        columns = select_list([f"c{n}" for n in range(len(keys))], hashed)
+        return f"SELECT {columns} FROM (SELECT {values} FROM {text.scan('read_json_objects')})"
     columns = ", ".join(f"{literal(key)}: 'JSON'" for key in keys)
     quoted = ['"' + key.replace('"', '""') + '"' for key in keys]
     scan = text.scan("read_json", "records = 'true'", f"columns = {{{columns}}}")
     return f"SELECT {select_list(quoted, hashed)} FROM {scan}"
+
+
+def _pointer(key: str) -> str:
+    """A key as a JSON pointer."""
+    return "/" + key.replace("~", "~0").replace("/", "~1")
 
 
 def _diagnose(file: File, shape: str, message: str) -> DataError:

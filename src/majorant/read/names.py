@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 
 from majorant.errors import DataError
 from majorant.read.encode import Coded, Codes
+from majorant.read.notes import fold
 from majorant.read.options import ReadOptions
 from majorant.read.reshape import written_list
 from majorant.read.values import (
@@ -25,7 +28,7 @@ from majorant.read.values import (
     voted,
 )
 from majorant.tabular import unguarded
-from majorant.votes import IntArray, Note
+from majorant.votes import IntArray, Note, NoteKind
 
 MEANING = {"gold": "gold label", "slice": "value"}
 Mask = NDArray[np.bool_]
@@ -220,6 +223,14 @@ def _refuse_lists(coded: Coded, values: Sequence[Any]) -> None:
         )
 
 
+def _refuse_infinite(coded: Coded, labels: Sequence[Any]) -> None:
+    """An infinite number is no class, and no score either."""
+    infinite = next((v for v in labels if isinstance(v, (float, Decimal)) and math.isinf(v)), None)
+    if infinite is not None:
+        place = f"{coded.table.source}, column {coded.table.columns.get('label', 'label')!r}"
+        raise DataError(f"{place}: the label {infinite} is infinite. Say empty='{infinite}' if it means no vote.")
+
+
 def label_uses(coded: Coded, n_values: int, vote_n: Mask | None) -> NDArray[np.integer[Any]]:
     """How many votes each raw label has."""
     code_n = coded.codes["label"]
@@ -235,7 +246,7 @@ class LabelCodes:
     gold_map: Codes | None
     gold_i: Codes | None  # from a file
     n_by_label: dict[Any, int]
-    note: Note | None = None  # what claims are about, where the caller gave labels an order or a threshold
+    notes: tuple[Note, ...] = ()  # what claims are about, and which labels were merged
 
 
 def name_labels(
@@ -263,11 +274,20 @@ def name_labels(
     gold_values = [scale.cut(v, source) if code in used_gold else v for code, v in enumerate(gold_values)]
     if gold_used:
         distinct(coded, "gold", gold_values)  # refuses what is not a single value
+    notes = [note for note in (scale.note(),) if note is not None]
+    spelt: dict[str, Any] = {}
+    if options.fold_case:
+        spelt, merged = _common_spellings({label_values[code]: int(uses[code]) for code in used})
+        label_values = [spelt.get(fold(v), v) for v in label_values]
+        notes += merged
     given, remap = distinct(coded, "label", [label_values[code] for code in used])
     file_items = list(gold.value_by_item) if gold else []
-    file_values = match_labels([scale.cut(gold.value_by_item[at], source) for at in file_items] if gold else [], given)
-    in_column = match_labels([gold_values[code] for code in gold_used], given)
+    in_file = [scale.cut(gold.value_by_item[at], source) for at in file_items] if gold else []
+    file_values = match_labels([spelt.get(fold(v), v) for v in in_file] if spelt else in_file, given)
+    in_column = [gold_values[code] for code in gold_used]
+    in_column = match_labels([spelt.get(fold(v), v) for v in in_column] if spelt else in_column, given)
     labels, _ = distinct(coded, "label", [*given, *in_column, *file_values])
+    _refuse_infinite(coded, labels)
     labels = scale.sorted(labels, source)
     at = {kind_key(label): code for code, label in enumerate(labels)}
     label_map = np.full(len(label_values) + 1, -1, dtype=np.int32)
@@ -283,5 +303,19 @@ def name_labels(
         gold_map=gold_map if "gold" in coded.codes else None,
         gold_i=gold_i if gold else None,
         n_by_label={label: int(n) for label, n in zip(labels, counts, strict=True)},
-        note=scale.note(),
+        notes=tuple(notes),
     )
+
+
+def _common_spellings(votes_by_label: Mapping[Any, int]) -> tuple[dict[str, Any], list[Note]]:
+    """The most common of the labels that look alike, by what they share, and a note on what was merged.
+
+    >>> _common_spellings({"yes": 2, "Yes": 1, "no": 1})[0]
+    {'yes': 'yes', 'no': 'no'}
+    """
+    groups: dict[str, list[Any]] = {}
+    for label in sorted(votes_by_label, key=lambda label: -votes_by_label[label]):
+        groups.setdefault(fold(label), []).append(label)
+    merged = [[[str(label), votes_by_label[label]] for label in group] for group in groups.values() if len(group) > 1]
+    notes = [Note(NoteKind.FOLDED_LABELS, {"groups": merged})] if merged else []
+    return {shared: group[0] for shared, group in groups.items()}, notes

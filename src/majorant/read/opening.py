@@ -1,49 +1,46 @@
-"""Anybody's votes, opened: a file, many files, standard input, a frame, columns or a list, all as one Table.
+"""Open any source of votes (files, standard input, a frame, columns, a list) as one Table.
 
-A preview is a first look at it: what it was recognised as, which column was taken for what, its first rows.
+A preview is a first look: what the source was recognised as, which column is what, its first rows.
 """
 
 from __future__ import annotations
 
-import glob
 import os
-import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import Any, Unpack
 
+import numpy as np
+
 from majorant.errors import ConfigError, DataError, MajorantError
-from majorant.read.columns import ALIASES, VOTE_ROLES, Choice, find_roles
-from majorant.read.delimited import open_delimited
+from majorant.read.columns import ALIASES, JUDGES, VOTE_ROLES, Choice, bare_word, find_roles
 from majorant.read.faults import named_faults
 from majorant.read.files import File, find_files, identify, partitions
-from majorant.read.formats import cvat, inspect_log, recognise, recognise_table
-from majorant.read.formats.base import Apart, Format, TableFormat, told_apart
-from majorant.read.frames import open_excel, open_frame
-from majorant.read.json_text import open_json, open_votes
+from majorant.read.formats.inspect_log import tell_logs_apart
+from majorant.read.frames import open_frame
+from majorant.read.layout import FILE, Layout, find_layout, table_tool
 from majorant.read.options import Reading, ReadOptions
-from majorant.read.parquet import open_parquet
-from majorant.read.reshape import (
-    Wide,
-    detect_wide,
-    join_items,
-    joined_note,
-    judged_subject,
-    read_wide,
-    split_labels,
-    wide_parts,
-    with_answers,
-    with_partitions,
+from majorant.read.pairs import lay_out_pairs
+from majorant.read.reshape import add_constants, split_labels, unwrap_answers, wide_parts
+from majorant.read.table import (
+    Column,
+    NotCodedError,
+    RowSource,
+    Table,
+    TableRows,
+    column_length,
+    from_row,
+    header_rows,
+    take_rows,
 )
-from majorant.read.table import Column, NotCodedError, RowSource, Table, TableRows, column_length, from_row
-from majorant.read.values import cell_values, loads
-from majorant.votes import Note
+from majorant.read.values import cell_values
+from majorant.votes import Note, NoteKind
 
-Layout = dict[str, int] | Wide
-FILE = "file"  # what a column is called that holds the name of the file, without its endings
 SHOWN_ROWS, SHOWN_SIGNS = 6, 160  # of a preview, and of each of its cells
 
 
@@ -64,10 +61,14 @@ def open_rows(source: Any, how: ReadOptions) -> Iterator[list[RowSource]]:
         if _is_path(source) or (isinstance(source, (list, tuple)) and source and all(map(_is_path, source))):
             named = find_files(source, stack, how)
             before = [stamp(path) for _, path in named]
-            files = [identify(name, path, how) for name, path in named]
-            apart = _told_apart(files)
-            opened = (_open_file(file, how, stack, log) for file, log in zip(files, apart, strict=True))
-            yield [with_partitions(rows, partitions(rows.source) | _file_name(rows, how.choice)) for rows in opened]
+            files = tell_logs_apart([identify(name, path, how) for name, path in named])
+            opened = [_open_file(file, how, stack) for file in files]
+            asked = FILE in how.choice.named.values()  # a file per worker is a usual layout
+            stems = _file_names(opened) if asked else [None] * len(opened)
+            yield [
+                add_constants(rows, partitions(rows.source) | ({FILE: stem} if asked else {}))
+                for rows, stem in zip(opened, stems, strict=True)
+            ]
             for (name, path), earlier in zip(named, before, strict=True):
                 if stamp(path) != earlier:
                     raise DataError(f"{name} changed while it was read. Run again when nothing writes to it any more.")
@@ -77,7 +78,7 @@ def open_rows(source: Any, how: ReadOptions) -> Iterator[list[RowSource]]:
 
 
 def stamp(path: Path) -> tuple[int, int, int] | None:
-    """What changes when a file is written to or replaced; None where it is gone, which readers tell themselves."""
+    """What changes when a file is written to or replaced; None if it is gone, which readers report themselves."""
     try:
         status = path.stat()
     except OSError:
@@ -85,13 +86,8 @@ def stamp(path: Path) -> tuple[int, int, int] | None:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _file_name(rows: RowSource, choice: Choice) -> dict[str, str | None]:
-    """A column with the name of the file, where the caller asks for it: one file per worker is a usual layout."""
-    return {FILE: Path(rows.source).name.split(".")[0]} if FILE in choice.named.values() else {}
-
-
-def again(source: Any) -> bool:
-    """Whether a source can be looked at twice: a frame or a dict can, standard input and a stream cannot."""
+def is_rereadable(source: Any) -> bool:
+    """Whether a source can be read twice: a frame or a dict can, standard input and a stream cannot."""
     if isinstance(source, str):
         return source != "-"
     return hasattr(source, "__fspath__") or hasattr(source, "__getitem__")
@@ -107,75 +103,32 @@ def _refuse_file_settings(how: ReadOptions) -> None:
             raise ConfigError(f"{name}= is for files; these votes are in memory already.")
 
 
-def _told_apart(files: Sequence[File]) -> list[Apart]:
-    """How the items and judges of several logs are told apart."""
-    if len(files) == 1:
-        return [("", "")]
-    return told_apart([file.name for file in files], [_header(file) for file in files])
+def _file_names(every: Sequence[RowSource]) -> list[str]:
+    """What to call each file: its name without extensions, with its folder where names alone do not differ.
+
+    >>> from types import SimpleNamespace as Rows
+    >>> _file_names([Rows(source="a/run.csv"), Rows(source="b/run.csv")])
+    ['a/run', 'b/run']
+    """
+    paths = [Path(rows.source) for rows in every]
+    stems = [path.name.split(".")[0] for path in paths]
+    if len(set(stems)) == len(stems):
+        return stems
+    return [f"{path.parent.name}/{stem}" for path, stem in zip(paths, stems, strict=True)]
 
 
-def _header(file: File) -> Mapping[str, Any] | None:
-    if file.format == "eval":
-        return inspect_log.header(inspect_log.document(file.path, file.name))
-    if file.format != "json" or b'"eval"' not in file.head:
-        return None
-    try:
-        with file.open() as raw:
-            log = loads(raw.read())
-    except ValueError:
-        return None
-    return inspect_log.header(log) if isinstance(log, dict) and inspect_log.LOG.recognise(frozenset(log), log) else None
-
-
-def _open_file(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> RowSource:
-    if how.delimiter is not None and file.format != "csv":
-        raise ConfigError(f"delimiter= is for delimited text, and {file.name} holds {file.format}. Leave it out.")
-    return READERS[file.format](file, how, stack, apart)
-
-
-def _open_inspect(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> RowSource:
-    return _open_votes(inspect_log.LOG, [inspect_log.document(file.path, file.name)], file, how, stack, apart)
-
-
-def _open_cvat(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> RowSource:
-    return _open_votes(cvat.IMAGES, _cvat_images(file), file, how, stack, apart)
-
-
-def _open_votes(
-    format: Format, records: list[dict[str, Any]], file: File, how: ReadOptions, stack: ExitStack, apart: Apart
-) -> RowSource:
-    recognise(list(records[0]), records[0], file.name)
-    return open_votes(file, format, records, how, stack, apart)
-
-
-READERS: Mapping[str, Callable[[File, ReadOptions, ExitStack, Apart], RowSource]] = {  # by the name of the FileKind
-    "csv": open_delimited,
-    "parquet": open_parquet,
-    "excel": open_excel,
-    "json": open_json,
-    "eval": _open_inspect,
-    "cvat": _open_cvat,
-}
-
-
-def _cvat_images(file: File) -> list[dict[str, Any]]:
-    from xml.etree.ElementTree import ParseError
-
-    try:
-        if file.head.startswith(b"PK"):
-            with zipfile.ZipFile(file.path) as archive, archive.open("annotations.xml") as stream:
-                images = list(cvat.images(stream))
-        else:
-            with file.open() as stream:
-                images = list(cvat.images(stream))
-    except ParseError as error:
-        raise DataError(f"{file.name} is a CVAT export that breaks off ({error}). Export it again.") from None
-    if not images:
-        raise DataError(f"{file.name} is a CVAT export without images. Export the job as CVAT for images.")
-    return images
+def _open_file(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
+    if how.delimiter is not None and file.type.name != "csv":
+        raise ConfigError(
+            f"delimiter= is for delimited text, and {file.name} is {file.type.description}. Leave it out."
+        )
+    module, function = file.type.reader.split(":")
+    rows: RowSource = getattr(import_module(f"majorant.read.{module}"), function)(file, how, stack)
+    return rows
 
 
 def _table(source: Any, every: Sequence[RowSource], how: ReadOptions, *, coded: bool) -> Table:
+    every = [lay_out_pairs(rows, how) for rows in every]
     first = every[0]
     other = next((rows for rows in every if rows.kind != first.kind), None)
     if other is not None:
@@ -183,131 +136,135 @@ def _table(source: Any, every: Sequence[RowSource], how: ReadOptions, *, coded: 
             f"{first.source} is {first.format} and {other.source} is {other.format}. "
             "Files that are read together must be of one kind."
         )
-    layouts = [layout_of(rows, how) for rows in every]
-    every = [_unwrapped(rows, layout) for rows, layout in zip(every, layouts, strict=True)]
-    before, used = every, _names_used(every, layouts)
-    every, layouts, notes = _joined(every, layouts, how)
-    first, used = every[0], used | _names_used(every, layouts)
-    ignored = tuple(dict.fromkeys(name for rows in before if rows.named for name in rows.names if name not in used))
+    laid_out = [find_layout(rows, how, n_files=len(every)) for rows in every]
+    laid_out = _workers_by_file(laid_out, how)
+    laid_out = [_as_votes(rows, layout, how) for rows, layout in laid_out]
+    layouts = [layout for _, layout in laid_out]
+    for rows, layout in laid_out:
+        _refuse_rounded(rows, layout)
     columns: dict[str, str] = {}
-    for rows, layout in zip(every, layouts, strict=True):
-        columns |= {role: rows.names[p] for role, p in roles_of(layout).items()}
-        notes += layout.notes if isinstance(layout, Wide) else ()
-    wide = isinstance(layouts[0], Wide)
-    if wide:
+    used: set[str] = set()
+    for rows, layout in laid_out:
+        columns |= {role: rows.names[p] for role, p in layout.roles.items()}
+        used |= {rows.names[p] for p in layout.positions} | set(layout.key)
+    ignored = tuple(dict.fromkeys(name for rows in every if rows.named for name in rows.names if name not in used))
+    tools = [table_tool(rows) for rows in every]
+    judges = any(rows.judges for rows in every) or any(tool.judges for tool in tools if tool is not None)
+    judges = judges or bare_word(columns.get("worker", "")) in JUDGES
+    if layouts[0].wide:
         columns |= {"worker": "the other columns' names", "label": "their cells"}
     name = first.source if len(every) == 1 else f"{source if _is_path(source) else first.source} ({len(every)} files)"
+    skipped: Counter[str] = Counter()
     return Table(
         source=name,
-        kind=first.kind,
-        format="; ".join(dict.fromkeys(map(_described, every))) + (", wide" if wide else ""),
-        wide=wide,
+        kind=laid_out[0][0].kind,
+        format="; ".join(dict.fromkeys(_description(rows) for rows, _ in laid_out)) + ", wide" * layouts[0].wide,
+        wide=layouts[0].wide,
         columns=columns,
+        key=layouts[0].key,
         ignored=ignored,
-        parts=chain.from_iterable(_parts(*both, coded=coded) for both in zip(every, layouts, strict=True)),
-        notes=tuple(dict.fromkeys(notes)),
+        parts=chain.from_iterable(_parts(rows, layout, skipped, coded=coded) for rows, layout in laid_out),
+        notes=_merge_notes([note for rows, layout in laid_out for note in (*rows.notes, *layout.notes)]),
+        judges=judges,
+        skipped=skipped,
     )
 
 
-def _joined(
-    every: Sequence[RowSource], layouts_before: list[Layout], how: ReadOptions
-) -> tuple[list[RowSource], list[Layout], list[Note]]:
-    """Items made of a question and the model that answered it, where judges look at several models."""
-    rows_of, layouts, notes = list(every), list(layouts_before), []
-    for n, (rows, layout) in enumerate(zip(every, layouts_before, strict=True)):
-        if how.choice.needed != VOTE_ROLES or (not rows.named and not how.several):
-            continue
-        if isinstance(layout, Wide):
-            if how.several:
-                raise ConfigError("several=True is for a row per vote. Turn the wide table into that first.")
-            continue
-        subject = judged_subject(rows, layout, how.choice)
-        if subject is not None:
-            notes.append(joined_note(rows, subject))
-            rows_of[n], place = join_items(rows, [layout["item"], subject])
-            layouts[n] = layout = {**layout, "item": place}
-        if how.several:
-            rows_of[n], layouts[n] = split_labels(rows_of[n], layout)
-            notes.append(Note("several", "Every claim is about one label at a time: is it given, yes or no?"))
-    return rows_of, layouts, notes
+def _workers_by_file(laid_out: list[tuple[RowSource, Layout]], how: ReadOptions) -> list[tuple[RowSource, Layout]]:
+    """Files of one worker each: without a column for the worker, or with one that holds the same model everywhere."""
+    if how.choice.needed != VOTE_ROLES or "worker" in how.choice.named or len(laid_out) == 1:
+        return laid_out
+    without = [rows.source for rows, layout in laid_out if not layout.wide and "worker" not in layout.roles]
+    if 0 < len(without) < len(laid_out):
+        raise DataError(f"{without[0]} has no column for the worker, and other files have. Say worker='NAME'.")
+    if not without and not _same_model(laid_out):
+        return laid_out
+    names = _file_names([rows for rows, _ in laid_out])
+    note = Note(NoteKind.FILE_WORKERS, {"workers": names})
+    by_file = []
+    for name, (rows, layout) in zip(names, laid_out, strict=True):
+        roles = {**layout.roles, "worker": len(rows.names)}
+        in_order = {role: roles[role] for role in ALIASES if role in roles}
+        by_file.append(
+            (add_constants(rows, {FILE: name}), replace(layout, roles=in_order, notes=(*layout.notes, note)))
+        )
+    return by_file
 
 
-def _unwrapped(rows: RowSource, layout: Layout) -> RowSource:
-    """The rows of a tool's table with what its cells of labels say, where JSON stands in them."""
-    tool = _tool(rows)
-    if tool is None or tool.answer is None or isinstance(layout, Wide) or "label" not in layout or rows.kind != "text":
-        return rows
-    return with_answers(rows, layout["label"], tool)
+def _same_model(laid_out: Sequence[tuple[RowSource, Layout]]) -> bool:
+    """Whether the worker is a column `model` that holds one value in all files: the model that was judged."""
+    values: set[Any] = set()
+    for rows, layout in laid_out:
+        place = layout.roles.get("worker")
+        if (
+            place is None
+            or not rows.named
+            or not rows.again
+            or bare_word(rows.names[place]) not in ALIASES["worker"][-1]
+        ):
+            return False
+        columns = next(iter(rows.stream([place], 0)), None)
+        values |= set(cell_values(columns[0])) if columns is not None else set()
+        if len(values) > 1:
+            return False
+    return True
 
 
-def _tool(rows: RowSource) -> TableFormat | None:
-    return recognise_table(rows.names) if rows.named else None
+def _as_votes(rows: RowSource, layout: Layout, how: ReadOptions) -> tuple[RowSource, Layout]:
+    """The rows with what their cells of labels mean, and a row per label where an item has several."""
+    tool = table_tool(rows)
+    if tool is not None and tool.answer is not None and "label" in layout.roles and rows.kind == "text":
+        rows = unwrap_answers(rows, layout.roles["label"], tool)
+    if how.several and how.choice.needed == VOTE_ROLES:
+        if layout.wide:
+            raise ConfigError("several=True is for a row per vote. Turn the wide table into that first.")
+        rows, roles = split_labels(rows, layout.roles)
+        layout = replace(layout, roles=roles, notes=(*layout.notes, Note(NoteKind.SEVERAL)))
+    return rows, layout
 
 
-def _described(rows: RowSource) -> str:
-    tool = _tool(rows)
+def _refuse_rounded(rows: RowSource, layout: Layout) -> None:
+    for role in ("item", "worker"):
+        place = layout.roles.get(role)
+        if place is not None and place in rows.rounded:
+            raise DataError(
+                f"{rows.source}, column {rows.names[place]!r}: {rows.rounded[place]:.0f} has more than 15 digits, and "
+                f"spreadsheets keep only 15: different {role}s have become one. Export the ids as text, such as CSV."
+            )
+
+
+def _merge_notes(notes: Sequence[Note]) -> tuple[Note, ...]:
+    """Each note once, though several files give it."""
+    return tuple(note for n, note in enumerate(notes) if note not in notes[:n])
+
+
+def _description(rows: RowSource) -> str:
+    tool = table_tool(rows)
     return rows.format if tool is None else f"{tool.name} ({rows.format})"
 
 
-def _names_used(every: Sequence[RowSource], layouts: Sequence[Layout]) -> set[str]:
-    return {rows.names[p] for rows, layout in zip(every, layouts, strict=True) for p in positions_of(layout)}
-
-
-def roles_of(layout: Layout) -> dict[str, int]:
-    """Which column is what, those of workers apart."""
-    return layout.roles if isinstance(layout, Wide) else layout
-
-
-def positions_of(layout: Layout) -> list[int]:
-    """The columns that take part in votes."""
-    return [*roles_of(layout).values(), *(layout.workers if isinstance(layout, Wide) else ())]
-
-
-def layout_of(rows: RowSource, how: ReadOptions) -> Layout:
-    """Which column is what: as the caller says, as a tool's table has it, by names, or a column per worker."""
-    if how.choice.columns is not None and rows.named:
-        raise ConfigError(
-            f"{rows.source} has column names ({', '.join(rows.names[:6])}); columns= is for tables without. "
-            "Name the columns with item=, worker= and label=."
-        )
-    choice, workers = how.choice, how.worker_columns
-    tool = None if how.wide else _tool(rows)
-    if tool is not None:
-        choice = replace(choice, named={**tool.roles(rows.names), **choice.named})
-        if tool.workers is not None and workers is None and choice.needed == VOTE_ROLES:
-            workers = tuple(map(glob.escape, tool.workers(rows.names)))
-    if how.wide or workers is not None:
-        return read_wide(rows, choice, workers)
-    by_name = _by_name(rows, choice)
-    if isinstance(by_name, dict):
-        return by_name
-    wide = detect_wide(rows, choice) if choice.needed == VOTE_ROLES and choice.columns is None else None
-    if wide is None:
-        raise by_name
-    return wide
-
-
-def _by_name(rows: RowSource, choice: Choice) -> dict[str, int] | DataError:
-    try:
-        return find_roles(rows.names, choice, rows.source)
-    except DataError as error:
-        return error.with_traceback(None)
-
-
-def _parts(rows: RowSource, layout: Layout, *, coded: bool) -> Iterator[TableRows]:
-    if isinstance(layout, Wide):
-        yield from wide_parts(rows, layout)
+def _parts(rows: RowSource, layout: Layout, skipped: Counter[str], *, coded: bool) -> Iterator[TableRows]:
+    """The votes, without rows that repeat the header: files were joined, and a title row was left in."""
+    if layout.wide:
+        yield from wide_parts(rows, layout.roles, layout.workers, skipped)
         return
-    roles = layout
-    first = rows.first_row
+    roles, first = layout.roles, rows.first_row
     hashed = [role in ("item", "worker") for role in roles].index(False)  # ids come first, and may be many
     positions = list(roles.values())
     streams = _coded_first(rows, positions, hashed) if coded else rows.stream(positions, hashed)
     for columns in streams:
-        n_rows = column_length(columns[0])
+        n_rows, row_n = column_length(columns[0]), None
+        if (
+            rows.named
+            and rows.kind != "json"
+            and len(headers := header_rows(columns, [rows.names[p] for p in positions]))
+        ):
+            row_n = np.delete(np.arange(n_rows), headers)
+            columns = [take_rows(column, row_n) for column in columns]
+            skipped["headers"] += len(headers)
         yield TableRows(
-            source=rows.source, unit=rows.unit, first_row=first, n_rows=n_rows,
-            columns=dict(zip(roles, columns, strict=True)),
+            source=rows.source, unit=rows.unit, first_row=first, n_rows=n_rows if row_n is None else len(row_n),
+            columns=dict(zip(roles, columns, strict=True)), row_n=None if row_n is None else row_n + first,
         )  # fmt: skip
         first += n_rows
 
@@ -332,7 +289,7 @@ def _coded_first(rows: RowSource, positions: Sequence[int], hashed: int) -> Iter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """What a table looks like; where it cannot be understood yet, `trouble` says why, and the columns stand anyway."""
+    """What a table looks like; where it cannot be understood yet, `trouble` says why."""
 
     format: str
     names: tuple[str, ...]
@@ -349,8 +306,8 @@ def preview(source: Any, *, rows: int = SHOWN_ROWS, **reading: Unpack[Reading]) 
     """The first rows of a source, and how its columns are understood; `reading` is as for `read`.
 
     >>> table = {"text": ["a", "b"], "annotator": ["w", "x"], "stars": [1, 0]}
-    >>> found = preview(table)
-    >>> found.names, found.rows[0], "the item or the label" in found.trouble
+    >>> looked = preview(table)
+    >>> looked.names, looked.rows[0], "the item or the label" in looked.trouble
     (('text', 'annotator', 'stars'), ('a', 'w', '1'), True)
     >>> preview(table, item="text", label="stars").columns
     {'item': 'text', 'worker': 'annotator', 'label': 'stars'}
@@ -359,10 +316,10 @@ def preview(source: Any, *, rows: int = SHOWN_ROWS, **reading: Unpack[Reading]) 
     with named_faults(source), open_rows(source, how) as every:
         first = every[0]
         shown = _first_rows(first, rows)
-        form, names, named = first.format, first.names, first.named
+        format, names, named = first.format, first.names, first.named
     try:
         with open_table(source, how) as table:
-            workers = [name for name in names if name not in {*table.columns.values(), *table.ignored}]
+            workers = [name for name in names if name not in {*table.columns.values(), *table.key, *table.ignored}]
             return Preview(
                 format=table.format,
                 names=names,
@@ -375,15 +332,15 @@ def preview(source: Any, *, rows: int = SHOWN_ROWS, **reading: Unpack[Reading]) 
                 trouble="",
             )
     except MajorantError as error:
-        roles = _as_far(names, how.choice)
+        roles = _roles_by_name(names, how.choice)
         return Preview(
-            format=form, names=names, named=named, rows=shown, columns=roles, workers=(), ignored=(), notes=(),
+            format=format, names=names, named=named, rows=shown, columns=roles, workers=(), ignored=(), notes=(),
             trouble=str(error),
         )  # fmt: skip
 
 
-def _as_far(names: Sequence[str], choice: Choice) -> dict[str, str]:
-    """The roles that can be told, where others cannot."""
+def _roles_by_name(names: Sequence[str], choice: Choice) -> dict[str, str]:
+    """The roles that are clear, where others are not."""
     roles: dict[str, str] = {}
     for role in () if choice.columns is not None else VOTE_ROLES:
         alone = {other: "" for other in ALIASES if other != role}

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from inspect import Parameter, Signature
+from pathlib import PurePath
 from typing import Any, TypedDict
 
 from majorant.errors import ConfigError, DataError
+from majorant.filetypes import PACKINGS, type_of_ending
 from majorant.read.columns import GOLD_ROLES, VOTE_ROLES, Choice
 from majorant.read.encode import Progress
 from majorant.read.values import is_empty, sort_labels
-from majorant.votes import Note
+from majorant.votes import Note, NoteKind
 
 POLICIES = ("error", "first", "last", "each")
 MAX_CLASSES = 1000
 MAX_SCORES = 10_000_000  # different scores, before a threshold makes two classes of them
-OUR_OWN = ("needed", "choice", "scale")  # fields that callers do not give
+OUR_OWN = ("needed", "gold_key", "choice", "scale")  # fields that callers do not give
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,13 +55,8 @@ class Scale:
     def note(self) -> Note | None:
         """What claims are about."""
         if self.threshold is not None:
-            about = f"Every claim is about whether a score is at least {self.threshold:g}, not about its size."
-            return Note("threshold", about)
-        if self.order is not None:
-            shown = " < ".join(self.order[:6])
-            about = f"Every claim is about the exact label ({shown}), however far labels are apart; majorant scores"
-            return Note("order", f"{about} measures distances.")
-        return None
+            return Note(NoteKind.THRESHOLD, {"threshold": self.threshold})
+        return None if self.order is None else Note(NoteKind.ORDER, {"labels": list(self.order)})
 
     def cut(self, value: Any, source: str) -> Any:
         """A code as the label that it means, a score as the class that it falls into."""
@@ -113,10 +111,10 @@ def _names_of_codes(codes: str | Mapping[Any, Any] | None) -> dict[str, str] | N
 class Reading(TypedDict, total=False):
     """What `read` can be told: whatever takes votes takes these as well, and hands them on."""
 
-    item: str | None
+    item: str | Sequence[str] | None
     worker: str | None
     label: str | None
-    gold: str | None
+    gold: Any
     status: str | None
     seconds: str | None
     by: str | None
@@ -135,6 +133,7 @@ class Reading(TypedDict, total=False):
     order: str | Sequence[Any] | None
     threshold: float | None
     codes: str | Mapping[Any, Any] | None
+    fold_case: bool
     allow_network: bool
     max_classes: int
     threads: int | None
@@ -145,10 +144,10 @@ class Reading(TypedDict, total=False):
 class ReadOptions:
     """The same with its defaults, checked; what is None is told from the content."""
 
-    item: str | None = None
+    item: str | Sequence[str] | None = None  # several columns may name an item together
     worker: str | None = None
     label: str | None = None
-    gold: str | None = None
+    gold: Any = None  # a column, or a file, a frame, a Series or a dict of true labels
     status: str | None = None
     seconds: str | None = None
     by: str | None = None  # a column of the items, by which to slice them
@@ -167,17 +166,25 @@ class ReadOptions:
     order: str | Sequence[Any] | None = None
     threshold: float | None = None
     codes: str | Mapping[Any, Any] | None = None
+    fold_case: bool = False  # labels that differ by case, spaces or invisible signs are one
     allow_network: bool = False
     max_classes: int = MAX_CLASSES
     threads: int | None = None
     progress: Progress | None = field(default=None, compare=False, repr=False)
     needed: tuple[str, ...] = VOTE_ROLES  # the roles that must be found
+    gold_key: tuple[str, ...] = ()  # the columns that name the items of the votes that gold belongs to
     choice: Choice = field(init=False, compare=False, repr=False)
     scale: Scale = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.repeats not in POLICIES:
+        if not isinstance(self.repeats, str) or self.repeats not in POLICIES:
             raise ConfigError(f"repeats={self.repeats!r}: choose one of {', '.join(POLICIES)}.")
+        if _is_gold_table(self.gold):
+            if self.gold_file is not None:
+                raise ConfigError("gold= and gold_file= both give true labels. Leave one out.")
+            object.__setattr__(self, "gold_file", self.gold)
+            object.__setattr__(self, "gold", None)
+        _check_types(self)
         named = {role: getattr(self, role) for role in ("item", "worker", "label", "gold", "status", "seconds")}
         choice = replace(Choice.of(self.columns, **named, slice=self.by), needed=self.needed)
         object.__setattr__(self, "choice", choice)
@@ -229,13 +236,79 @@ class ReadOptions:
         """How to read the gold file that goes with the votes: its columns have names of their own."""
         return ReadOptions(
             encoding=self.encoding, threads=self.threads, allow_network=self.allow_network, empty=self.empty,
-            max_classes=self.most_labels, needed=GOLD_ROLES,
+            max_classes=self.most_labels, needed=GOLD_ROLES, gold_key=self.gold_key,
         )  # fmt: skip
 
     def told(self) -> dict[str, Any]:
         """What the caller said: the options that are not as ever."""
-        every = ((option.name, option.default) for option in fields(self) if option.name not in OUR_OWN)
-        return {name: value for name, default in every if (value := getattr(self, name)) != default}
+        given = {option.name: getattr(self, option.name) for option in fields(self) if option.name not in OUR_OWN}
+        default = {option.name: option.default for option in fields(self)}
+        return {
+            name: value
+            for name, value in given.items()
+            if value is not default[name] and (name == "gold_file" or value != default[name])
+        }
+
+
+def with_gold_file(reading: Mapping[str, Any]) -> dict[str, Any]:
+    """What the caller said of reading, with true labels that gold= holds under gold_file=."""
+    if not _is_gold_table(reading.get("gold")) or reading.get("gold_file") is not None:
+        return dict(reading)
+    return {**reading, "gold": None, "gold_file": reading["gold"]}
+
+
+def _is_gold_table(gold: Any) -> bool:
+    """Whether gold= gives true labels and not the name of a column: anything but text, or the path of a file."""
+    if gold is None:
+        return False
+    if not isinstance(gold, str):
+        return True
+    path = PurePath(gold)
+    ending = PurePath(path.stem).suffix if path.suffix.lower() in PACKINGS else path.suffix
+    return type_of_ending(ending) is not None
+
+
+def _check_types(options: ReadOptions) -> None:
+    """Refuse arguments of the wrong type, by name."""
+    listed = {"item": str, "columns": str, "workers": str, "empty": object, "order": object}
+    for name in (
+        "worker",
+        "label",
+        "gold",
+        "status",
+        "seconds",
+        "by",
+        "text",
+        "encoding",
+        "delimiter",
+        "format",
+        "sheet",
+    ):
+        value = getattr(options, name)
+        if value is not None and not isinstance(value, str):
+            raise ConfigError(f"{name}={value!r}: give a text.")
+    for name, kind in listed.items():
+        value = getattr(options, name)
+        many = isinstance(value, (list, tuple, set, frozenset)) and all(isinstance(one, kind) for one in value)
+        if value is not None and not isinstance(value, str) and not many:
+            raise ConfigError(f"{name}={value!r}: give a text, or a list of them.")
+    for name in ("wide", "several", "fold_case", "allow_network"):
+        if not isinstance(getattr(options, name), bool):
+            raise ConfigError(f"{name}={getattr(options, name)!r}: give True or False.")
+    if not isinstance(options.max_classes, int) or options.max_classes < 1:
+        raise ConfigError(f"max_classes={options.max_classes!r}: give a whole number of at least 1.")
+    score = options.threshold
+    if score is not None and (isinstance(score, (bool, str)) or not math.isfinite(_as_float(score))):
+        raise ConfigError(f"threshold={score!r}: give a number.")
+    if options.codes is not None and not isinstance(options.codes, (str, Mapping)):
+        raise ConfigError(f"codes={options.codes!r}: give a dict, or text such as '1=yes,2=no'.")
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan
 
 
 def reading_signature(first: str) -> Signature:

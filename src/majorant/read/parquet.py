@@ -12,8 +12,8 @@ import numpy as np
 from majorant.database import batches, connect, path_literal
 from majorant.errors import DataError
 from majorant.limits import beyond_fixed
+from majorant.read.containers import refuse_unpacked
 from majorant.read.files import File
-from majorant.read.formats.base import Apart
 from majorant.read.options import ReadOptions
 from majorant.read.table import (
     Column,
@@ -31,7 +31,7 @@ from majorant.resources import in_order, thread_count
 PLAIN_TYPES = {"string": "VARCHAR", "int64": "BIGINT", "int32": "INTEGER"}  # Arrow's and DuckDB's names
 
 
-def open_parquet(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> RowSource:  # noqa: ARG001
+def open_parquet(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:  # noqa: ARG001
     """The rows of a Parquet file."""
     import duckdb
 
@@ -42,6 +42,7 @@ def open_parquet(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -
             relation = connection.sql(f"SELECT * FROM {scan}")
             names, types = tuple(relation.columns), [str(kind) for kind in relation.types]
             dictionaries = _dictionaries(connection, file.path)
+            refuse_unpacked(file.name, file.path.stat().st_size, _declared_size(connection, file.path))
     except (duckdb.Error, RuntimeError, UnicodeError) as error:  # the latter two: names that are not UTF-8
         raise _damaged(file, error) from None
 
@@ -105,6 +106,13 @@ def _dictionaries(connection: Any, path: Path) -> dict[str, bool]:
         return dict(connection.sql(f"{select}({path_literal(path)}) WHERE row_group_id = 0").fetchall())
     except (duckdb.Error, RuntimeError, UnicodeError):
         return {}
+
+
+def _declared_size(connection: Any, path: Path) -> int:
+    """The bytes that a file says it holds, at least one a cell: runs of one value take no room in the file."""
+    sql = f"SELECT sum(num_values), sum(total_uncompressed_size) FROM parquet_metadata({path_literal(path)})"
+    ((n_cells, n_bytes),) = connection.sql(sql).fetchall()
+    return int(max(n_cells or 0, n_bytes or 0))
 
 
 def _column(column: Any) -> Column:

@@ -9,192 +9,59 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from majorant.errors import ConfigError, DataError
-from majorant.read.columns import ALIASES, JUDGES, ROW_NAMES, Choice, bare_word, find_roles, means
 from majorant.read.formats.base import TableFormat
 from majorant.read.frames import coded
 from majorant.read.options import MAX_CLASSES
 from majorant.read.table import (
     Column,
+    Hashed,
     Objects,
     Plain,
     RowSource,
     Table,
     TableRows,
     column_length,
+    dictionary_codes,
+    header_rows,
     numpy_view,
     plain,
+    take_rows,
 )
 from majorant.read.values import cell_values, is_empty, loads, sort_labels
-from majorant.votes import Note
 
-SAMPLED_ROWS = 2_000
-FEW_LABELS = 20  # more different values than that, half as many as rows, are no labels
-COVARIATES = frozenset((
-    "age", "sex", "gender", "race", "ethnicity", "site", "center", "centre", "group", "arm", "treatment", "condition",
-    "date", "time", "timestamp", "year", "month", "day", "batch", "split", "language", "lang", "country", "city",
-    "weight", "height", "bmi", "length", "tokens", "cost", "latency", "comment", "comments", "note", "notes", "text",
-    "prompt", "response", "input", "output", "url", "source", "category", "topic", "difficulty", "seed", "index",
-))  # fmt: skip
 JOINED_BY = " | "
-SUBJECT = frozenset(["model", "modelname", "system", "candidate", "provider"])
 LABEL_SIGNS = ("|", ";", ",")  # between the labels of a cell
 YES, NO = "yes", "no"
 LABEL_SLICE = "label"  # what the column of labels is called among the slices
 
 
-@dataclass(frozen=True, slots=True)
-class Wide:
-    """How a wide table is read: where the item, gold and slice stand, and the columns of the workers."""
-
-    roles: dict[str, int]
-    workers: tuple[int, ...]
-    notes: tuple[Note, ...] = ()
-
-
-def read_wide(rows: RowSource, choice: Choice, workers: Sequence[str] | None) -> Wide:
-    """The columns of the workers: those that match a name or pattern, else all; what looks like no votes is refused."""
-    if not rows.named:
-        raise ConfigError("wide=True needs a header with the names of the workers; columns= does not go with it.")
-    if choice.named.get("worker") or choice.named.get("label"):
-        raise ConfigError("worker= and label= are for a row per vote. Of a wide table, name the columns: workers=.")
-    roles = _roles(rows, choice)
-    free = [p for p in range(len(rows.names)) if p not in roles.values()]
-    if workers is not None:
-        return Wide(roles, tuple(_matching(rows, free, workers)))
-    free = [p for p in free if p or rows.names[p] != ROW_NAMES]
-    if rows.again:
-        odd = _odd_columns(rows, free)
-        if odd:
-            raise DataError(f"{rows.source}: {_listed(rows, odd)}. {_flag(rows, [p for p in free if p not in odd])}")
-    return Wide(roles, tuple(free))
-
-
-def detect_wide(rows: RowSource, choice: Choice) -> Wide | None:
-    """A wide table that nobody called one: two columns or more share a few labels, and a row is an item.
-
-    Where other columns stand beside them, the error says which ones to name; None where nothing looks like workers.
-    """
-    if not rows.named or not rows.again or choice.named.get("worker") or choice.named.get("label"):
-        return None
-    roles = _roles(rows, choice)
-    free = [p for p in range(len(rows.names)) if p not in roles.values() and (p or rows.names[p] != ROW_NAMES)]
-    if len(free) < 2:
-        return None
-    odd = _odd_columns(rows, free)
-    left = [p for p in free if p not in odd]
-    if len(left) < 2 or _repeats(_sampled(rows, [roles["item"]])[0]):
-        return None
-    if odd:
-        raise DataError(
-            f"{rows.source} looks like a wide table, a column per worker, but {_listed(rows, odd)}. {_flag(rows, left)}"
-        )
-    shown = ", ".join(repr(rows.names[p]) for p in left[:6]) + (f" and {len(left) - 6} more" if len(left) > 6 else "")
-    text = f"Read as a wide table, a row per item and a column per worker: {shown}. Otherwise say worker= and label=."
-    return Wide(roles, tuple(left), (Note("wide", text),))
-
-
-def _roles(rows: RowSource, choice: Choice) -> dict[str, int]:
-    """The item column (named, found by its name, or the first), the gold column (by name) and that of slices."""
-    named = {role: word for role, word in choice.named.items() if role in ("item", "gold", "slice")}
-    if "item" not in named:
-        called = [name for name in rows.names if means(name, "item")]
-        named["item"] = called[0] if len(called) == 1 else rows.names[0] if rows.names else ""
-    for role in ALIASES:
-        if role not in named and role != "gold":
-            named[role] = ""
-    return find_roles(rows.names, Choice(named=named, needed=("item",)), rows.source)
-
-
-def _matching(rows: RowSource, free: Sequence[int], patterns: Sequence[str]) -> list[int]:
-    positions: dict[int, None] = {}
-    for pattern in patterns:
-        hits = [p for p in free if fnmatchcase(rows.names[p], pattern)]
-        if not hits:
-            listed = ", ".join(repr(name) for name in rows.names[:12])
-            raise ConfigError(f"{rows.source}: workers={pattern!r} matches no column. Its columns are {listed}.")
-        positions.update(dict.fromkeys(hits))
-    return sorted(positions)
-
-
-def _sampled(rows: RowSource, positions: Sequence[int]) -> list[list[Any]]:
-    """The first values of some columns, nothing where a cell is empty."""
-    columns = next(iter(rows.stream(positions, 0)), None)
-    if columns is None:
-        return [[] for _ in positions]
-    sampled = (cell_values(column, rows.kind, SAMPLED_ROWS) for column in columns)
-    return [[None if _is_blank(value) else value for value in values] for values in sampled]
-
-
-def _is_blank(value: Any) -> bool:
-    """Empty, or a text that stands for nothing."""
-    return is_empty(value) or (isinstance(value, str) and value.strip() in ("NA", "NaN", "."))
-
-
-def _odd_columns(rows: RowSource, free: Sequence[int]) -> dict[int, str]:
-    """The columns that do not look like a worker's votes, and why."""
-    if not free:
-        return {}
-    columns = dict(zip(free, _sampled(rows, free), strict=True))
-    odd: dict[int, str] = {}
-    labels: dict[int, set[str]] = {}
-    for p, values in columns.items():
-        given = [value for value in values if value is not None]
-        if any(isinstance(value, (list, dict)) for value in given):
-            odd[p] = "holds lists"
-            continue
-        labels[p] = {str(value) for value in given}
-        n_labels, name = len(labels[p]), re.sub(r"[\W_]+", "", rows.names[p]).casefold()
-        if name in COVARIATES:
-            odd[p] = "is about the item, by its name"
-        elif n_labels > FEW_LABELS and n_labels > len(given) / 2:
-            odd[p] = f"has {n_labels:,} different values in {len(given):,} rows"
-    for p in [p for p in labels if p not in odd and labels[p]]:
-        others: set[str] = set().union(*(labels[q] for q in labels if q != p and q not in odd))
-        if not labels[p] & others and len(labels) > 1:
-            odd[p] = "has no value in common with the other columns"
-    return odd
-
-
-def _repeats(values: Sequence[Any]) -> bool:
-    given = [str(value) for value in values if value is not None]
-    return len(set(given)) < len(given)
-
-
-def _listed(rows: RowSource, odd: Mapping[int, str], most: int = 4) -> str:
-    shown = [f"{rows.names[p]!r} {why}" for p, why in list(odd.items())[:most]]
-    more = f", and {len(odd) - most} more columns do not look like votes" if len(odd) > most else ""
-    return ", ".join(shown) + more
-
-
-def _flag(rows: RowSource, left: Sequence[int]) -> str:
-    names = ",".join(rows.names[p] for p in left)
-    shown = names if left and len(names) <= 120 and "," not in "".join(rows.names[p] for p in left) else "Dr_*"
-    return f"Say which columns are the workers': workers={shown!r}; workers='*' takes them all."
-
-
-def wide_parts(rows: RowSource, wide: Wide) -> Iterator[TableRows]:
+def wide_parts(
+    rows: RowSource, roles: Mapping[str, int], workers: Sequence[int], skipped: Counter[str]
+) -> Iterator[TableRows]:
     """One part per batch; an empty cell is no vote and no declared voter, an item without votes is still declared."""
     import pyarrow as pa
 
-    roles, workers = wide.roles, wide.workers
     _refuse_workers(rows, [rows.names[p] for p in workers])
     names = pa.array([rows.names[p] for p in workers], pa.large_string())
     if rows.kind == "json":
         names = pa.array(['"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"' for name in names.to_pylist()])
-    first = rows.first_row
-    for columns in rows.stream([*roles.values(), *workers], 0):
+    first, positions = rows.first_row, [*roles.values(), *workers]
+    for columns in rows.stream(positions, 0):
+        row_n = np.arange(column_length(columns[0]))
+        if rows.kind != "json" and len(headers := header_rows(columns, [rows.names[p] for p in positions])):
+            row_n = np.delete(row_n, headers)
+            columns = [take_rows(column, row_n) for column in columns]
+            skipped["headers"] += len(headers)
         head, cells = columns[: len(roles)], columns[len(roles) :]
-        part = _part(rows, dict(zip(roles, head, strict=True)), cells, names, first)
-        first += column_length(cells[0])
-        yield part
+        yield _part(rows, dict(zip(roles, head, strict=True)), cells, names, row_n + first)
+        first += len(row_n) + (len(headers) if rows.kind != "json" else 0)
 
 
 def _refuse_workers(rows: RowSource, names: Sequence[str]) -> None:
@@ -207,17 +74,19 @@ def _refuse_workers(rows: RowSource, names: Sequence[str]) -> None:
         raise DataError(f"{rows.source}: a column without a name. Name every worker's column.")
 
 
-def _part(rows: RowSource, head: dict[str, Plain], cells: list[Plain], names: Any, first: int) -> TableRows:
+def _part(
+    rows: RowSource, head: dict[str, Plain], cells: list[Plain], names: Any, number_m: NDArray[np.int64]
+) -> TableRows:
     labels = _interleave(cells, rows)
     filled = np.flatnonzero(_filled(labels, json=rows.kind == "json"))
     row_n, worker_n = np.divmod(filled, len(cells))
-    columns: dict[str, Plain] = {"item": _take(head["item"], row_n)}
-    columns["worker"] = _take(names, worker_n)
-    columns["label"] = _take(labels, filled)
+    columns: dict[str, Plain] = {"item": take_rows(head["item"], row_n)}
+    columns["worker"] = take_rows(names, worker_n)
+    columns["label"] = take_rows(labels, filled)
     declared: dict[str, Plain] = {**head, "worker": names}
     return TableRows(
-        source=rows.source, unit=rows.unit, first_row=first, n_rows=len(filled), columns=columns,
-        row_n=row_n + first, declared=declared,
+        source=rows.source, unit=rows.unit, first_row=rows.first_row if not len(number_m) else int(number_m[0]),
+        n_rows=len(filled), columns=columns, row_n=number_m[row_n], declared=declared,
     )  # fmt: skip
 
 
@@ -256,14 +125,6 @@ def _filled(labels: Plain, *, json: bool) -> NDArray[np.bool_]:
     return numpy_view(filled, np.bool_)
 
 
-def _take(column: Plain, index_n: NDArray[np.intp]) -> Plain:
-    import pyarrow as pa
-
-    if isinstance(column, Objects):
-        return Objects(column.code_n[index_n], column.values)
-    return plain(column).take(pa.array(index_n))
-
-
 def open_matrix(matrix: Any, items: Sequence[Any] | None, workers: Sequence[Any] | None) -> Table:
     """A table from an array or frame of items x workers; NaN, None, -1 and "" are no votes."""
     cells, items, workers = _cells(matrix, items, workers)
@@ -281,8 +142,8 @@ def open_matrix(matrix: Any, items: Sequence[Any] | None, workers: Sequence[Any]
     part = TableRows(
         source="matrix", unit="row", first_row=0, n_rows=len(filled), row_n=row_n,
         columns={
-            "item": _take(item_names, row_n),
-            "worker": _take(worker_names, column_n),
+            "item": take_rows(item_names, row_n),
+            "worker": take_rows(worker_names, column_n),
             "label": _label_values(cells.ravel()[filled]),
         },
         declared={"item": item_names, "worker": worker_names},
@@ -346,43 +207,38 @@ def _label_values(labels: NDArray[Any]) -> Plain:
     return pa.array(labels)
 
 
-def judged_subject(rows: RowSource, roles: dict[str, int], choice: Choice) -> int | None:
-    """The column of the model that is judged, where a judge labels an item once for each of several models.
-
-    It is looked for in the first rows, and only where neither the item nor the worker was named by the caller.
-    """
-    if (
-        {"item", "worker"} & choice.named.keys()
-        or not rows.again
-        or bare_word(rows.names[roles["worker"]]) not in JUDGES
-    ):
-        return None
-    free = [p for p in range(len(rows.names)) if p not in roles.values() and bare_word(rows.names[p]) in SUBJECT]
-    if len(free) != 1:
-        return None
-    seen: dict[tuple[Any, Any], Any] = {}
-    columns = next(iter(rows.stream([roles["item"], roles["worker"], free[0]], 0)), None)
-    for item, worker, subject in zip(*map(cell_values, columns), strict=True) if columns is not None else ():
-        if seen.setdefault((item, worker), subject) != subject:
-            return free[0]
-    return None
-
-
-def join_items(rows: RowSource, positions: Sequence[int]) -> tuple[RowSource, int]:
-    """The rows with one more column, in which some columns are joined, and its position."""
-    name = " and ".join(rows.names[p] for p in positions)
+def join_columns(rows: RowSource, positions: Sequence[int], name: str) -> RowSource:
+    """The rows with one more column, in which the texts of some columns are joined."""
 
     def stream(wanted: Sequence[int], _: int) -> Iterator[list[Column]]:
-        own = [p for p in wanted if p < len(rows.names)]
-        for columns in rows.stream([*own, *positions], 0):
-            given = dict(zip(own, columns, strict=False))
-            joined = _join([cell_values(column) for column in columns[len(own) :]], rows.kind)
+        needed = list(dict.fromkeys([*(p for p in wanted if p < len(rows.names)), *positions]))
+        for columns in rows.stream(needed, 0):
+            given = dict(zip(needed, columns, strict=True))
+            joined = _join([given[p] for p in positions], rows.kind) if len(rows.names) in wanted else None
             yield [given.get(p, joined) for p in wanted]
 
-    return replace(rows, names=(*rows.names, name), stream=stream, coded=None), len(rows.names)
+    return replace(rows, names=(*rows.names, name), stream=stream, coded=None)
 
 
-def with_answers(rows: RowSource, label: int, tool: TableFormat) -> RowSource:
+def join_key(parts: Sequence[Any]) -> str:
+    """The name of an item that several columns name together; different parts give different names.
+
+    >>> join_key(["q1", "gpt-4o"]), join_key(["a|b", 2])
+    ('q1 | gpt-4o', 'a||b | 2')
+    """
+    return JOINED_BY.join(str(part).replace("|", "||") for part in parts)
+
+
+def split_key(name: str) -> tuple[str, ...]:
+    """The parts of an item's name that several columns name together.
+
+    >>> split_key("q1 | gpt-4o"), split_key("a||b | 2")
+    (('q1', 'gpt-4o'), ('a|b', '2'))
+    """
+    return tuple(part.replace("||", "|") for part in re.split(r" (?<!\|)\|(?!\|) ", name))
+
+
+def unwrap_answers(rows: RowSource, label: int, tool: TableFormat) -> RowSource:
     """The rows of a table whose cells of labels may hold JSON, with the answer in each."""
 
     def said(cell: Any) -> Any:
@@ -409,30 +265,31 @@ def with_answers(rows: RowSource, label: int, tool: TableFormat) -> RowSource:
     return replace(rows, stream=stream, coded=None)
 
 
-def joined_note(rows: RowSource, subject: int) -> Note:
-    """What was done, and how to undo it."""
-    name = rows.names[subject]
-    return Note(
-        "joined-items",
-        f"Judges label an item once per {name}, so an item is a question with its {name}. Otherwise say item='NAME'.",
-    )
-
-
-def _join(columns: Sequence[list[Any]], kind: str) -> Any:
+def _join(columns: Sequence[Column], kind: str) -> Any:
+    """Texts joined row by row; each different value is turned into text once."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    def text(value: Any) -> str:
-        return str(loads(value)) if kind == "json" else str(value)
+    texts = []
+    for column in columns:
+        if isinstance(column, Objects):
+            code_n, values = column.code_n, list(column.values)
+        else:
+            encoded = plain(column.values if isinstance(column, Hashed) else column).dictionary_encode()
+            code_n, values = dictionary_codes(encoded), encoded.dictionary.to_pylist()
+        known = [loads(value) if kind == "json" else value for value in values]
+        spelt = [None if is_empty(value) else join_key([value]) for value in known]
+        if kind == "json":
+            spelt = [None if text is None else json.dumps(text)[1:-1] for text in spelt]
+        codes = pa.array(np.maximum(code_n, 0), mask=code_n < 0)
+        texts.append(pa.array(spelt, pa.large_string()).take(codes))
+    between, quote, nothing = (pa.scalar(text, pa.large_string()) for text in (JOINED_BY, '"', ""))
+    joined = pc.binary_join_element_wise(*texts, between)
+    return pc.binary_join_element_wise(quote, joined, quote, nothing) if kind == "json" else joined
 
-    rows = zip(*columns, strict=True)
-    joined = [None if None in row else JOINED_BY.join(map(text, row)) for row in rows]
-    if kind == "json":
-        joined = [None if name is None else json.dumps(name) for name in joined]
-    return pa.array(joined, pa.large_string())
 
-
-def with_partitions(rows: RowSource, values: Mapping[str, str | None]) -> RowSource:
-    """The rows with a column for each partition that is not a column already."""
+def add_constants(rows: RowSource, values: Mapping[str, str | None]) -> RowSource:
+    """The rows with columns that hold one value each, unless there are such columns already."""
     own = {name: value for name, value in values.items() if name not in rows.names}
     if not own or not rows.named:
         return rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -62,6 +63,9 @@ class RowSource:
     unit: str = "row"
     named: bool = True  # False: columns have positions only
     again: bool = True  # the rows can be streamed more than once
+    judges: bool = False  # a log of judges of a model's answers
+    rounded: Mapping[int, float] = field(default_factory=dict)  # columns with numbers that have lost digits: such a one
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +93,9 @@ class Table:
     parts: Iterator[TableRows]
     notes: tuple[Note, ...] = ()
     wide: bool = False  # a row per item
+    key: tuple[str, ...] = ()  # the columns that name an item
+    judges: bool = False  # the workers are judges of a model's answers
+    skipped: Counter[str] = field(default_factory=Counter)  # rows that were left out, counted while parts are read
 
 
 def column_length(column: Column) -> int:
@@ -103,6 +110,67 @@ def from_row(column: Column, start: int) -> Column:
     if isinstance(column, Hashed):
         return Hashed(column.values.slice(start), column.key_n[start:], column.check_n[start:])
     return Objects(column.code_n[start:], column.values) if isinstance(column, Objects) else column.slice(start)
+
+
+def take_rows(column: Column, index_n: NDArray[np.intp]) -> Column:
+    """Some rows of a column, in a given order."""
+    if isinstance(column, Objects):
+        return Objects(column.code_n[index_n], column.values)
+    if isinstance(column, Hashed):
+        return Hashed(column.values.take(arrow_view(index_n)), column.key_n[index_n], column.check_n[index_n])
+    return plain(column).take(arrow_view(index_n))
+
+
+def header_rows(columns: Sequence[Column], names: Sequence[str]) -> NDArray[np.intp]:
+    """The rows in which every cell is the name of its column."""
+    rows = np.flatnonzero(_equals(columns[-1], names[-1]))  # labels are few, so they are looked at first
+    for column, name in zip(columns[:-1], names[:-1], strict=True):
+        if not len(rows):
+            break
+        same_n = _equals(column, name)
+        if name == names[0]:  # the mark at the start of a file that was added to another
+            same_n |= _equals(column, f"\ufeff{name}")
+        rows = rows[same_n[rows]]
+    return rows
+
+
+def _equals(column: Column, text: str) -> NDArray[np.bool_]:
+    import pyarrow.compute as pc
+
+    if isinstance(column, Objects):
+        return column.code_n == (column.values.index(text) if text in column.values else -2)
+    array = column.values if isinstance(column, Hashed) else plain(column) if not is_dictionary(column) else column
+    if is_dictionary(array):
+        same_v = _equals(array.dictionary, text)
+        return np.append(same_v, False)[dictionary_codes(array)]
+    if not is_text(array.type) or not len(array):
+        return np.zeros(len(array), dtype=bool)
+    same = pc.equal(array, text_array([text]).cast(array.type)[0])
+    return np.asarray(numpy_view(same, np.bool_) & numpy_view(same.is_valid(), np.bool_))
+
+
+def text_array(cells: Sequence[str]) -> ArrowArray:
+    """Texts as Arrow holds them, from bytes: a list would make Arrow look for pandas, and load it."""
+    import pyarrow as pa
+
+    encoded = [cell.encode() for cell in cells]
+    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+    np.cumsum([len(cell) for cell in encoded], out=offsets[1:])
+    return pa.LargeStringArray.from_buffers(len(encoded), pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded)))
+
+
+def is_dictionary(column: Any) -> bool:
+    """Whether an Arrow array holds codes and a dictionary."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_dictionary(column.type))
+
+
+def is_text(kind: Any) -> bool:
+    """Whether an Arrow type is one of text."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def numpy_view(array: ArrowArray, dtype: type[Any]) -> NDArray[Any]:

@@ -111,7 +111,11 @@ def extended_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str]:
 
 def relabelled_file(path: Path, label_by_draw: Mapping[int, str]) -> str:
     """The table with these labels in its column label; all else stays as it is."""
-    text = _text(path)
+    return with_labels(_text(path), label_by_draw)
+
+
+def with_labels(text: str, label_by_draw: Mapping[int, str]) -> str:
+    """The text of a table with these labels in its column label."""
     rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=_sign(text)))
     header = [name.strip().casefold() for name in rows[0]]
     draw, label = header.index(DRAW), header.index(LABEL)
@@ -303,14 +307,18 @@ def digest_of(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def is_uniform(content: Mapping[str, Any]) -> bool:
-    """Whether a design draws uniformly from all items, by its content: then labelled items are a random sample."""
-    known = content["content"].get("known") if content.get("question") == "accuracy" else None
-    return known is not None and not known["n_items"]
+def sample_size(content: Mapping[str, Any]) -> int:
+    """How many items at the head of a design's order are a random sample of all items, by its content."""
+    question, kind = content["content"], content.get("question")
+    if kind == "accuracy" and not question["known"]["n_items"]:
+        return len(content["order"])
+    if kind == "teach":
+        return len(content["order"]) if question["taught"] is None else int(question["taught"]["positions"])
+    return 0
 
 
 def sample_design(source: Any) -> Mapping[str, Any] | None:
-    """The content of the design beside a file of labels if it draws uniformly; None where the file is plain gold.
+    """The content of the design beside a file of labels if it begins with a random sample; None for plain gold.
 
     Labels of any other design are refused: whoever takes them for a random sample is misled.
     """
@@ -321,7 +329,7 @@ def sample_design(source: Any) -> Mapping[str, Any] | None:
         content = json.loads(design.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         content = None
-    if isinstance(content, Mapping) and is_uniform(content):
+    if isinstance(content, Mapping) and sample_size(content):
         if content.get("digest") == digest_of({key: value for key, value in content.items() if key != "digest"}):
             return content
         raise DataError(f"{design} was changed after it was drawn, so {source} is no random sample. Restore it.")

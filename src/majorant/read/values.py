@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
 from numbers import Complex, Number, Real
 from typing import Any
@@ -19,12 +19,10 @@ from majorant.read.table import (
     as_list,
     plain,
 )
-from majorant.votes import Note
 
 MOST_DIGITS = 20  # those of 64 bits
 JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 BRACKETS = re.compile(r"[\[{]+|[\]}]+")
-NOT_AVAILABLE = frozenset(["na", "n/a", "none", "null", "nan"])
 STATUS_VOTED = frozenset((
     "ok", "okay", "success", "successful", "succeeded", "done", "complete", "completed", "valid", "submitted",
     "answered", "voted", "approved", "true",
@@ -225,24 +223,3 @@ def sort_labels(values: Iterable[Hashable]) -> list[Any]:
         return rank, "" if rank < 3 else kind, value if rank < 3 else str(value)
 
     return sorted(values, key=order)
-
-
-def label_notes(labels: Collection[Any], n_by_label: dict[Any, int]) -> list[Note]:
-    """What a careful reader would ask about these labels."""
-    notes = []
-    texts = [label for label in labels if isinstance(label, str)]
-    for label in texts:
-        if label.strip().casefold() in NOT_AVAILABLE:
-            notes.append(Note("na-label", f"{label!r} counts as a label; if it means no vote, say empty={label!r}."))
-    groups: dict[str, list[str]] = {}
-    for label in texts:
-        groups.setdefault(" ".join(label.casefold().split()), []).append(label)
-    for group in groups.values():
-        if len(group) > 1:
-            shown = ", ".join(f"{label!r} ({n_by_label.get(label, 0)})" for label in group)
-            notes.append(Note("label-variants", f"Labels differ only by case or spaces and stay apart: {shown}."))
-    kinds = {kind_key(label)[0] for label in labels}
-    if len(kinds) > 1:
-        spelt = ", ".join(sorted({"bool": "truth values"}.get(kind, f"{kind}s") for kind in kinds))
-        notes.append(Note("mixed-labels", f"The label column mixes {spelt}; 1, '1' and True stay apart."))
-    return notes

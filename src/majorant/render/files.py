@@ -5,23 +5,24 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from majorant.atomic import make_folder
+from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 from majorant.errors import DataError
 from majorant.methods.fit import Fit
-from majorant.output import Columns, Content, digest_of, write_files
+from majorant.output import Columns, Content, write_files
+from majorant.ownership import digest_of, note_input
 from majorant.pipeline import Result
 from majorant.render.html import render
 from majorant.render.plain import to_json
 from majorant.render.summary import SCHEMA
-from majorant.results.calibrate import Calibration, as_calibrated
-from majorant.results.labels import label_sets, label_table
-from majorant.results.review import review_table
-from majorant.results.workers import worker_table
+from majorant.render.workers import worker_columns
+from majorant.results.calibrate import Calibration, as_calibrated, label_confidence
+from majorant.results.labels import Known, label_sets, label_table
 from majorant.tabular import guarded_columns
 from majorant.votes import Votes
 
@@ -44,15 +45,14 @@ def write_result(
     are for a `spreadsheet`.
     """
     place = make_folder(folder)
-    table = partial(_calibrated_labels, result.labels.calibration, spreadsheet=spreadsheet)
-    labels = result.backend.label_files(place, result.fit, table)
-    workers = worker_table(result.backend.votes.workers, result.worker_fit, result.workers)
+    labels = result.backend.label_files(place, label_fits(result), label_part(result, spreadsheet=spreadsheet))
+    workers = worker_columns(result.workers)
     return labels.written + write_files(
         {
             **labels.content,
             **_sets(result, place),
             place / "workers.csv": guarded_columns(workers) if spreadsheet else workers,
-            place / "review.csv": guarded_columns(review_table(*result.reviewed)),
+            place / "review.csv": guarded_columns(result.review.table()),
             **(more or {}),
             place / "report.html": render(summary),
             place / "result.json": partial(_with_digests, summary),
@@ -73,19 +73,37 @@ def labels_of(result: Result) -> Columns:
     """The labels of votes in memory, as they are written."""
     votes = result.backend.whole
     assert votes is not None
-    return _calibrated_labels(result.labels.calibration, votes, result.fit)
+    return label_part(result)(votes, *label_fits(result))
+
+
+def label_fits(result: Result) -> tuple[Fit, ...]:
+    """The fits behind the columns of labels.csv: the rule, majority vote, and the weighted vote if there is one."""
+    weighted = result.rules.get(WEIGHTED_VOTE)
+    return (result.rules[result.rule], result.rules[MAJORITY], *([] if weighted is None else [weighted]))
+
+
+def label_part(result: Result, *, spreadsheet: bool = False) -> Callable[..., Columns]:
+    """A function from the votes of some items, and their part of `label_fits`, to the table of their labels."""
+    return partial(_label_part, result.confidence.calibration, result.labels.known, spreadsheet)
+
+
+def _label_part(
+    calibration: Calibration | None,
+    known: Known,
+    spreadsheet: bool,
+    votes: Votes,
+    fit: Fit,
+    majority: Fit,
+    weighted: Fit | None = None,
+) -> Columns:
+    calibrated, confidence_i = as_calibrated(calibration, votes, fit), label_confidence(calibration, votes, fit)
+    table = label_table(votes, calibrated, majority, weighted, known=known, confidence_i=confidence_i)
+    return guarded_columns(table) if spreadsheet else table
 
 
 def _with_digests(summary: dict[str, Any], digests: Mapping[str, str]) -> str:
     """The summary as JSON, and the digests of the files that it belongs to: it takes its name after them."""
     return to_json({**summary, "files": {name: f"sha256:{digest}" for name, digest in digests.items()}})
-
-
-def _calibrated_labels(
-    calibration: Calibration | None, votes: Votes, fit: Fit, *, spreadsheet: bool = False
-) -> dict[str, Any]:
-    table = label_table(votes, as_calibrated(calibration, votes, fit))
-    return guarded_columns(table) if spreadsheet else table
 
 
 def read_summary(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -116,6 +134,7 @@ def read_summary(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _text(path: Path) -> str:
+    note_input(path)
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:

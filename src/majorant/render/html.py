@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from majorant import wording
 from majorant.output import write_files
+from majorant.render.certificate import certificate_summary
 from majorant.render.figures import FIGURES, panels_of
 from majorant.render.figures.canvas import LIGHT, clipped, css_variables, figure_of, scheme, svg_of
-from majorant.render.summary import answer_summary, certificate_summary, result_summary
+from majorant.render.summary import result_summary
 from majorant.wording import NUMBER_FORMS, map_reason, printable
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from majorant.evidence.certificate.certificate import Certificate
     from majorant.pipeline import Result
-    from majorant.results.answer import Answer
 
 TEMPLATES = Path(__file__).parent / "templates"
 MAP_SCRIPT, MAP_STYLE = TEMPLATES / "map.js", TEMPLATES / "map.css"
@@ -54,7 +54,7 @@ NAME_KEYS = (
 )
 CLIPPED_NAME, CLIPPED_TEXT = 120, 3000
 ADDRESS = re.compile(r"\{([\w.]+)(?::([\w ]+))?\}")
-GATE_SIGNS = {True: "✓", False: "✗", None: "?"}
+STATUS_SIGNS = {"passed": "✓", "failed": "✗", "untestable": "?", "untested": "·"}
 
 
 def render(summary: dict[str, Any]) -> str:
@@ -81,13 +81,14 @@ def render(summary: dict[str, Any]) -> str:
         script=Markup(script),
         script_hash=_hash(script),
         live_map=live_map(facts),
+        map_holds=map_holds(facts),
         data=_embedded(facts),
     )
 
 
-def write_report(summary: dict[str, Any], path: str | os.PathLike[str]) -> Path:
+def write_report(summary: dict[str, Any], path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
     """Write the page, whole or not at all."""
-    return write_files({Path(path): render(summary)})[0]
+    return write_files({Path(path): render(summary)}, overwrite=overwrite)[0]
 
 
 def figure(result: Result, name: str) -> Figure:
@@ -101,28 +102,27 @@ def figure(result: Result, name: str) -> Figure:
     return figure_of(panels_of(result_summary(result), name), name)
 
 
-def report(result: Result, path: str | os.PathLike[str]) -> Path:
+def report(result: Result, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
     """Write the whole report as one HTML file that needs nothing else.
+
+    A file that majorant did not write, or that was changed since, is replaced only with `overwrite`.
 
     >>> import majorant as mj, tempfile
     >>> votes, truth = mj.simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=60, n_votes=3)
     >>> report(mj.check(votes), Path(tempfile.mkdtemp()) / "page.html").name
     'page.html'
     """
-    return write_report(result_summary(result), path)
-
-
-def answer_html(answer: Answer) -> str:
-    """The answer in four lines, as a notebook shows it."""
-    return _notebook({"answer": answer_summary(answer)})
+    return write_report(result_summary(result), path, overwrite=overwrite)
 
 
 def result_html(result: Result) -> str:
-    """The verdict, three numbers and the map, as a notebook shows them."""
+    """The answer and the workers, as a notebook shows them."""
     from markupsafe import Markup
 
-    summary = result_summary(result)
-    pictures = [Markup(svg_of(panel)) for panel in panels_of(summary, "map")]
+    from majorant.render.answer import python_command
+
+    summary = result_summary(result, details=False, next_command=python_command(result))
+    pictures = [Markup(svg_of(panel)) for panel in panels_of(summary, "workers")]
     return _notebook(summary, pictures)
 
 
@@ -135,6 +135,12 @@ def _notebook(summary: dict[str, Any], pictures: Sequence[Markup] = ()) -> str:
     """A piece of HTML for a notebook, in the page's words and light colours."""
     template = _environment().get_template("notebook.html.j2")
     return template.render(s=clip(summary), colours=css_variables(LIGHT), pictures=pictures)
+
+
+def map_holds(summary: dict[str, Any]) -> bool:
+    """Whether the assumptions behind the map were tested and passed, as far as these votes can test them."""
+    claim = summary.get("certificate", {}).get("anonymous")
+    return claim is not None and all(one["status"] not in ("failed", "untestable") for one in claim["assumptions"])
 
 
 def live_map(summary: dict[str, Any]) -> str | None:
@@ -152,8 +158,9 @@ def live_map(summary: dict[str, Any]) -> str | None:
         if len(labels) == 2:
             settings["regions"] = {name: plane["region"] for name, plane in zip(PLANES, planes, strict=True)}
         claim = summary["certificate"]["anonymous"]
-        if claim["verdict"] == "void":
-            settings["grey"] = map_reason([gate["name"] for gate in claim["gates"] if gate["passed"] is False])
+        if claim["reason"] == "assumption failed":
+            failed = [one["assumption"] for one in claim["assumptions"] if one["status"] == "failed"]
+            settings["grey"] = map_reason(failed)
     return json.dumps(settings, allow_nan=False)
 
 
@@ -171,7 +178,7 @@ def _environment() -> Environment:
     )
     environment.filters["name"] = lambda value, most=40: clipped(value, most)
     environment.filters["file"] = lambda path: clipped(re.split(r"[/\\]", path)[-1] or path, 60)
-    environment.globals |= {"gate_signs": GATE_SIGNS, "wording": wording}
+    environment.globals |= {"status_signs": STATUS_SIGNS, "wording": wording}
     return environment
 
 

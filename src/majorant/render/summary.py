@@ -2,55 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from majorant import __version__, wording
-from majorant.render.plain import facts_of, number, plain, to_plain
+from majorant.defaults import MAJORITY
+from majorant.render.answer import accuracy_warning, answer_text
+from majorant.render.ask import answers_notes, outcome_sentence, sample_note
+from majorant.render.certificate import certificate_summary, dependence_summary
+from majorant.render.notes import account_facts, note_text
+from majorant.render.plain import facts_of, plain, to_plain
+from majorant.render.plan import plan_facts
+from majorant.render.review import review_facts
+from majorant.render.workers import copies_facts, workers_facts, workers_line
 
 if TYPE_CHECKING:
     from majorant.ask.question import Outcome
     from majorant.backend import Backend
-    from majorant.evidence.certificate.certificate import Certificate, Claim, Dependence
     from majorant.evidence.certificate.claims import Counts
-    from majorant.evidence.certificate.plug_in import PlugIn
-    from majorant.evidence.certificate.slices import Slice
+    from majorant.evidence.evidence import Evidence
     from majorant.methods.fit import Fit
     from majorant.pipeline import Result
     from majorant.results.agreement import Agreement
     from majorant.results.agreement.scores import Scores
-    from majorant.results.answer import Answer
     from majorant.results.calibrate import Labels
-    from majorant.results.judges import Judge, Judges
     from majorant.results.labels import LabelCounts
     from majorant.results.map import MapPanel
-    from majorant.results.plan import Plan
-    from majorant.results.review import Reviewed
+    from majorant.results.slices import SliceAnswer
     from majorant.results.workers import Workers
-    from majorant.votes import IntArray, Votes
+    from majorant.votes import IntArray
 
-SCHEMA = 3  # rises when a field changes its meaning or goes
-WORKER_NUMBERS = ("accuracy", "low", "high", "chance", "agreement", "weight")
+SCHEMA = 4  # rises when a field changes its meaning or goes
 PAIRS_SHOWN = 10
 SAID_OF_CLAIMS = ("threshold", "order", "several")  # notes that say what all claims are about
-MOST_REVIEWED = 20
-MOST_SIGNS = 300  # of an item's text
-MOST_LABELS = 6  # of an item to review
 MOST_FLOWS = 12  # labels that the flow shows one by one; the rest is pooled
 TIE, OTHERS = "tie", "others"
-WORKERS_SHOWN = 500  # those with the most votes
 MOST_CONFUSIONS, CONFUSION_CLASSES = 12, 12
 
 
 def result_summary(
-    result: Result, *, command: str | None = None, seed: int | None = None, with_map: bool = True
+    result: Result,
+    *,
+    command: str | None = None,
+    next_command: str = "",
+    seed: int | None = None,
+    details: bool = True,
 ) -> dict[str, Any]:
-    """The facts of a check, and how they were come by; without the map, which only pages and files show."""
-    backend, outcome = result.backend, result.outcome
-    switched = result.answer.rule == result.answer.other
-    written = outcome.rule if switched else outcome.majority
+    """The facts of a check, and how they were found.
+
+    Without `details` it holds what the terminal shows: no agreement, certificate, plan or map, which take longer.
+    """
+    backend, changes = result.backend, result.changes
+    switched = result.rule != MAJORITY
+    written = changes.rule if switched and result.rule == result.answer.other else changes.majority
     facts: dict[str, Any] = {
         "majorant": __version__,
         "schema": SCHEMA,
@@ -59,42 +65,43 @@ def result_summary(
         "level": result.level,
         "seed": seed,
         "tolerance": result.tolerance,
-        "answer": answer_summary(result.answer),
-        "input": to_plain(backend.votes.account),
+        "answer": answer_summary(result, next_command=next_command),
+        "input": account_facts(backend.votes.account),
         "votes": votes_summary(backend, result.counts),
-        "agreement": agreement_summary(result.agreement, backend.votes.workers),
-        "certificate": certificate_summary(result.certificate),
-        "majority": labels_summary(result.majority, outcome.majority),
+        "majority": labels_summary(result.labels.majority, changes.majority),
         "labels": {
-            **labels_summary(result.fit, written),
-            "changed": outcome.changed if switched else 0,
-            "ties_settled": outcome.settled if switched else 0,
+            **labels_summary(result.labels.fit, written),
+            "changed": changes.changed if switched else 0,
+            "ties": result.tied,
+            "tie_breaker": result.tie_breaker,
         },
         "accuracy": accuracy_summary(result),
-        "decision": {
-            **facts_of(result.decision, "method chosen_by"),
-            **facts_of(outcome, "labels_changed=changed ties_settled=settled"),
-            "alternatives": to_plain(result.decision.alternatives),
-        },
-        "flow": flow_summary(outcome.flow_kl, backend.votes.labels),
+        "rules": to_plain(result.rated),
+        "copies": copies_facts(result.copy_groups),
+        "flow": {**flow_summary(changes.flow_kl, backend.votes.labels), "changed": changes.changed},
         "gold": to_plain(result.gold),
-        "confidence": confidence_summary(result.labels),
+        "confidence": confidence_summary(result.confidence),
         "workers": {
-            **workers_summary(backend.votes.workers, result.workers, result.worker_fit.method),
+            **workers_facts(result.workers),
+            "sentence": workers_line(result.workers, result.copy_groups, result.removal),
             "removal": to_plain(result.removal),
             "confusions": confusions_summary(backend.votes.workers, result.workers, result.worker_fit),
-            "dependence": dependence_summary(result.certification.certificate.dependence),
         },
-        "review": review_summary(result.reviewed),
-        "plan": None if result.plan is None else plan_summary(result.plan),
-        "map": map_summary(result.map if with_map else ()),
-        "path": facts_of(result.path, "steps end outcome"),
-        "slices": [slice_summary(one) for one in result.slices],
+        "review": review_facts(result.review),
+        "slices": [slice_answer_summary(one) for one in result.slices],
         "comparison": to_plain(result.comparison),
+        "details": details,
     }
-    if about := " ".join(note.text for note in backend.votes.account.notes if note.kind in SAID_OF_CLAIMS):
-        facts["certificate"]["sentence"] = f"{about} {facts['certificate']['sentence']}"
-        facts["answer"]["why"] = f"{facts['answer']['why']} {about}"
+    if details:
+        facts |= {
+            "agreement": agreement_summary(result.agreement, backend.votes.workers),
+            "certificate": certificate_summary(result.certificate),
+            "plan": None if result.plan is None else plan_facts(result.plan),
+            "map": map_summary(result.map),
+        }
+        facts["workers"]["dependence"] = dependence_summary(result.certificate.dependence)
+    if about := " ".join(note_text(note) for note in backend.votes.account.notes if note.kind in SAID_OF_CLAIMS):
+        facts["answer"]["evidence"] = f"{facts['answer']['evidence']} {about}"
     if backend.whole is None:  # which of the items the others were learned from
         facts["sample"] = {"items": len(result.votes.items), "of": backend.votes.shape[0]}
     return facts
@@ -171,15 +178,57 @@ def labels_summary(fit: Fit, counts: LabelCounts) -> dict[str, Any]:
     }
 
 
-def answer_summary(answer: Answer) -> dict[str, Any]:
-    """The facts of the answer, with its sentences; percentage points throughout, but for the gold labels' own lead."""
+def answer_summary(result: Result, *, next_command: str = "") -> dict[str, Any]:
+    """The facts of the answer with its sentences; gains are shares of the items."""
+    answer, text = result.answer, answer_text(result)
+    basis = answer.basis
     return {
-        **facts_of(answer, "action rule other present grade basis headline"),
-        "gain_sentence": wording.gain_line(answer),
-        "labels_sentence": wording.labels_line(answer),
-        **facts_of(answer, "why next command gain items differ stake tied tie_gain tolerance gold"),
-        "expert": None if answer.expert is None else {**expert_summary(answer.expert), "command": answer.go_on},
-        **facts_of(answer, "model withdrawn ask"),
+        "action": str(answer.action),
+        "rule": result.rule,
+        "other": answer.other,
+        "certainty": str(answer.certainty),
+        "source": None if answer.source is None else str(answer.source),
+        **text._asdict(),
+        "command": next_command,
+        "gain": to_plain(answer.gain),
+        "items": result.differ.items,
+        "differ": result.differ.differ,
+        "tied": result.tied,
+        "panel": result.setting.panel,
+        "record": None if basis is None else to_plain(basis.record),
+        "labels": 0 if basis is None else basis.n_labels,
+        "step": {"kind": str(answer.next.step), "labels": answer.next.labels, "items": answer.next.items},
+        "evidence_found": [_evidence_facts(one) for one in answer.evidence],
+        "expert": None if result.expert is None else expert_summary(result.expert),
+        "asked_for": result.asked_for,
+    }
+
+
+def _evidence_facts(one: Evidence) -> dict[str, Any]:
+    return {
+        "source": str(one.source),
+        "other": one.other,
+        "gain": to_plain(one.gain),
+        "level": one.level,
+        "labels": one.n_labels,
+        "assumptions": [
+            {"assumption": tested.assumption.name.lower(), "status": str(tested.status), "p_value": tested.p_value}
+            for tested in one.assumptions
+        ],
+    }
+
+
+def slice_answer_summary(one: SliceAnswer) -> dict[str, Any]:
+    """The facts of a slice: its size and its answer."""
+    return {
+        "value": plain(one.value),
+        "items": one.n_items,
+        "votes": one.n_votes,
+        "differ": one.differ,
+        "action": str(one.answer.action),
+        "certainty": str(one.answer.certainty),
+        "rule": one.answer.rule,
+        "gain": to_plain(one.answer.gain),
     }
 
 
@@ -187,99 +236,8 @@ def expert_summary(outcome: Outcome) -> dict[str, Any]:
     """What labels drawn by design say, with its sentence and what to know about the labels."""
     return {
         **facts_of(outcome, "kind verdict decided labels skipped more leader below tolerance value rules alive right"),
-        "sentence": wording.outcome_sentence(outcome),
-        "notes": [*wording.answers_notes(outcome), wording.A_SAMPLE if outcome.uniform else wording.NOT_A_SAMPLE],
-    }
-
-
-def certificate_summary(certificate: Certificate) -> dict[str, Any]:
-    """The facts of a certificate; infinite numbers are the strings inf and -inf."""
-    return {
-        "level": certificate.level,
-        "standing": certificate.standing.kind,
-        "sentence": wording.certificate_sentence(certificate),
-        "why": certificate.why,
-        "not_tested_sentence": wording.not_tested_sentence(_not_tested(certificate.claims)),
-        **dict.fromkeys(wording.CLAIMS),
-        **{claim.kind: claim_summary(claim) for claim in certificate.claims},
-        "design": to_plain(certificate.design),
-    }
-
-
-def _not_tested(claims: Iterable[Claim]) -> list[str]:
-    """What the claims assume and nothing tests, each once."""
-    return list(dict.fromkeys(text for claim in claims for text in claim.not_tested))
-
-
-def claim_summary(claim: Claim) -> dict[str, Any]:
-    """The facts of a claim."""
-    return {
-        **facts_of(claim, "verdict why level"),
-        "by_votes": [{"votes": n_votes, "verdict": verdict} for n_votes, verdict in sorted(claim.by_votes.items())],
-        "without_say": [{"votes": n_votes, "items": share} for n_votes, share in sorted(claim.without_say.items())],
-        **facts_of(claim, "untied margin handicap"),
-        "whose": wording.whose(claim),
-        "loss": loss_facts(claim),
-        "tied_share": claim.tied_share,
-        "tie_loss": loss_facts(claim, ties=True),
-        **facts_of(claim, "items_certified evidence model gates assumptions not_tested conditions tested breakdown"),
-        "breaks_down": wording.breakdown_text(claim),
-        "more_items": claim.more_items,
-    }
-
-
-def loss_facts(claim: Claim, *, ties: bool = False) -> dict[str, Any]:
-    """A loss with its interval, and whose they are."""
-    loss = claim.tie_loss if ties else claim.loss
-    return {**to_plain(loss), **({} if loss.value is None else {"reason": loss.reason or wording.whose(claim)})}
-
-
-def plug_in_summary(verdict: PlugIn) -> dict[str, Any]:
-    """The facts of a plug-in verdict."""
-    rows = [
-        facts_of(one, "votes=n_votes verdict margin handicap majority_accuracy optimal_accuracy gap")
-        for _, one in sorted(verdict.by_votes.items())
-    ]
-    return {
-        "sentence": wording.plug_in_sentence(verdict),
-        "method": verdict.method,
-        "level": None,
-        **facts_of(verdict, "note share items=n_items optimal margin loss prior confusion"),
-        "by_votes": [{"votes": row["votes"], "items": verdict.items[row["votes"]], **row} for row in rows],
-    }
-
-
-def dependence_summary(dependence: Dependence | None) -> dict[str, Any] | None:
-    """Which workers of a panel err together, and what the panel is worth."""
-    if dependence is None:
-        return None
-    names: list[Hashable] = list(dict.fromkeys(name for pair in dependence.pairs for name in pair.workers))
-    return {
-        **facts_of(dependence, "gate truth n_eff"),
-        "redundant": [plain(name) for name in dependence.redundant],
-        "workers": [plain(name) for name in names],
-        "pairs": [
-            {"workers": [plain(name) for name in pair.workers], **facts_of(pair, "correlation p_value")}
-            for pair in dependence.pairs
-        ],
-    }
-
-
-def slice_summary(one: Slice) -> dict[str, Any]:
-    """The facts of a slice: its verdict in a sentence, and what is lost."""
-    certificate = one.certificate
-    return {
-        "value": plain(one.value),
-        "items": one.n_items,
-        "votes": one.n_votes,
-        "level": certificate.level,
-        "standing": certificate.standing.kind,
-        "verdict": certificate.anonymous.verdict,
-        "named": None if certificate.named is None else certificate.named.verdict,
-        "gold": None if certificate.gold is None else certificate.gold.verdict,
-        "sentence": wording.certificate_sentence(certificate),
-        "loss_anonymous": loss_facts(certificate.anonymous),
-        "loss_named": None if certificate.named is None else loss_facts(certificate.named),
+        "sentence": outcome_sentence(outcome),
+        "notes": [*answers_notes(outcome), sample_note(outcome)],
     }
 
 
@@ -300,104 +258,29 @@ def flow_summary(items_kl: IntArray, labels: Sequence[Hashable]) -> dict[str, An
 
 
 def accuracy_summary(result: Result) -> dict[str, Any]:
-    """How often majority vote and the other rule are right, one figure each, and what majority vote may lose."""
-    named = result.certificate.named
+    """How often majority vote and the other rule are right, and how far to believe it."""
+    by_gold = result.gold is not None
     return {
-        "majority": to_plain(result.accuracy("majority")),
-        "other": to_plain(result.accuracy(result.decision.method)),
-        "source": "model" if result.gold is None else "gold",
-        "loss_anonymous": loss_facts(result.certificate.anonymous),
-        "loss_named": None if named is None else loss_facts(named),
+        "majority": to_plain(result.accuracy(MAJORITY)),
+        "other": to_plain(result.accuracy(result.rated[1].method if len(result.rated) > 1 else MAJORITY)),
+        "source": "gold" if by_gold else "model",
+        "warning": "" if by_gold else accuracy_warning(result.setting.panel),
     }
 
 
 def confidence_summary(labels: Labels) -> dict[str, Any]:
     """How confident the labels are, and how often they are right where the truth is known."""
-    calibration = {"temperature": None, "slip": None}
+    calibration = {"temperature": None, "error_rate": None}
     if labels.calibration is not None:
-        calibration = facts_of(labels.calibration, "temperature slip=epsilon")
+        calibration = facts_of(labels.calibration, "temperature error_rate=epsilon")
     reliability = facts_of(labels.reliability, "ece gold_items bins")
-    return {"source": labels.source, **calibration, "echo": labels.dependence, **reliability}
-
-
-def review_summary(reviewed: Reviewed) -> dict[str, Any]:
-    """The items where a look pays most; the first of them one by one."""
-    from majorant.results.review import review_table
-
-    review, table = reviewed.review, review_table(*reviewed)
-    if "text" in table:
-        table["text"] = [None if text is None else shortened(text) for text in table["text"]]
-    rows = zip(*(table[name][:MOST_REVIEWED] for name in table), strict=True)
-    return {
-        "items": len(review.item_p),
-        "resource": review.resource,
-        "gain": review.gain,
-        "rows": [
-            {
-                **{name: _cell(value) for name, value in zip(table, row, strict=True)},
-                "ballot": ballot(reviewed.votes, i),
-            }
-            for i, row in zip(review.item_p, rows, strict=False)
-        ],
-    }
-
-
-def shortened(text: str, most: int = MOST_SIGNS) -> str:
-    """The beginning of a text, in one line.
-
-    >>> shortened("a  long\\nstory", 8)
-    'a long …'
-    """
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1].rstrip()} …"[:most]
-
-
-def ballot(votes: Votes, item: int) -> list[dict[str, Any]]:
-    """The labels that an item was given and how often, the commonest first; the first few of many.
-
-    >>> from majorant.votes import Votes
-    >>> two = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 0, 1], items="a", workers="xyz", labels=("no", "yes"))
-    >>> ballot(two, 0)
-    [{'label': 'yes', 'votes': 2}, {'label': 'no', 'votes': 1}]
-    """
-    votes_k = np.bincount(votes.label_n[votes.offsets_i[item] : votes.offsets_i[item + 1]], minlength=len(votes.labels))
-    order = [k for k in np.argsort(-votes_k, kind="stable")[:MOST_LABELS] if votes_k[k]]
-    return [{"label": plain(votes.labels[k]), "votes": int(votes_k[k])} for k in order]
-
-
-def _cell(value: Any) -> Any:
-    value = plain(value)
-    return number(value) if isinstance(value, float) else value
-
-
-def workers_summary(names: Sequence[Hashable], workers: Workers, method: str) -> dict[str, Any]:
-    """How many workers stand out and how, and the ones with the most votes."""
-    flags = [flag for one in workers.flags for flag in one]
-    busiest = np.argsort(-workers.votes_j, kind="stable")[:WORKERS_SHOWN]
-    return {
-        "method": method,
-        "level": workers.level,
-        "workers": len(names),
-        "unit": workers.unit,
-        "flagged": {flag: flags.count(flag) for flag in dict.fromkeys(flags)},
-        "rows": [
-            {
-                "worker": plain(names[j]),
-                "votes": int(workers.votes_j[j]),
-                **{name: number(getattr(workers, f"{name}_j")[j]) for name in WORKER_NUMBERS},
-                "flags": [
-                    {"flag": flag, "evidence": evidence}
-                    for flag, evidence in zip(workers.flags[j], workers.evidence[j], strict=True)
-                ],
-            }
-            for j in busiest
-        ],
-    }
+    return {"source": labels.source, **calibration, "dependence": labels.dependence, **reliability}
 
 
 def confusions_summary(names: Sequence[Hashable], workers: Workers, fit: Fit) -> list[dict[str, Any]]:
     """The confusion matrices of the workers with the most votes, where each has one and classes are few."""
-    if fit.confusion is None or fit.confusion.ndim != 3 or len(fit.label_values) > CONFUSION_CLASSES:
+    few = len(fit.label_values) <= CONFUSION_CLASSES
+    if workers.panel or fit.confusion is None or fit.confusion.ndim != 3 or not few:
         return []
     busiest = np.argsort(-workers.votes_j, kind="stable")[:MOST_CONFUSIONS]
     return [{"worker": plain(names[j]), "matrix": fit.confusion[j].round(6).tolist()} for j in busiest]
@@ -418,39 +301,6 @@ def map_summary(panels: Sequence[MapPanel]) -> list[dict[str, Any]]:
 
 def _line(line: tuple[tuple[float, ...], tuple[float, ...]]) -> dict[str, list[float]]:
     return {"x": list(line[0]), "y": list(line[1])}
-
-
-def plan_summary(plan: Plan) -> dict[str, Any]:
-    """The facts of a plan."""
-    return {
-        **facts_of(plan, "target advice"),
-        "sentence": wording.plan_sentence(plan),
-        **facts_of(plan, "votes_now majority_votes best_votes price_per_vote majority_cost best_cost"),
-        **facts_of(plan, "gold_items more_gold more_items prior confusion"),
-        "points": [facts_of(point, "votes=n_votes majority best") for point in plan.points],
-        "crew": [{"worker": plain(step.worker), **facts_of(step, "majority best")} for step in plan.crew],
-        **facts_of(plan, "expected_now observed_now"),
-        "keep": [plain(worker) for worker in plan.keep],
-        **facts_of(plan, "assumptions doubts"),
-    }
-
-
-def judge_summary(judges: Judges) -> dict[str, Any]:
-    """The facts that the lines and --json show."""
-    return {
-        "gate": judges.gate,
-        "judges": [_judge_facts(one) for one in judges.judges],
-        "panel": None if judges.panel is None else _judge_facts(judges.panel),
-        **facts_of(judges, "repeats positions worth labels gold=n_gold bar level"),
-    }
-
-
-def _judge_facts(judge: Judge) -> dict[str, Any]:
-    return {
-        **facts_of(judge, "name right judged"),
-        **facts_of(judge.accuracy, "accuracy=value low high"),
-        **facts_of(judge, "kappa confusion=confusion_kl wrong"),
-    }
 
 
 def score_summary(scores: Scores) -> dict[str, Any]:

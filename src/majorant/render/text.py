@@ -12,28 +12,28 @@ from typing import Any
 from majorant import wording
 from majorant.errors import ConfigError
 from majorant.output import write_files
-from majorant.wording import interval, level_percent, percent, points, printable, shown, votes_counted, with_ends
+from majorant.wording import interval, percent, points, printable, shown, votes_counted, with_ends
 
-JUDGE_LOGS = ("Inspect", "promptfoo", "DeepEval", "lm-eval", "Ragas")  # how their formats are described
 MOST_NOTES = 3  # on the input, below an answer
 WIDTH = 116
 INDENT = "         "  # under the title of a line
-EMOJI = {"keep": "✅", "switch": "🔁", "ask": "❓"}
+EMOJI = {"keep": "✅", "switch": "🔁"}
 MARKDOWN_SIGNS = re.compile(r"([\\`*_\[\]<>|~#!])")
 JOB_SUMMARY = "GITHUB_STEP_SUMMARY"  # the file to which every command of a job's step adds its part
 
 
 def answer_text(summary: dict[str, Any], written: Sequence[Path] = ()) -> str:
-    """Five lines: the answer, the gain, the evidence, the files written, what next; then the tables asked for."""
+    """The answer, what it rests on, ties, the files written and what to do next; then the tables asked for."""
     answer = summary["answer"]
     lines = [
         *_wrapped("Answer", answer["headline"]),
-        *_wrapped("Gain", answer["gain_sentence"]),
-        *_wrapped("Evidence", answer["why"]),
+        *_wrapped("Why", answer["evidence"]),
+        *(_wrapped("Ties", answer["ties"]) if answer["ties"] else []),
+        *(_wrapped("Copies", text) if (text := summary["copies"]["text"]) else []),
         *_judges(summary["input"]),
         *_expert(answer),
         *_written(written),
-        *_next(answer["next"], answer["command"]),
+        *_next(answer),
     ]
     return "\n".join(
         [*lines, *_slices(summary["slices"], summary["input"]["notes"]), *comparison_lines(summary["comparison"])]
@@ -42,21 +42,17 @@ def answer_text(summary: dict[str, Any], written: Sequence[Path] = ()) -> str:
 
 def _judges(read: dict[str, Any]) -> list[str]:
     """What else there is to ask of a log of judges."""
-    from majorant.read.columns import JUDGES, bare_word
-
-    worker = bare_word(read["columns"].get("worker", ""))
-    if worker not in JUDGES and not read["format"].startswith(JUDGE_LOGS):
+    if not read["judges"]:
         return []
     return _wrapped("Judges", wording.judges_sentence(read["source"].split(" (")[0]))
 
 
 def _expert(answer: dict[str, Any]) -> list[str]:
-    """What labels drawn by design say of another question, and what to know about the labels."""
+    """What labels drawn by design say about another question, and what to know about the labels."""
     expert = answer["expert"]
     if expert is None:
         return []
-    lines = [] if answer["basis"] == "expert labels" else _wrapped("Labels", expert["sentence"])
-    lines += [f"{INDENT}{printable(expert['command'])}"] if expert["command"] else []
+    lines = [] if answer["source"] == "labels" else _wrapped("Labels", expert["sentence"])
     return [*lines, *(line for note in expert["notes"] for line in _wrapped("Note", note))]
 
 
@@ -70,19 +66,18 @@ def check_text(summary: dict[str, Any], written: Sequence[Path] = ()) -> str:
         _claims(summary["certificate"]),
         _accuracy(summary),
         labels_lines(summary["labels"]),
-        _wrapped("Workers", wording.workers_sentence(summary["workers"])),
+        _wrapped("Workers", summary["workers"]["sentence"]),
+        _dependence(summary["workers"]["dependence"]),
         _review(summary),
         [] if plan is None else _wrapped("Budget", plan["sentence"]),
     ]
     return "\n".join([answer_text(summary, written), "", *(line for part in parts for line in part)])
 
 
-def _next(text: str, command: str) -> list[str]:
-    """What to do now; a command stays whole, on a line of its own where the two are long."""
-    lines = _wrapped("Next", text)
-    if len(lines) == 1 or not command:
-        return lines
-    return [*_wrapped("Next", text.removesuffix(command)), f"{INDENT}{printable(command)}"]
+def _next(answer: dict[str, Any]) -> list[str]:
+    """What to do now; the command stays whole, on a line of its own."""
+    command = answer["command"]
+    return [*_wrapped("Next", answer["next"]), *([f"{INDENT}{printable(command)}"] if command else [])]
 
 
 def _written(paths: Sequence[Path]) -> list[str]:
@@ -100,55 +95,59 @@ def _wrapped(title: str, text: str) -> list[str]:
 
 
 def _claims(certificate: dict[str, Any]) -> list[str]:
-    """The claims, up to which correlation of votes they stand, and what they take for granted."""
+    """The claims, up to which correlation of votes they hold, and what they take for granted."""
     lines = _wrapped("Claims", certificate["sentence"])
-    for kind in wording.CLAIMS:
-        if (claim := certificate[kind]) and claim["breaks_down"]:
-            lines += _wrapped("", wording.breakdown_sentence(kind, claim["breaks_down"]))
-    return [*lines, *(_wrapped("Untested", text) if (text := certificate["not_tested_sentence"]) else [])]
+    for kind in ("anonymous", "named", "gold"):
+        if (claim := certificate[kind]) and claim["breakdown_sentence"]:
+            lines += _wrapped("", f"{claim['title']}: {claim['breakdown_sentence']}.")
+    return [*lines, *(_wrapped("Untested", text) if (text := certificate["untested_sentence"]) else [])]
 
 
 def _accuracy(summary: dict[str, Any]) -> list[str]:
-    """How often majority vote and the other rule are right, by gold or, said to be that, by the model."""
+    """How often majority vote and the other rule are right, and how far to believe it."""
     accuracy, answer = summary["accuracy"], summary["answer"]
     majority, other = accuracy["majority"], accuracy["other"]
     if majority["value"] is None:
         return []
-    n_gold = summary["gold"]["n_items"] if accuracy["source"] == "gold" else None
     shares = {"majority": with_ends(majority, percent)}
     if answer["other"] != "majority" and other["value"] is not None:
         shares[answer["other"]] = with_ends(other, percent)
-    return _wrapped("Right", wording.right_sentence(shares, n_gold))
+    said = ", ".join(f"{rule} {share}" for rule, share in shares.items())
+    by = f"on {summary['gold']['n_items']:,} gold items" if accuracy["source"] == "gold" else accuracy["warning"]
+    return _wrapped("Right", f"{said} {by}" if accuracy["source"] == "gold" else f"{said}. {by}")
 
 
 def _review(summary: dict[str, Any]) -> list[str]:
     if not summary["review"]["items"]:
         return []
-    return _wrapped("Review", wording.review_sentence(summary["review"], summary["confidence"]))
+    return _wrapped("Review", summary["review"]["sentence"])
+
+
+def _dependence(dependence: dict[str, Any] | None) -> list[str]:
+    return _wrapped("Together", dependence["sentence"]) if dependence is not None and dependence["sentence"] else []
 
 
 def _slices(slices: list[dict[str, Any]], notes: list[dict[str, Any]]) -> list[str]:
     if not slices:
         return []
     kind = "label" if any(note["kind"] == "several" for note in notes) else "slice"
-    head = (kind, "items", "votes", "ignoring who voted", "knowing who voted", "loss by the model, points")
+    head = (kind, "items", "votes", "rules differ on", "answer", "gain, points")
     rows = [
         (
             shown(one["value"]),
             f"{one['items']:,}",
             f"{one['votes']:,}",
-            one["verdict"],
-            one["named"] or "-",
-            _short_loss(one["loss_named"] or one["loss_anonymous"]),
+            f"{one['differ']:,}",
+            f"{one['action']} ({one['certainty']})",
+            _short_gain(one["gain"]),
         )
         for one in slices
     ]
-    title = f"{kind.title() + 's':<8} {wording.slices_level(slices[0]['level'])}"
-    return [title, *columns([head, *rows], left=(0, 3, 4))]
+    return [f"{kind.title() + 's'}", *columns([head, *rows], left=(0, 4))]
 
 
-def _short_loss(loss: dict[str, Any]) -> str:
-    return "-" if loss["value"] is None else f"{points(loss['value'])}  {interval(loss, points)}".rstrip()
+def _short_gain(gain: dict[str, Any]) -> str:
+    return "-" if gain["value"] is None else f"{points(gain['value'])}  {interval(gain, points)}".rstrip()
 
 
 def comparison_lines(comparison: list[dict[str, Any]]) -> list[str]:
@@ -173,9 +172,10 @@ def input_lines(account: dict[str, Any], *, most_notes: int | None = None) -> li
     lines = [f"Read     {wording.read_sentence(account)}"]
     if account["columns"]:
         lines.append(f"{INDENT}{wording.columns_words(account)}")
-    notes = account["notes"][:most_notes]
+    every = [note for note in account["notes"] if not note["changes_meaning"]]  # the others were shown when read
+    notes = every[:most_notes]
     lines += [f"Note     {printable(note['text'])}" for note in notes]
-    if left := len(account["notes"]) - len(notes):
+    if left := len(every) - len(notes):
         lines.append(f"Note     {wording.more_notes(left)}")
     return lines
 
@@ -223,50 +223,6 @@ def labels_lines(labels: dict[str, Any]) -> list[str]:
     return [f"Labels   {wording.labels_sentence(labels)}"]
 
 
-def workers_lines(workers: dict[str, Any]) -> list[str]:
-    """The workers with the most votes, and how many stand out."""
-    rows = [
-        (
-            shown(one["worker"]),
-            f"{one['votes']:,}",
-            "-" if one["accuracy"] is None else percent(one["accuracy"]),
-            "" if one["accuracy"] is None else interval(one, percent),
-            "-" if one["agreement"] is None else percent(one["agreement"]),
-            "; ".join(flag["flag"] for flag in one["flags"]),
-        )
-        for one in workers["rows"]
-    ]
-    head = ("worker", "votes", "accuracy", f"{level_percent(workers['level'])} interval", "agreement", "stands out")
-    first, busiest = wording.workers_judged(workers, len(rows))
-    return [f"Workers  {first}", f"{INDENT}{busiest}", *columns([head, *rows], left=(0, 5))]
-
-
-def certificate_text(summary: dict[str, Any]) -> str:
-    """What `majorant certify` prints: one sentence for all readers, then each claim and its numbers."""
-    lines = [printable(summary["sentence"])]
-    for kind, title in wording.CLAIMS.items():
-        if summary[kind] is not None:
-            lines += ["", *_claim_lines(kind, title, summary)]
-    if summary["design"] is not None:
-        lines += ["", f"Design   {summary['design']['text']}"]
-    if summary.get("dependence") is not None:
-        head, facts = wording.dependence_facts(summary["dependence"], 1 - summary["level"])
-        lines += ["", head, *_facts(facts)]
-    return "\n".join(lines)
-
-
-def _claim_lines(kind: str, title: str, certificate: dict[str, Any]) -> list[str]:
-    """A claim and its numbers, those of a void one marked; its reason unless the certificate said it before."""
-    claim = certificate[kind]
-    numbers = wording.claim_numbers(kind, claim)
-    said_before = claim["why"] in certificate["sentence"]
-    lines = [wording.claim_heading(title, claim, certificate["level"])]
-    lines += [] if said_before else [f"{INDENT}{printable(claim['why'])}"]
-    lines += [f"{INDENT}{text}"] if numbers and (text := wording.whose_numbers(claim)) else []
-    facts = [*numbers, *wording.claim_assumptions(claim)]
-    return [*lines, *_facts(facts)] if facts else lines
-
-
 def plug_in_text(summary: dict[str, Any]) -> str:
     """What `majorant certify` with a plug-in prints; the warning stands before the numbers."""
     head = ("votes", "items", "verdict", "margin", "majority", "best rule", "gap")
@@ -289,39 +245,6 @@ def labels_loss_lines(loss: dict[str, Any]) -> list[str]:
     """How the user's own labels compare."""
     head, facts = wording.labels_loss_facts(loss)
     return [head, *_facts(facts)]
-
-
-def plan_text(summary: dict[str, Any]) -> str:
-    """What `majorant plan` prints."""
-    lines = [summary["sentence"], *_plan_doubt(summary), "", *_plan_points(summary)]
-    if decide := wording.plan_decides(summary):
-        lines += ["", *decide]
-    if summary["crew"]:
-        head = ("the workers, best addition first", "majority of them", "best rule that knows them")
-        rows = [(shown(row["worker"]), percent(row["majority"]), percent(row["best"])) for row in summary["crew"]]
-        lines += ["", wording.plan_keeps(summary), *columns([head, *rows])]
-    return "\n".join([*lines, "", *(f"Assumes: {text}." for text in summary["assumptions"])])
-
-
-def _plan_doubt(summary: dict[str, Any]) -> list[str]:
-    """A warning where gold, or the votes themselves, show that the model promises too much."""
-    first, *rest = wording.plan_doubt(summary) or [""]
-    return [f"Note     {first}", *(f"{INDENT}{line}" for line in rest)] if first else []
-
-
-def _plan_points(summary: dict[str, Any]) -> list[str]:
-    """A row for each number of votes, as far as it matters."""
-    needed = [n for n in (summary["majority_votes"], summary["best_votes"], summary["votes_now"]) if n is not None]
-    last = len(summary["points"]) if summary["majority_votes"] is None else round(max(needed)) + 1
-    rows = [
-        (
-            str(row["votes"]),
-            *("?" if row[name] is None else percent(row[name]) for name in ("majority", "best")),
-            wording.price(row["votes"], summary["price_per_vote"]),
-        )
-        for row in summary["points"][:last]
-    ]
-    return columns([("votes per item", "majority", "best rule", "price per item"), *rows], left=())
 
 
 def score_lines(scores: dict[str, Any]) -> list[str]:
@@ -353,34 +276,45 @@ def markdown(summary: dict[str, Any]) -> str:
     answer = summary["answer"]
     source = re.split(r"[/\\]", summary["input"]["source"])[-1]
     rows = {
-        "Gain": inert(answer["gain_sentence"]),
-        "Evidence": inert(answer["why"]),
-        "Next": _with_code(answer["next"], answer["command"]),
+        "Why": inert(answer["evidence"]),
+        **({"Ties": inert(answer["ties"])} if answer["ties"] else {}),
+        "Next": inert(answer["next"]) + (f" `{printable(answer['command'])}`" if answer["command"] else ""),
         "Votes": f"{inert(source)}: {votes_counted(summary['votes'])}",
     }
     lines = [
         f"### {EMOJI[answer['action']]} {inert(answer['headline'])}",
-        "",
-        inert(answer["labels_sentence"]),
         "",
         "| | |",
         "|---|---|",
         *(f"| **{name}** | {text} |" for name, text in rows.items()),
     ]
     if summary["slices"]:
-        lines += ["", "| part | items | verdict |", "|---|---:|---|"]
-        lines += [f"| {inert(str(one['value']))} | {one['items']:,} | {one['verdict']} |" for one in summary["slices"]]
+        lines += ["", "| part | items | answer |", "|---|---:|---|"]
+        lines += [
+            f"| {inert(str(one['value']))} | {one['items']:,} | {one['action']} ({one['certainty']}) |"
+            for one in summary["slices"]
+        ]
     return "\n".join(lines) + "\n"
 
 
+def is_job_summary(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is the summary of a CI job, to which several commands add."""
+    return os.environ.get(JOB_SUMMARY) == str(path)
+
+
 def write_markdown(summary: dict[str, Any], path: str | os.PathLike[str]) -> Path:
-    """Write the Markdown to a file; to a job's summary it is added, since other commands write there too."""
+    """Write the answer in Markdown to a file."""
+    return write_summary(markdown(summary), path)
+
+
+def write_summary(text: str, path: str | os.PathLike[str]) -> Path:
+    """Write Markdown to a file; to a job's summary it is added, since other commands write there too."""
     target = Path(path)
-    if os.environ.get(JOB_SUMMARY) != str(path):
-        return write_files({target: markdown(summary)})[0]
+    if not is_job_summary(path):
+        return write_files({target: text})[0]
     try:
         with target.open("a", encoding="utf-8") as file:
-            file.write(f"{markdown(summary)}\n")
+            file.write(f"{text}\n")
     except OSError as error:
         raise ConfigError(f"Cannot write {target}: {error.strerror}.") from error
     return target
@@ -393,10 +327,3 @@ def inert(text: str) -> str:
     'a\\\\|b \\\\<script\\\\> \\\\[x\\\\](y)'
     """
     return MARKDOWN_SIGNS.sub(r"\\\1", printable(" ".join(text.split())))
-
-
-def _with_code(text: str, command: str) -> str:
-    """The sentence with the command that it ends with as code, where nothing in it could end the code."""
-    if not command or not text.endswith(command) or "`" in command or "|" in command:
-        return inert(text)
-    return f"{inert(text[: -len(command)])} `{printable(command)}`"

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from majorant.blocks import MemoryEngine, in_memory, vote_columns
-from majorant.kernels import Block, scatter, shares, softmax_rows
+from majorant.kernels import Block, MemoryEngine, in_memory, scatter, shares, softmax_rows, vote_columns
 from majorant.methods.hierarchical import Hierarchical, tilt
 from majorant.methods.tables import Tables, by_worker, posterior, vote_rows
 from majorant.values import FloatArray

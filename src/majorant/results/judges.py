@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant import wording
 from majorant.defaults import LEVEL
 from majorant.errors import ConfigError, DataError, MajorantError
 from majorant.evidence.certificate.dependence import ENOUGH_GOLD, gold_items, label_matrix, worth_by_gold
+from majorant.evidence.copies import Copies, find_copies
+from majorant.evidence.labels import right_share
+from majorant.methods.majority import Majority
 from majorant.read import Reading, as_votes
 from majorant.read.columns import says_position
-from majorant.read.opening import again, open_rows, open_table
+from majorant.read.opening import is_rereadable, open_rows, open_table
 from majorant.read.options import ReadOptions
+from majorant.read.pairs import is_tie
 from majorant.read.values import cell_values, is_empty, sort_labels
-from majorant.tally import counts
+from majorant.results.sub_panels import SubPanel, best_sub_panels
+from majorant.tabular import Tabular
 from majorant.values import Estimate, as_level, clopper_pearson, lock
 from majorant.votes import Votes
 from majorant.wording import NO_GOLD_JUDGED, too_few_gold
@@ -28,13 +32,20 @@ from majorant.wording import NO_GOLD_JUDGED, too_few_gold
 JUDGE_BAR = 0.9
 PANEL = "majority vote"
 LISTED = 5
-MOST_JUDGES = 100
+MOST_PAIRED = 100  # judges, up to which they are looked at pair by pair
+FEW_JUDGED = 10  # gold items; a judge with fewer is left out where others have more
 FEW_GOLD = too_few_gold(ENOUGH_GOLD)
-TIE_WORDS = frozenset(
-    ["tie", "tied", "draw", "equal", "same", "both", "neither", "none", "t", "c", "ab", "no preference"]
-)
 SWAPPED = frozenset(["swapped", "swap", "reversed", "reverse", "true", "yes", "1", "ba", "second"])
 AS_GIVEN = frozenset(["original", "normal", "given", "forward", "false", "no", "0", "ab", "first"])
+
+
+class Gate(StrEnum):
+    """Whether some judge, or the panel by majority vote, is right often enough to gate on."""
+
+    MET = "met"
+    NOT_MET = "not met"  # all are surely below the bar
+    OPEN = "open"  # too few gold labels
+    NO_GOLD = "no gold"  # votes alone promise nothing about judges who may err together
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -42,11 +53,12 @@ class Judge:
     """One judge, or the panel by majority vote, on the items with a gold label."""
 
     name: Hashable
-    right: int
-    judged: int  # items with gold that it labels; of the panel, ties as well, which are not right
+    right: float  # of the panel, a tie counts by its share
+    judged: int  # items with gold that it labels
+    tied: int = 0  # of them, for the panel
     accuracy: Estimate  # exact, and true for all judges at once at the level
     kappa: float | None  # Cohen's, with gold
-    confusion_kl: NDArray[np.int64]  # gold class by given label
+    confusion_kl: NDArray[np.int64]  # gold class by given label, without ties
     wrong: tuple[Hashable, ...]  # the first items on which it is wrong
 
     def __post_init__(self) -> None:
@@ -77,70 +89,131 @@ class Position:
     p_value: float | None  # exact: an unbiased judge contradicts itself either way alike
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Judges:
-    """Each judge against gold, the panel, who repeats whom, the order of candidates, and the answer in a sentence."""
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Judges(Tabular):
+    """Each judge against gold, the panel, who repeats whom, and which judges to keep.
+
+    Attributes
+    ----------
+    judges : tuple of Judge
+        The judges with enough gold items, the best first; empty without gold.
+    left_out : tuple of Hashable
+        Judges with too few gold items to say anything about.
+    panel : Judge or None
+        Majority vote of all judges.
+    gate : Gate
+        Whether `bar` is met, and by whom: `best`.
+    sub_panels : tuple of SubPanel
+        The best one, three and five judges, held against all; empty where there are too few labels.
+    copies : Copies
+        Judges who repeat another.
+    repeats : tuple of Repeats
+        All pairs, those who agree most first.
+    worth : Estimate
+        As many independent judges would be as precise as those of an item, by gold.
+    """
 
     judges: tuple[Judge, ...]
+    left_out: tuple[Hashable, ...]
     panel: Judge | None
+    gate: Gate
+    best: Judge | None
+    sub_panels: tuple[SubPanel, ...]
+    copies: Copies
     repeats: tuple[Repeats, ...]
     positions: tuple[Position, ...]
-    worth: Estimate  # as many independent judges would be as precise as those of an item, by gold
+    worth: Estimate
     labels: tuple[Hashable, ...]
+    n_judges: int
     n_gold: int
     bar: float
     level: float
-    gate: str  # the sentence
+
+    def table(self) -> dict[str, Any]:
+        """A row for each judge, the best first, and one for majority vote."""
+        every = [*self.judges, *([self.panel] if self.panel else [])]
+        return {
+            "judge": [one.name for one in every],
+            "right": [one.right for one in every],
+            "judged": [one.judged for one in every],
+            "accuracy": [one.accuracy.value for one in every],
+            "low": [one.accuracy.low for one in every],
+            "high": [one.accuracy.high for one in every],
+            "kappa": [one.kappa for one in every],
+        }
 
 
 def judges(
     votes: Any, *, bar: float = JUDGE_BAR, level: float = LEVEL, position: str | None = None, **reading: Unpack[Reading]
 ) -> Judges:
-    """How good judges are by gold labels, and whether they are good enough to gate on: right `bar` of the time.
+    """How good judges are by gold labels, which to keep, and whether they are good enough to gate on.
 
-    Assumes that gold items are a random sample of those to be gated; nothing about how judges err.  All intervals hold
-    together at `level` (Bonferroni).  Without gold nothing is promised: a panel may err together.  `position` names the
-    column that says which of two candidates stood first, where pairs were judged in both orders; one that is called
-    order, position or swapped is found.
+    Parameters
+    ----------
+    votes : Any
+        Whatever `mj.read` takes, with the same keyword arguments.
+    bar : float
+        The accuracy that a gate asks for.
+    level : float
+        Confidence level; all intervals of judges hold together (Bonferroni).
+    position : str, optional
+        Column that says which of two candidates stood first, where pairs were judged in both orders; one that is
+        called order, position or swapped is found.
 
+    Returns
+    -------
+    Judges
+        Assumes that gold items are a random sample of those to be gated, and nothing about how judges err.
+
+    Examples
+    --------
     >>> table = {"item": [1, 1, 2, 2], "judge": ["a", "b"] * 2, "verdict": [1, 0, 0, 0], "gold": [1, 1, 0, 0]}
     >>> found = judges(table)
-    >>> [(one.name, one.right, one.judged) for one in found.judges]
-    [('a', 2, 2), ('b', 1, 2)]
-    >>> found.gate
-    'Not known yet: 2 gold labels are too few to tell whether any judge is right 90 % of the time.'
+    >>> [(one.name, one.right, one.judged) for one in found.judges], found.gate.value
+    ([('a', 2.0, 2), ('b', 1.0, 2)], 'open')
     """
     as_level(level)
     if position is None and not isinstance(votes, Votes):
         position = find_position(votes, reading)
     table = _one_verdict_each(votes, position, reading) if position else None
     known = as_votes(votes, **reading) if table is None else table[0]
-    if known is None or known.gold_i is None or not (known.gold_i >= 0).any() or len(known.workers) > MOST_JUDGES:
-        each: list[Judge] = []
-        panel = None
-    else:
-        share = 1 - (1 - level) / (len(known.workers) + 1)
-        each = [_judge(known, j, share) for j in range(len(known.workers))]
-        panel = _panel(known, share)
-    n_gold = 0 if known is None or known.gold_i is None else int((known.gold_i >= 0).sum())
+    positions = () if table is None else table[1]
+    if known is None:  # no verdict holds in both orders
+        known = Votes.from_codes([], [], [], items=(), workers=(), labels=())
+    copies = find_copies(known)
+    each, left_out = _each_judge(known, level)
+    panel = _panel(known, 1 - (1 - level) / (len(each) + 1)) if each else None
     every = [*each, *([panel] if panel else [])]
+    gate, best = _gate(every, bar)
     return Judges(
-        judges=tuple(each),
+        judges=tuple(sorted(each, key=lambda one: -(one.accuracy.value or 0.0))),
+        left_out=left_out,
         panel=panel,
-        repeats=() if known is None else _repeats(known),
-        positions=() if table is None else table[1],
-        worth=Estimate(None, reason=FEW_GOLD) if known is None or not each else _worth(known, level),
-        labels=() if known is None else known.labels,
-        n_gold=n_gold,
+        gate=gate,
+        best=best,
+        sub_panels=best_sub_panels(known, copies, level=level),
+        copies=copies,
+        repeats=_repeats(known),
+        positions=positions,
+        worth=_worth(known, level) if each and len(known.workers) <= MOST_PAIRED else Estimate(None, reason=FEW_GOLD),
+        labels=known.labels,
+        n_judges=len(known.workers),
+        n_gold=0 if known.gold_i is None else int(((known.gold_i >= 0) & (known.votes_i > 0)).sum()),
         bar=bar,
         level=level,
-        gate=wording.gate_sentence(
-            [(str(judge.name), *judge.accuracy.ends) for judge in every if judge.judged],
-            bar=bar,
-            level=level,
-            n_gold=n_gold,
-        ),
     )
+
+
+def _gate(every: Sequence[Judge], bar: float) -> tuple[Gate, Judge | None]:
+    """Whether anybody is surely as good as the bar, and who is best."""
+    if not every:
+        return Gate.NO_GOLD, None
+    good = [one for one in every if one.accuracy.low is not None and one.accuracy.low >= bar]
+    if good:
+        return Gate.MET, max(good, key=lambda one: one.accuracy.low or 0.0)
+    best = max(every, key=lambda one: one.accuracy.value or 0.0)
+    below = all(one.accuracy.high is not None and one.accuracy.high < bar for one in every)
+    return (Gate.NOT_MET if below else Gate.OPEN), best
 
 
 def _worth(votes: Votes, level: float) -> Estimate:
@@ -150,29 +223,43 @@ def _worth(votes: Votes, level: float) -> Estimate:
     return Estimate(None, reason=FEW_GOLD) if gold is None else worth_by_gold(gold, level)
 
 
-def _judge(votes: Votes, j: int, level: float) -> Judge:
-    assert votes.gold_i is not None
-    own = np.flatnonzero((votes.worker_n == j) & (votes.gold_i[votes.item_n] >= 0))
-    return _against(votes, votes.workers[j], votes.item_n[own], votes.label_n[own], level)
+def _each_judge(votes: Votes, level: float) -> tuple[list[Judge], tuple[Hashable, ...]]:
+    """Every judge with gold items on them, and the names of those with too few where others have enough."""
+    if votes.gold_i is None:
+        return [], ()
+    known = np.flatnonzero(votes.gold_i[votes.item_n] >= 0)
+    known = known[np.argsort(votes.worker_n[known], kind="stable")]
+    judged_j = np.bincount(votes.worker_n[known], minlength=len(votes.workers))
+    enough_j = judged_j >= min(FEW_JUDGED, judged_j.max(initial=1))
+    own_j = np.split(known, np.cumsum(judged_j)[:-1])
+    share = 1 - (1 - level) / (int(enough_j.sum()) + 1)
+    each = [
+        _against(votes, votes.workers[j], votes.item_n[own_j[j]], votes.label_n[own_j[j]], share)
+        for j in np.flatnonzero(enough_j)
+    ]
+    return each, tuple(votes.workers[j] for j in np.flatnonzero(~enough_j))
 
 
 def _panel(votes: Votes, level: float) -> Judge:
-    """Majority vote on the items with gold; a tie is a verdict that is not right."""
+    """Majority vote on the items with gold; a tie counts by its share, as everywhere."""
     assert votes.gold_i is not None
-    counts_ik = counts(votes)
-    top_i = counts_ik.max(axis=1)
-    clear = ((counts_ik == top_i[:, None]).sum(axis=1) == 1) & (votes.gold_i >= 0)
-    item_p = np.flatnonzero(clear)
-    n_tied = int(((votes.gold_i >= 0) & (votes.votes_i > 0)).sum()) - len(item_p)
-    return _against(votes, PANEL, item_p, counts_ik[item_p].argmax(axis=1), level, n_tied=n_tied)
+    fit = Majority().fit(votes)
+    item_p = np.flatnonzero((votes.gold_i >= 0) & (votes.votes_i > 0))
+    clear_p = ~fit.tied_i[item_p]
+    tied = item_p[~clear_p]
+    shared = float(right_share(fit.posterior[tied], votes.gold_i[tied]).sum()) if len(tied) else 0.0
+    clear = item_p[clear_p]
+    return _against(votes, PANEL, clear, fit.codes()[clear], level, tied=len(tied), shared=shared)
 
 
-def _against(votes: Votes, name: Hashable, item_p: Any, label_p: Any, level: float, *, n_tied: int = 0) -> Judge:
+def _against(
+    votes: Votes, name: Hashable, item_p: Any, label_p: Any, level: float, *, tied: int = 0, shared: float = 0.0
+) -> Judge:
     assert votes.gold_i is not None
     n_classes = len(votes.labels)
     confusion_kl = np.zeros((n_classes, n_classes), dtype=np.int64)
     np.add.at(confusion_kl, (votes.gold_i[item_p], label_p), 1)
-    right, judged = int(np.trace(confusion_kl)), int(confusion_kl.sum()) + n_tied
+    right, judged = float(np.trace(confusion_kl)) + shared, int(confusion_kl.sum()) + tied
     accuracy = (
         Estimate(right / judged, *clopper_pearson(right, judged, level))
         if judged
@@ -180,9 +267,15 @@ def _against(votes: Votes, name: Hashable, item_p: Any, label_p: Any, level: flo
     )
     off = item_p[votes.gold_i[item_p] != label_p][:LISTED]
     return Judge(
-        name=name, right=right, judged=judged, accuracy=accuracy, kappa=_kappa(confusion_kl),
-        confusion_kl=confusion_kl, wrong=tuple(votes.items[i] for i in off),
-    )  # fmt: skip
+        name=name,
+        right=right,
+        judged=judged,
+        tied=tied,
+        accuracy=accuracy,
+        kappa=_kappa(confusion_kl),
+        confusion_kl=confusion_kl,
+        wrong=tuple(votes.items[i] for i in off),
+    )
 
 
 def _kappa(confusion_kl: NDArray[np.int64]) -> float | None:
@@ -195,7 +288,7 @@ def _kappa(confusion_kl: NDArray[np.int64]) -> float | None:
 
 def _repeats(votes: Votes, least: int = 2) -> tuple[Repeats, ...]:
     """All pairs of judges by how often they agree, those who agree most first."""
-    if len(votes.workers) > MOST_JUDGES:
+    if len(votes.workers) > MOST_PAIRED:
         return ()
     given = np.full((len(votes.workers), len(votes.items)), -1, dtype=np.int64)
     given[votes.worker_n, votes.item_n] = votes.label_n
@@ -232,7 +325,7 @@ def _one_verdict_each(votes: Any, position: str, reading: Any) -> tuple[Votes | 
         )
         n_first, n_second = kinds["first"], kinds["second"]
         positions.append(
-            Position(judge, kinds.total(), kinds["same"], n_first, n_second, _sign_test(n_first, n_first + n_second))
+            Position(judge, kinds.total(), kinds["same"], n_first, n_second, sign_test(n_first, n_first + n_second))
         )
     table = {"item": [i for i, _, _ in rows], "worker": [w for _, w, _ in rows], "label": [x for *_, x in rows]}
     if not any(label is not None for label in table["label"]):
@@ -252,7 +345,7 @@ def _kind(given: dict[bool, Any], first: Any, second: Any) -> str:
     return "first" if given[True] == first and given[False] == second else "second"
 
 
-def _sign_test(successes: int, trials: int) -> float | None:
+def sign_test(successes: int, trials: int) -> float | None:
     """Twice the chance of at most so few of the rarer outcome in so many fair tosses, at most 1."""
     from scipy.special import bdtr
 
@@ -287,7 +380,7 @@ def read_shown(source: Any, position: str, **named: Any) -> tuple[list[Shown], t
 
 def find_position(source: Any, reading: Mapping[str, Any]) -> str | None:
     """The column that says which candidate stood first, where judges looked at pairs in both orders; else None."""
-    if not again(source):
+    if not is_rereadable(source):
         return None
     named: dict[str, Any] = {role: reading.get(role) for role in ("item", "worker", "label")}
     try:
@@ -302,15 +395,6 @@ def find_position(source: Any, reading: Mapping[str, Any]) -> str | None:
     for verdict in shown:
         orders.setdefault((verdict.item, verdict.worker), set()).add(verdict.in_order)
     return names[0] if any(len(both) == 2 for both in orders.values()) else None
-
-
-def is_tie(label: Any) -> bool:
-    """Whether a verdict prefers neither candidate.
-
-    >>> is_tie("Tie"), is_tie("A")
-    (True, False)
-    """
-    return re.sub(r"[\W_]+", " ", str(label)).strip().casefold() in TIE_WORDS
 
 
 def candidates(labels: Sequence[Any]) -> tuple[Any, Any]:

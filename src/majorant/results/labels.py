@@ -1,38 +1,181 @@
-"""The label of each item with what stands behind it, as a table."""
+"""The label of every item: an expert's or gold label where there is one, else the rule's; never a blank."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.backend import Backend, of_fit
-from majorant.methods.fit import NO_LABEL, Fit, Ties
+from majorant.ask.design import Design
+from majorant.backend import Backend, of_fits
+from majorant.items import name_hashes
+from majorant.methods.fit import NO_LABEL, TIE_TOLERANCE, Fit, Ties
 from majorant.methods.majority import Majority
+from majorant.read.tasks import ExpertAnswer
+from majorant.tabular import Tabular
+from majorant.tally import counts, tied
+from majorant.values import FloatArray
 from majorant.votes import IntArray, Named, Votes
 
-CHANGES = ("no", "yes", "tie settled", "tie opened")
+TiePolicy = Ties | Literal["coin"]
 FILE_DIGITS = 9  # probabilities in files; the digits beyond are rounding
 
 
-def label_table(votes: Votes, fit: Fit, *, ties: Ties = "flag", rng: int | np.random.Generator = 0) -> dict[str, Any]:
-    """Columns item, label, confidence, runner_up, margin, votes, tied and changed, a row for each item.
+class LabelSource(StrEnum):
+    """Where a label comes from."""
 
-    `confidence` is the probability of the label, `runner_up` the next most probable class if there is any, `margin`
-    the lead over it in probability.  An item without votes has none of them; a tie that is left open has no label.
-    `changed` is "yes" where majority vote gives another label, "tie settled" where majority vote is tied and the fit is
-    not, "tie opened" where it is the other way round, else "no".
+    RULE = "rule"
+    TIE = "tie"  # the votes are tied; decided as every tie is
+    GOLD = "gold"
+    EXPERT = "expert"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Labels that win over any rule, by the text of the item's name."""
+
+    expert: Mapping[str, Hashable] = field(default_factory=dict)
+    gold: bool = True  # whether gold labels that came with the votes win
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Labels(Tabular):
+    """The labels that `check` writes, as a table with the columns of labels.csv.
+
+    `fit` holds the probabilities behind them, after calibration, without the known labels.
     """
-    return {"item": list(votes.items), **label_columns(fit, changes(votes, fit), fit.codes(ties, rng))}
+
+    votes: Votes
+    fit: Fit
+    confidence_i: FloatArray
+    majority: Fit
+    weighted: Fit | None
+    known: Known
+
+    @property
+    def _label_type(self) -> Any:
+        return self.fit._label_type
+
+    def table(self) -> dict[str, Any]:
+        """A row for each item: label, source, confidence, both rules, runner-up, votes, tied, changed."""
+        return label_table(
+            self.votes, self.fit, self.majority, self.weighted, known=self.known, confidence_i=self.confidence_i
+        )
+
+
+def label_table(
+    votes: Votes,
+    fit: Fit,
+    majority: Fit | None = None,
+    weighted: Fit | None = None,
+    *,
+    known: Known | None = None,
+    confidence_i: FloatArray | None = None,
+    ties: TiePolicy = "coin",
+    rng: int | np.random.Generator = 0,
+) -> dict[str, Any]:
+    """The columns of labels.csv for these items, under fits to the same items.
+
+    `majority` and `weighted` should have their ties settled as those of `fit` are; what is still tied is decided by
+    `ties`: a coin that the item's name fixes, or what `Fit.codes` offers.  An item without votes has no label unless
+    one is known.  `confidence_i` is how probable it is that each label is right, by default the fit's own probability.
+    """
+    known = known or Known(gold=False)
+    majority = Majority().fit(votes) if majority is None else majority
+    voted_i, rows = fit.votes_i > 0, np.arange(len(fit.votes_i))
+    label_i, majority_i = decided_labels(fit, votes, ties, rng), decided_labels(majority, votes)
+    values = list(fit.label_values)
+    source_i = np.where(tied(counts(votes)) & voted_i, _code(LabelSource.TIE), _code(LabelSource.RULE))
+    if known.gold and votes.gold_i is not None:
+        label_i = np.where(votes.gold_i >= 0, votes.gold_i, label_i)
+        source_i = np.where(votes.gold_i >= 0, _code(LabelSource.GOLD), source_i)
+    if known.expert:
+        said = [known.expert.get(str(item)) for item in votes.items]
+        place = {value: k for k, value in enumerate(values)}
+        text = {str(value): k for value, k in place.items()}
+        for i, value in enumerate(said):
+            if value is not None:
+                k = place.get(value, text.get(str(value), len(values)))
+                if k == len(values):  # a label that nobody voted for
+                    values.append(value)
+                    text[str(value)] = k
+                label_i[i], source_i[i] = k, _code(LabelSource.EXPERT)
+    sure_i = np.isin(source_i, [_code(LabelSource.GOLD), _code(LabelSource.EXPERT)])
+    posterior_ik = _padded(fit.posterior, len(values))
+    first_i, second_i = two_best(posterior_ik, label_i)
+    has_second_i = voted_i & (posterior_ik[rows, second_i] > 0) & (second_i != first_i)
+    probable_i = posterior_ik[rows, first_i] if confidence_i is None else confidence_i
+    confidence_i = np.where(sure_i, 1.0, probable_i.round(FILE_DIGITS))
+    names = tuple(values)
+    return {
+        "item": list(votes.items),
+        "label": Named(label_i, names),
+        "source": Named(np.where(label_i >= 0, source_i, NO_LABEL), tuple(LabelSource)),
+        "confidence": np.where(voted_i | sure_i, confidence_i, np.nan),
+        "majority": Named(majority_i, names),
+        "weighted_vote": Named(
+            np.full(len(rows), NO_LABEL, np.int32) if weighted is None else decided_labels(weighted, votes), names
+        ),
+        "runner_up": Named(np.where(has_second_i, second_i, NO_LABEL), names),
+        "votes": fit.votes_i,
+        "tied": tied(counts(votes)) & voted_i,
+        "changed": (label_i != majority_i) & (label_i >= 0) & voted_i,
+    }
+
+
+def _code(source: LabelSource) -> int:
+    return list(LabelSource).index(source)
+
+
+def _padded(posterior_ik: FloatArray, n_values: int) -> FloatArray:
+    """The probabilities with a column of zeros for each label that only an expert gave."""
+    posterior_ik = np.asarray(posterior_ik)
+    return np.pad(posterior_ik, ((0, 0), (0, n_values - posterior_ik.shape[1])))
+
+
+def decided_labels(
+    fit: Fit, votes: Votes, ties: TiePolicy = "coin", rng: int | np.random.Generator = 0
+) -> NDArray[np.int32]:
+    """The class of each item; -1 for items without votes, and for ties that the policy leaves open."""
+    if ties != "coin":
+        return fit.codes(ties, rng)
+    code_i = fit.codes()
+    open_t = np.flatnonzero((code_i == NO_LABEL) & (fit.votes_i > 0))
+    if len(open_t):
+        posterior_tk = np.asarray(fit.posterior)[open_t]
+        best_tk = posterior_tk >= posterior_tk.max(axis=1, keepdims=True) - TIE_TOLERANCE
+        code_i[open_t] = toss_coins(best_tk, [votes.items[i] for i in open_t])
+    return code_i
+
+
+def toss_coins(best_tk: NDArray[np.bool_], names: list[Hashable]) -> NDArray[np.int32]:
+    """One of the tied classes of each item, fixed by its name: the same one wherever and whenever it is tossed.
+
+    >>> toss_coins(np.array([[True, True]] * 4), ["a", "b", "c", "d"]).tolist()
+    [0, 1, 1, 0]
+    """
+    nth_t = name_hashes(names, 0x746965) % best_tk.sum(axis=1).astype(np.uint64)  # any fixed seed
+    return np.asarray((np.cumsum(best_tk, axis=1) == nth_t[:, None] + 1).argmax(axis=1), dtype=np.int32)
+
+
+def decide_coins(fit: Fit, votes: Votes) -> Fit:
+    """The fit without ties: the class that the coin chose is ahead by as little as counts."""
+    open_t = np.flatnonzero(fit.tied_i)
+    if not len(open_t):
+        return fit
+    posterior_ik = np.array(fit.posterior)
+    posterior_ik[open_t, decided_labels(fit, votes)[open_t]] += 4 * TIE_TOLERANCE
+    return replace(fit, posterior=posterior_ik / posterior_ik.sum(axis=1, keepdims=True))
 
 
 def label_sets(table: Mapping[str, Any], *, between: str = " | ") -> dict[str, list[Any]]:
     """Yes and no on each label put together again: a row per item with the labels that it is given.
 
-    `confidence` is that of the least sure of its answers, `doubtful` the label that it is about; a tie that is left
-    open gives no label.
+    `confidence` is that of the least sure of its answers, `doubtful` the label that it is about.
 
     >>> label_sets({"item": ["1 | a", "1 | b", "2 | a"], "label": ["yes", "no", "no"], "confidence": [.9, .6, .8]})
     {'item': ['1', '2'], 'labels': ['a', ''], 'confidence': [0.6, 0.8], 'doubtful': ['b', 'a']}
@@ -52,44 +195,8 @@ def label_sets(table: Mapping[str, Any], *, between: str = " | ") -> dict[str, l
     }
 
 
-def label_columns(fit: Fit, change_i: NDArray[np.int8], label_i: NDArray[np.int32]) -> dict[str, Any]:
-    """The columns of the table behind the items' names, for the labels with these codes."""
-    first_i, second_i = two_best(fit.posterior, label_i)
-    rows = np.arange(len(label_i))
-    confidence_i, next_i = fit.posterior[rows, first_i], fit.posterior[rows, second_i]
-    next_i = np.where(second_i == first_i, 0.0, next_i)  # a single class has no runner-up
-    voted_i = fit.votes_i > 0
-    return {
-        "label": Named(label_i, fit.label_values),
-        "confidence": np.where(voted_i, confidence_i.round(FILE_DIGITS), np.nan),
-        "runner_up": Named(np.where(voted_i & (next_i > 0), second_i, NO_LABEL), fit.label_values),
-        "margin": np.where(voted_i, (confidence_i - next_i).round(FILE_DIGITS), np.nan),
-        "votes": fit.votes_i,
-        "tied": fit.tied_i,
-        "changed": Named(change_i, CHANGES),
-    }
-
-
-def changes(votes: Votes, fit: Fit, majority: Fit | None = None) -> NDArray[np.int8]:
-    """How each label compares with majority vote: its place in CHANGES.
-
-    >>> votes = Votes.from_codes([0, 0, 1], [0, 1, 0], [1, 0, 1], items="ab", workers="wx", labels="ny")
-    >>> from dataclasses import replace
-    >>> rare = replace(Majority().fit(votes), posterior=np.array([[.6, .4], [.9, .1]]))
-    >>> [CHANGES[c] for c in changes(votes, rare)]
-    ['tie settled', 'yes']
-    """
-    before_i = (Majority().fit(votes) if majority is None else majority).codes()
-    after_i = fit.codes()
-    kind_i = np.zeros(len(after_i), dtype=np.int8)
-    kind_i[(before_i != after_i) & (fit.votes_i > 0)] = CHANGES.index("yes")
-    kind_i[(before_i == NO_LABEL) & (after_i != NO_LABEL)] = CHANGES.index("tie settled")
-    kind_i[(before_i != NO_LABEL) & (after_i == NO_LABEL)] = CHANGES.index("tie opened")
-    return kind_i
-
-
 class LabelCounts(NamedTuple):
-    """Items by label, tied ones and those without votes; the counts of parts of the items add up."""
+    """Items by label, ties left to a coin, and items without votes; the counts of parts of the items add up."""
 
     items_k: IntArray
     tied: int
@@ -97,7 +204,7 @@ class LabelCounts(NamedTuple):
 
 
 class LabelChanges(NamedTuple):
-    """What becomes of the items by majority vote and by a rule; the outcomes of parts of the items add up."""
+    """What becomes of the items under majority vote and under a rule; the changes of parts of the items add up."""
 
     majority: LabelCounts
     rule: LabelCounts
@@ -109,14 +216,9 @@ class LabelChanges(NamedTuple):
         apart_kl = self.flow_kl[:-1, :-1]
         return int(apart_kl.sum() - np.trace(apart_kl))
 
-    @property
-    def settled(self) -> int:
-        """Items that majority vote leaves tied and the rule does not."""
-        return int(self.flow_kl[-1, :-1].sum())
 
-
-def labels_of_fit(fit: Fit) -> LabelCounts:
-    """How many items of a fit got which label, and how many none."""
+def count_labels(fit: Fit) -> LabelCounts:
+    """How many items of a fit got which label."""
     code_i = fit.codes()
     items_k = np.bincount(code_i[code_i >= 0], minlength=len(fit.label_values))
     return LabelCounts(items_k, int(fit.tied_i.sum()), int((fit.votes_i == 0).sum()))
@@ -128,17 +230,25 @@ def compare_labels(majority: Fit, fit: Fit) -> LabelChanges:
     voted_i = majority.votes_i > 0
     before_i, after_i = majority.codes()[voted_i] % size, fit.codes()[voted_i] % size  # NO_LABEL is -1
     flow_kl = np.bincount(before_i * np.int64(size) + after_i, minlength=size * size).reshape(size, size)
-    return LabelChanges(labels_of_fit(majority), labels_of_fit(fit), flow_kl)
+    return LabelChanges(count_labels(majority), count_labels(fit), flow_kl)
 
 
-def outcome(backend: Backend, fit: Fit) -> LabelChanges:
-    """What becomes of all items by majority vote and by a fit, wherever they lie."""
-    return backend.sum(of_fit(lambda votes, part: compare_labels(Majority().fit(votes), part), fit), doing="counting")
+def label_changes(backend: Backend, majority: Fit, fit: Fit) -> LabelChanges:
+    """What becomes of all items under majority vote and under another rule, wherever the votes are."""
+    return backend.sum(of_fits(_changes, majority, fit), doing="counting")
 
 
-def count_labels(backend: Backend, fit: Fit) -> LabelCounts:
-    """How many of all items got which label, wherever they lie."""
-    return backend.sum(of_fit(lambda _, part: labels_of_fit(part), fit), doing="counting")
+def _changes(_: Votes, majority: Fit, fit: Fit) -> LabelChanges:
+    return compare_labels(majority, fit)
+
+
+def count_all_labels(backend: Backend, fit: Fit) -> LabelCounts:
+    """How many of all items got which label, wherever the votes are."""
+    return backend.sum(of_fits(_counts, fit), doing="counting")
+
+
+def _counts(_: Votes, fit: Fit) -> LabelCounts:
+    return count_labels(fit)
 
 
 def two_best(posterior_ik: NDArray[np.float64], label_i: NDArray[np.int32]) -> tuple[NDArray[np.int64], ...]:
@@ -148,3 +258,24 @@ def two_best(posterior_ik: NDArray[np.float64], label_i: NDArray[np.int32]) -> t
     others_ik = posterior_ik.copy()
     others_ik[rows, first_i] = -1.0
     return first_i, others_ik.argmax(axis=1)
+
+
+def with_known(fit: Fit, votes: Votes) -> Fit:
+    """The fit with certainty about the items whose gold label is known."""
+    if votes.gold_i is None:
+        return fit
+    known = np.flatnonzero(votes.gold_i >= 0)
+    posterior_ik = np.array(fit.posterior)
+    posterior_ik[known] = np.eye(posterior_ik.shape[1])[votes.gold_i[known]]
+    return replace(fit, posterior=posterior_ik)
+
+
+def expert_labels(design: Design, answers: Sequence[ExpertAnswer]) -> dict[str, Hashable]:
+    """What experts said of the items of a design, by the text of the item's name; nothing where they disagree.
+
+    A label that is no class of the votes is still the expert's label.
+    """
+    code_d = design.codes(answers)
+    said = {str(design.order[d]): design.labels[code_d[d]] for d in np.flatnonzero(code_d >= 0)}
+    unknown = set(map(str, design.judge(answers).unknown))
+    return said | {str(one.item): one.label for one in answers if str(one.label) in unknown}

@@ -9,13 +9,12 @@ import numpy as np
 from scipy.special import expit, gammaincinv, logit
 
 from majorant.evidence.certificate.anonymous import as_histograms
-from majorant.evidence.certificate.bootstrap import MOST_WORK
 from majorant.evidence.certificate.count_models import held_cells, suprema
 from majorant.evidence.certificate.likelihood_region import Model, accuracies_model, noise_model, outline
 from majorant.evidence.certificate.plug_in import shared_model
 from majorant.items import merge_equal_items
 from majorant.methods.fit import Fit
-from majorant.methods.resampled import refit_dawid_skene
+from majorant.methods.refit import refit_dawid_skene
 from majorant.tally import histograms
 from majorant.theory import majority_margin
 from majorant.values import FloatArray, as_generator
@@ -120,7 +119,7 @@ def _replicates(votes: Votes, fit: Fit, rng: np.random.Generator) -> FloatArray 
     """The same three numbers for items drawn anew, (B, 3); None where that would take long."""
     merged = merge_equal_items(votes)
     small, copies_i = (votes, np.ones(len(votes.items))) if merged is None else (merged.votes, merged.weight_p)
-    if small.n_votes * len(votes.labels) * MAP_REPLICATES > MOST_WORK or fit.confusion is None:
+    if small.n_votes * len(votes.labels) * MAP_REPLICATES > 20_000_000 or fit.confusion is None:
         return None
     n_items = int(copies_i.sum())
     weight_bi = rng.multinomial(n_items, copies_i / n_items, size=MAP_REPLICATES)

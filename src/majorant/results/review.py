@@ -1,121 +1,239 @@
-"""Where one more vote, or an expert, pays most.
+"""Which labels to look at first, and who said what about them.
 
-The gain of an expert, who is right, is the doubt about the label.  The gain of one more vote is what it is expected to
-add to the probability of the label, since it may change the label: docs/review.md.
+Where workers differ in skill, items come in the order in which the models of the votes doubt the label that was
+written: the median of what each model gives it.  On panels, where models mislead, and where workers are alike, they
+come in the order of the vote's margin.  docs/review.md says how many wrong labels each order finds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from majorant.backend import Backend, Part, fit_of_items, rows_alone
 from majorant.items import take_items
-from majorant.kernels import row_maxima, shares
-from majorant.methods.fit import NO_LABEL, Fit, leaders
-from majorant.methods.majority import Majority
-from majorant.methods.tables import coin_confusions
-from majorant.results.calibrate import Calibration, as_calibrated
-from majorant.results.labels import FILE_DIGITS, two_best
+from majorant.kernels import row_maxima
+from majorant.methods.fit import NO_LABEL, Fit
+from majorant.results.calibrate import Calibration, label_confidence
+from majorant.results.labels import FILE_DIGITS, decided_labels
 from majorant.tabular import Tabular
+from majorant.tally import counts, tied
 from majorant.values import FloatArray, lock
-from majorant.votes import IntArray, Votes
+from majorant.votes import IntArray, Named, Votes
 
-GAINS_AT_ONCE = 1 << 16
 MOST_TO_REVIEW = 100
-SLIGHT_LEAD = 0.1  # lead in probability
-Resource = Literal["vote", "expert"]
+MOST_NAMES = 10  # of workers listed for one label of an item
+
+
+class Reason(StrEnum):
+    """Why a label is doubtful; the first that holds."""
+
+    TIE = "tie"
+    ONE_VOTE = "only 1 vote"
+    OVERTURNED = "rule overturns majority"
+    GOOD_WORKERS_DISAGREE = "good workers disagree"
+    NEAR_TIE = "near-tie"
+    TWO_VOTES = "only 2 votes"
+    VOTES_DISAGREE = "votes disagree"
+    WEAK_WORKERS = "weak workers"  # they agree, and still it is doubtful
+
+
+class Said(NamedTuple):
+    """A label of an item, and who gave it."""
+
+    label: Hashable
+    workers: tuple[Hashable, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Review(Tabular):
-    """The items where a look pays most, best first; axis p.  Gains are in expected right labels, an item each."""
+    """The labels to look at first; axis p.
 
-    item_p: NDArray[np.int64]
-    gain_vote_p: FloatArray
-    gain_expert_p: FloatArray
-    reason: tuple[str, ...]
-    resource: Resource  # what the order is by
-    gain: float  # points of accuracy, over all items with votes, if that resource goes to the items listed
+    Attributes
+    ----------
+    item_p : array of int
+        Codes of the items, the most doubtful first.
+    label_p, runner_up_p : array of int
+        The label that was written, and the label with the most votes among the others; -1 where there is none.
+    confidence_p : array of float
+        How probable it is that the label is right.
+    said : tuple of tuple of Said
+        Who said what about each item, the written label first.
+    reason : tuple of Reason
+        Why each label is doubtful.
+    gain : float
+        Accuracy, as a share of all items, that an expert who looks at all of them is expected to add.
+    by_margin : bool
+        Whether the order is that of the vote's margin, and not of the models' doubt.
+    """
+
+    item_p: IntArray
+    label_p: IntArray
+    runner_up_p: IntArray
+    confidence_p: FloatArray
+    votes_p: IntArray
+    said: tuple[tuple[Said, ...], ...]
+    reason: tuple[Reason, ...]
+    gain: float
+    by_margin: bool
+    items: tuple[Hashable, ...]
+    labels: tuple[Hashable, ...]
     text: tuple[str | None, ...] = ()  # of each item, where the votes were read with one
-    columns: Mapping[str, Any] = field(default_factory=dict)  # those of `review_table`
     label_type: Any = None
 
     def __post_init__(self) -> None:
         lock(self)
 
     def table(self) -> dict[str, Any]:
-        """A row for each item, with its label, votes, gains and the reason."""
-        return dict(self.columns)
+        """A row for each item: label, confidence, runner-up, votes, who said what, and the reason."""
+        return {
+            "item": list(self.items),
+            "label": Named(self.label_p, self.labels),
+            "confidence": self.confidence_p.round(FILE_DIGITS),
+            "runner_up": Named(self.runner_up_p, self.labels),
+            "votes": self.votes_p,
+            "said": ["; ".join(map(_said_text, said)) for said in self.said],
+            "reason": [str(reason) for reason in self.reason],
+            **({"text": list(self.text)} if any(self.text) else {}),
+        }
 
     @property
     def _label_type(self) -> Any:
         return self.label_type
 
 
+def _said_text(said: Said) -> str:
+    """Who gave a label, as a cell of a table.
+
+    >>> _said_text(Said("yes", ("ann", "bob")))
+    'yes: ann, bob'
+    """
+    more = len(said.workers) - MOST_NAMES
+    names = ", ".join(map(str, said.workers[:MOST_NAMES])) + (f" and {more} more" if more > 0 else "")
+    return f"{said.label}: {names}"
+
+
 def review(
     votes: Votes,
-    fit: Fit,
+    label_i: IntArray,
+    confidence_i: FloatArray,
     *,
-    most: int = MOST_TO_REVIEW,
-    resource: Resource = "expert",
+    models: Sequence[FloatArray] = (),
     good: NDArray[np.bool_] | None = None,
-    crowd: FloatArray | None = None,
+    given: Votes | None = None,
+    most: int = MOST_TO_REVIEW,
     n_items: int | None = None,
 ) -> Review:
-    """The `most` items that gain most from the resource, with the reason; equal gains in the order of the items.
+    """List the labels to look at first.
 
-    `fit` should be calibrated: a gain is only as good as the confidence.  One more vote comes from a typical worker of
-    this crowd, independent of the votes that are there.  `good` says which workers (J,) are, for the reasons.  Where
-    `votes` are but the doubtful ones of `n_items` items, `crowd` says how a typical vote falls, (K, K).
+    Parameters
+    ----------
+    votes : Votes
+        The votes; items with a gold label, whose label is known, are not listed.
+    label_i : array of int
+        Code of the label that was written for each item, -1 for none.
+    confidence_i : array of float
+        How probable it is that it is right.
+    models : sequence of arrays
+        Probabilities of each model of the votes, (items, classes); none to go by the vote's margin.
+    good : array of bool, optional
+        Which workers are good, for the reasons.
+    given : Votes, optional
+        All votes as they were given, for who said what, where `votes` count copies as one.
+    most : int
+        How many items to list.
+    n_items : int, optional
+        Number of all items with votes, where `votes` are only some of them.
     """
-    posterior_ik = np.where((fit.votes_i > 0)[:, None], fit.posterior, fit.prior)
-    expert_i = 1 - row_maxima(posterior_ik)
-    vote_i = vote_gain(posterior_ik, crowd_confusion(votes, fit) if crowd is None else crowd)
-    gain_i = expert_i if resource == "expert" else vote_i
-    item_p = np.argsort(-gain_i.round(FILE_DIGITS), kind="stable")[:most]
-    item_p = item_p[gain_i[item_p].round(FILE_DIGITS) > 0]
-    listed = Review(
+    doubt_i = label_doubt(votes, label_i, models)
+    item_p = np.argsort(-doubt_i, kind="stable")[:most]
+    item_p = item_p[np.isfinite(doubt_i[item_p])]
+    listed = take_items(votes, item_p)
+    n_voted = np.count_nonzero(votes.votes_i) if n_items is None else n_items
+    label_p = label_i[item_p]
+    return Review(
         item_p=item_p,
-        gain_vote_p=vote_i[item_p],
-        gain_expert_p=expert_i[item_p],
-        reason=_reasons(votes, fit, item_p, good),
-        resource=resource,
-        gain=float(gain_i[item_p].sum() / max(len(votes.items) if n_items is None else n_items, 1)),
-        text=() if votes.text is None else tuple(votes.text([votes.items[i] for i in item_p])),
+        label_p=label_p,
+        runner_up_p=_runners_up(listed, label_p),
+        confidence_p=confidence_i[item_p],
+        votes_p=listed.votes_i,
+        said=_who_said_what(listed if given is None else take_items(given, item_p), label_p),
+        reason=_reasons(listed, label_p, good),
+        gain=float((1 - confidence_i[item_p]).sum() / max(n_voted, 1)),
+        by_margin=not models,
+        items=listed.items,
+        labels=votes.labels,
+        text=() if votes.text is None else tuple(votes.text(listed.items)),
         label_type=votes.label_type,
     )
-    return replace(listed, columns=review_table(votes, fit, listed))
+
+
+def label_doubt(votes: Votes, label_i: IntArray, models: Sequence[FloatArray]) -> FloatArray:
+    """How doubtful each label is: 1 less the median of the models' probabilities, or minus the margin of the votes.
+
+    The margin counts one vote too many, so that two votes of two are less than nine of nine.  Minus infinity for items
+    without a label, and those whose label is known.
+
+    >>> votes = Votes.from_codes([0, 0, 1], [0, 1, 0], [1, 0, 1], items="ab", workers="wx", labels="ny")
+    >>> label_doubt(votes, np.array([1, 1]), []).tolist()
+    [0.0, -0.5]
+    >>> label_doubt(votes, np.array([1, 1]), [np.array([[.8, .2], [.1, .9]])] * 3).round(3).tolist()
+    [0.8, 0.1]
+    """
+    rows, first_i = np.arange(len(label_i)), np.maximum(label_i, 0)
+    if models:
+        doubt_i = 1 - np.median([np.asarray(model)[rows, first_i] for model in models], axis=0)
+    else:
+        doubt_i = -_lead(votes, first_i) / (votes.votes_i + 1)
+    known_i = np.zeros(len(rows), dtype=bool) if votes.gold_i is None else votes.gold_i >= 0
+    return np.where((label_i >= 0) & (votes.votes_i > 0) & ~known_i, doubt_i.round(FILE_DIGITS) + 0.0, -np.inf)
+
+
+def _lead(votes: Votes, label_i: IntArray) -> FloatArray:
+    """By how many votes the label leads the strongest other; below 0 where it has fewer."""
+    count_ik, rows = counts(votes).astype(float), np.arange(len(label_i))
+    own_i = count_ik[rows, label_i]
+    count_ik[rows, label_i] = 0
+    return np.asarray(own_i - row_maxima(count_ik))
 
 
 class Reviewed(NamedTuple):
-    """The votes and the fit of some items, or of all, and which of them to look at."""
+    """The votes of some items, or of all, and which of them to look at."""
 
     votes: Votes
-    fit: Fit
     review: Review
 
 
 def review_all(
-    backend: Backend, fit: Fit, calibration: Calibration | None, *, good: NDArray[np.bool_], crowd: FloatArray
+    backend: Backend,
+    fit: Fit,
+    calibration: Calibration | None,
+    members: Sequence[Fit] = (),
+    *,
+    good: NDArray[np.bool_] | None = None,
 ) -> Reviewed:
-    """The review of all items, wherever they lie: the most doubtful are found part by part, and taken into memory."""
-    rule = rows_alone(fit)
+    """The review of all items, wherever they are: the most doubtful are found part by part, and taken into memory."""
+    rule, models = rows_alone(fit), [rows_alone(member) for member in members]
 
     def doubtful(part: Part) -> tuple[IntArray, FloatArray]:
-        judged = as_calibrated(calibration, part.votes, part.of(rule))
-        doubt_i = 1 - np.where((judged.votes_i > 0)[:, None], judged.posterior, judged.prior).max(axis=1)
-        return _most(np.arange(len(doubt_i)) + part.start, doubt_i.round(FILE_DIGITS))
+        beliefs = [np.asarray(part.of(model).posterior) for model in models]
+        doubt_i = label_doubt(part.votes, decided_labels(part.of(rule), part.votes), beliefs)
+        return _most(np.arange(len(doubt_i)) + part.start, doubt_i)
 
     parts = list(backend.map(doubtful, doing="judging"))
     item_p, _ = _most(*(np.concatenate([part[n] for part in parts]) for n in (0, 1)))
     votes = backend.take(item_p)
-    some = as_calibrated(calibration, votes, fit_of_items(backend, fit, item_p))
-    return Reviewed(votes, some, review(votes, some, good=good, crowd=crowd, n_items=backend.votes.shape[0]))
+    some = fit_of_items(backend, fit, item_p)
+    beliefs = [np.asarray(fit_of_items(backend, member, item_p).posterior) for member in members]
+    confidence_i = label_confidence(calibration, votes, some)
+    label_i = decided_labels(some, votes)
+    listed = review(votes, label_i, confidence_i, models=beliefs, good=good, n_items=backend.votes.shape[0])
+    return Reviewed(votes, listed)
 
 
 def _most(item: IntArray, doubt: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -124,78 +242,41 @@ def _most(item: IntArray, doubt: FloatArray) -> tuple[IntArray, FloatArray]:
     return item[first], doubt[first]
 
 
-def vote_gain(posterior: FloatArray, confusion: FloatArray) -> FloatArray:
-    """What one more vote is expected to add to the probability that an item's label is right, for each item.
-
-    Sum over labels l of max_k P(k) confusion[k, l], less max_k P(k): the label may be changed once the vote is known.
-
-    >>> vote_gain(np.array([[.5, .5], [.9, .1]]), np.array([[.8, .2], [.2, .8]])).round(3).tolist()
-    [0.3, 0.0]
-    """
-    gain_i = np.empty(len(posterior))
-    for start in range(0, len(posterior), GAINS_AT_ONCE):
-        part_ik = posterior[start : start + GAINS_AT_ONCE]
-        best_i = np.zeros(len(part_ik))
-        for l in range(confusion.shape[1]):
-            best_i += row_maxima(part_ik * confusion[:, l])
-        gain_i[start : start + GAINS_AT_ONCE] = best_i - row_maxima(part_ik)
-    return np.maximum(gain_i, 0.0)
+def _runners_up(votes: Votes, label_p: IntArray) -> IntArray:
+    """The label with the most votes among those that were not written, -1 where nobody gave another."""
+    count_pk, rows = counts(votes), np.arange(len(label_p))
+    count_pk[rows, label_p] = 0
+    return np.where(count_pk.max(axis=1, initial=0) > 0, count_pk.argmax(axis=1), NO_LABEL)
 
 
-def crowd_confusion(votes: Votes, fit: Fit) -> FloatArray:
-    """How a typical vote of this crowd falls given the class, (K, K): all votes against the labels as believed."""
-    n_classes = len(votes.labels)
-    counts_kl = np.zeros((n_classes, n_classes))
-    for k in range(n_classes):
-        counts_kl[k] = np.bincount(votes.label_n, weights=fit.posterior[votes.item_n, k], minlength=n_classes)
-    right = float(np.trace(counts_kl) / max(counts_kl.sum(), 1.0))
-    return shares(counts_kl + coin_confusions(np.array([right]), n_classes)[0])
+def _who_said_what(votes: Votes, label_p: IntArray) -> tuple[tuple[Said, ...], ...]:
+    """For each item its labels with the workers who gave them: the written one, then by votes."""
+    said = []
+    for p, (start, stop) in enumerate(zip(votes.offsets_i[:-1], votes.offsets_i[1:], strict=True)):
+        by_label: dict[int, list[Hashable]] = {}
+        for j, k in zip(votes.worker_n[start:stop].tolist(), votes.label_n[start:stop].tolist(), strict=True):
+            by_label.setdefault(k, []).append(votes.workers[j])
+        order = sorted(by_label, key=lambda k: (k != label_p[p], -len(by_label[k]), k))
+        said.append(tuple(Said(votes.labels[k], tuple(by_label[k])) for k in order))
+    return tuple(said)
 
 
-def review_table(votes: Votes, fit: Fit, listed: Review) -> dict[str, Any]:
-    """Columns item, label, confidence, runner_up, votes, gain_vote, gain_expert and reason, a row for each item.
-
-    Where the votes were read with the items' text, it is the last column.
-    """
-    rows = listed.item_p
-    label_p = fit.codes()[rows]
-    first_p, second_p = two_best(fit.posterior[rows], label_p)
-    voted_p, next_p = fit.votes_i[rows] > 0, fit.posterior[rows, second_p]
-    return {
-        "item": [votes.items[i] for i in rows],
-        "label": fit.values(label_p),
-        "confidence": np.where(voted_p, fit.posterior[rows, first_p].round(FILE_DIGITS), np.nan),
-        "runner_up": fit.values(np.where(voted_p & (second_p != first_p) & (next_p > 0), second_p, NO_LABEL)),
-        "votes": fit.votes_i[rows],
-        "gain_vote": listed.gain_vote_p.round(FILE_DIGITS),
-        "gain_expert": listed.gain_expert_p.round(FILE_DIGITS),
-        "reason": list(listed.reason),
-        **({"text": list(listed.text)} if any(listed.text) else {}),
-    }
-
-
-def _reasons(votes: Votes, fit: Fit, item_p: NDArray[np.int64], good_j: NDArray[np.bool_] | None) -> tuple[str, ...]:
-    """Why the confidence is low, the most telling reason of each item."""
-    listed = take_items(votes, item_p)
-    shares_pk = Majority().fit(listed).posterior
-    most_p, n_most_p = leaders(shares_pk)
-    label_p, votes_p = fit.codes()[item_p], listed.votes_i
-    best_pk = np.sort(fit.posterior[item_p], axis=1)
-    lead_p = best_pk[:, -1] - best_pk[:, -2] if best_pk.shape[1] > 1 else np.ones(len(item_p))
+def _reasons(votes: Votes, label_p: IntArray, good_j: NDArray[np.bool_] | None) -> tuple[Reason, ...]:
+    """The most telling reason of each item."""
+    count_pk, votes_p, rows = counts(votes), votes.votes_i, np.arange(len(label_p))
+    lead_p = _lead(votes, label_p)
     reasons = (
-        (votes_p == 0, "no votes"),
-        (fit.tied_i[item_p], "tie"),
-        (votes_p == 1, "only 1 vote"),
-        ((n_most_p == 1) & (label_p >= 0) & (most_p != label_p), "rule overturns majority"),
-        (_good_split(listed, good_j), "good workers disagree"),
-        (n_most_p > 1, "votes are tied"),
-        (lead_p < SLIGHT_LEAD, "near-tie"),
-        (votes_p == 2, "only 2 votes"),
-        (shares_pk.max(axis=1, initial=0.0) < 1, "votes disagree"),
+        (tied(count_pk), Reason.TIE),
+        (votes_p == 1, Reason.ONE_VOTE),
+        (lead_p < 0, Reason.OVERTURNED),
+        (_good_split(votes, good_j), Reason.GOOD_WORKERS_DISAGREE),
+        (lead_p == 1, Reason.NEAR_TIE),
+        (votes_p == 2, Reason.TWO_VOTES),
+        (count_pk[rows, label_p] < votes_p, Reason.VOTES_DISAGREE),
     )
-    reason = np.full(len(item_p), "weak workers", dtype=object)  # they agree, and still it is doubtful
-    for here_p, text in reversed(reasons):
-        reason[here_p] = text
+    reason = np.full(len(label_p), Reason.WEAK_WORKERS, dtype=object)
+    for here_p, why in reversed(reasons):
+        reason[here_p] = why
     return tuple(reason.tolist())
 
 

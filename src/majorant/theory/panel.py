@@ -184,7 +184,7 @@ def panel_margins(prior: ArrayLike, confusions: ArrayLike, panels: ArrayLike) ->
     confusion_bjkl = confusion_bjkl.reshape(-1, *confusion_bjkl.shape[-3:])
     if n_classes == 2:
         margin_bs = _two_class_margins(prior_bk, confusion_bjkl, panel_sh)
-    elif _enumerable(n_classes, panel_sh.shape[1]):
+    elif can_enumerate_ballots(n_classes, panel_sh.shape[1]):
         margin_bs = _ballot_margins(prior_bk, confusion_bjkl, panel_sh)
     else:
         margin_bs = np.full((len(prior_bk), len(panel_sh)), np.nan)
@@ -199,12 +199,13 @@ def ballot_work(n_classes: int, n_voters: int) -> float:
     >>> ballot_work(3, 3), ballot_work(4, 20)
     (243.0, 20000.0)
     """
-    if not _enumerable(n_classes, n_voters):
+    if not can_enumerate_ballots(n_classes, n_voters):
         return ASSIGNMENT_WORK
     return float(n_classes ** (n_voters + 1) * n_voters)
 
 
-def _enumerable(n_classes: int, n_voters: int) -> bool:
+def can_enumerate_ballots(n_classes: int, n_voters: int) -> bool:
+    """Whether the ballots of a panel are few enough to go through one by one."""
     return n_voters * log(n_classes) <= log(MOST_BALLOTS)
 
 

@@ -53,18 +53,29 @@ def serve(
             say(address)
             if browser:
                 webbrowser.open(address)
-            before = signal.signal(signal.SIGTERM, _interrupted)
-            try:
-                with contextlib.suppress(KeyboardInterrupt):
-                    uvicorn.Server(config).run(sockets=[listener])
-            finally:
-                signal.signal(signal.SIGTERM, before)
+            with _ended_by_signals(), contextlib.suppress(KeyboardInterrupt):
+                uvicorn.Server(config).run(sockets=[listener])
         finally:
             runs.close()
 
 
-def _interrupted(*_: Any) -> NoReturn:
-    raise KeyboardInterrupt
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """SIGTERM and SIGHUP (the terminal is closed) end the server as Ctrl-C does; nohup keeps it from SIGHUP."""
+
+    def end(*_: Any) -> NoReturn:
+        raise KeyboardInterrupt
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+    for number, handler in before.items():
+        if handler != signal.SIG_IGN:
+            signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextlib.contextmanager

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import hmac
 import json
 import re
 import shutil
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -18,7 +20,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -31,8 +33,10 @@ from majorant.errors import ConfigError, MajorantError
 from majorant.output import write_files
 from majorant.read.tasks import CANNOT_TELL_WORDS, LABEL_KEYS, read_answers, relabelled_file, table_rows
 from majorant.read.values import whole_number
+from majorant.render.ask import ACCURACY_COSTS, answers_notes, labels_left, outcome_sentence, question_words
 from majorant.render.figures.canvas import scheme
 from majorant.render.html import MAP_SCRIPT, MAP_STYLE
+from majorant.render.numbers import signed_points
 from majorant.web.fields import FIELDS, NO_COLUMN, PLACES, REPEATS_WORDS, ROLES, in_page_words, troubled_fields
 from majorant.web.job import DESIGN, ITEMS, TO_LABEL
 from majorant.web.runs import Kept, Runs
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 HERE = Path(__file__).parent
+_ONE_LABEL = threading.RLock()  # one label at a time is written, from however many browsers
 MORE = 10  # items that are added when those asked are labelled and the question is open
 MOST_FILES, MOST_FIELDS, LONGEST_FIELD = 50, 5000, 1 << 16
 PAGE_POLICY = (
@@ -91,8 +96,12 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
         async with _form(request) as form:
             for file in _files(form, "file"):
                 id, place = runs.place(file.filename or "")
-                await run_in_threadpool(_save, file, place.path)
-                added.append(await run_in_threadpool(runs.add, id, place))
+                try:
+                    await run_in_threadpool(_save, file, place.path)
+                    added.append(await run_in_threadpool(runs.add, id, place))
+                except OSError:
+                    runs.discard(id)
+                    raise
         if not added:
             return refused("No file was chosen. Choose a table of votes, or drop one onto the page.", 400)
         return back(f"/files/{added[0].id}" if len(added) == 1 else "/")
@@ -117,13 +126,16 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
         kept = kept_of(request)
         async with _form(request) as form:
             sent = {name: [value for value in form.getlist(name) if isinstance(value, str)] for name in form}
+            runs.free(kept.id)
             files = _files(form, "labelled")
             places = runs.place_labels(kept, [file.filename or "" for file in files])
             for file, place in zip(files, places, strict=True):
                 await run_in_threadpool(_save, file, place.path)
         if places:
-            runs.add_labels(kept, places)
-        begin = runs.look if sent.get("do") == ["look"] else runs.check
+            runs.add_labels(kept.id, places)
+        for name in sent.get("drop", ()):
+            runs.drop_labels(kept.id, name)
+        begin = runs.look if sent.get("do") == ["look"] or "drop" in sent else runs.check
         await run_in_threadpool(begin, kept.id, sent)
         return back(f"/files/{kept.id}")
 
@@ -157,9 +169,9 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
             return back(f"/files/{kept.id}")
         in_sight = "votes" in request.query_params
         return page(
-            "label.html.j2", kept=kept, now=now, in_sight=in_sight, sentence=wording.outcome_sentence(now.outcome),
-            notes=wording.answers_notes(now.outcome), left=wording.labels_left(now.outcome.more),
-            question=wording.question_words(now.design.question.kind, now.outcome.rules),
+            "label.html.j2", kept=kept, now=now, in_sight=in_sight, sentence=outcome_sentence(now.outcome),
+            notes=answers_notes(now.outcome), left=labels_left(now.outcome.more),
+            question=question_words(now.design.question.kind, now.outcome.rules),
         )  # fmt: skip
 
     async def begin_labels(request: Request) -> Response:
@@ -176,21 +188,27 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
         kept = kept_of(request)
         async with _form(request) as form:
             folder, sent = kept.folder / "ask", {name: str(value) for name, value in form.items()}
-        if kept.busy or await run_in_threadpool(labelling, folder) is None:
+        if not (folder / DESIGN).exists():
             return back(f"/files/{kept.id}")
-        if sent.get("do") == "undo":
-            now = await run_in_threadpool(undo, folder)
-        elif sent.get("do") == "finish":
-            runs.check_labels(kept.id)
-            return back(f"/files/{kept.id}")
-        else:
-            draw = whole_number(sent.get("draw", "")) or 0
-            now = await run_in_threadpool(give, folder, draw, sent.get("label", ""))
-            runs.note_in_sight(kept.id, draw, in_sight="votes" in sent)
-        if now.outcome.decided:
-            runs.check_labels(kept.id)
-            return back(f"/files/{kept.id}")
-        return back(f"/files/{kept.id}/label")
+        return back(f"/files/{kept.id}{await run_in_threadpool(change_label, kept, folder, sent)}")
+
+    def change_label(kept: Kept, folder: Path, sent: Mapping[str, str]) -> str:
+        """Do what the form says, one form at a time; the page to show then."""
+        with _ONE_LABEL:
+            decided = runs.stop_stale_check(kept.id)
+            try:
+                if sent.get("do") == "undo":
+                    decided |= undo(folder).outcome.decided
+                elif sent.get("do") == "finish":
+                    decided = True
+                else:
+                    draw = whole_number(sent.get("draw", "")) or 0
+                    decided |= give(folder, draw, sent.get("label", "")).outcome.decided
+                    runs.note_in_sight(kept.id, draw, in_sight="votes" in sent)
+            finally:
+                if decided:
+                    runs.check_labels(kept.id)
+        return "" if decided else "/label"
 
     def map_style(request: Request) -> Response:  # noqa: ARG001
         return Response(MAP_STYLE.read_text(encoding="utf-8"), media_type="text/css")
@@ -210,6 +228,15 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
     async def of_fault(request: Request, error: Exception) -> Response:  # noqa: ARG001
         if isinstance(error, HTTPException):
             return refused(str(error.detail), error.status_code)
+        if isinstance(error, ClientDisconnect):  # nobody reads this
+            return PlainTextResponse("The upload broke off.\n", 400)
+        if isinstance(error, OSError):
+            reason = error.strerror or type(error).__name__
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS):
+                return refused(f"This machine could not do it: {reason}. Try again.", 500)
+            return refused(f"There is no room for this file: {reason}. Nothing of it was kept. Make room on the disk "
+                           f"of {runs.folder}, or stop the server and start it with the file: majorant serve "
+                           "votes.csv", 507)  # fmt: skip
         return refused(in_page_words(str(error)), 409)
 
     routes = [
@@ -232,7 +259,8 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
         Route("/files/{id}/label", tell_label, methods=["POST"]),
         Route("/files/{id}/label/begin", begin_labels, methods=["POST"]),
     ]
-    handlers: Mapping[Any, Any] = {HTTPException: of_fault, MajorantError: of_fault}
+    faults = (HTTPException, MajorantError, OSError, ClientDisconnect)
+    handlers: Mapping[Any, Any] = dict.fromkeys(faults, of_fault)
     inner = Starlette(routes=[Mount(base, routes=routes)], exception_handlers=handlers)
     return _Guard(inner, token=token, port=port, limit=limit, refused=refused)
 
@@ -311,8 +339,14 @@ def _files(form: FormData, name: str) -> list[UploadFile]:
 
 
 def _save(file: UploadFile, path: Path) -> None:
-    with path.open("wb") as out:
-        shutil.copyfileobj(file.file, out, 1 << 20)
+    """Store an upload, whole or not at all."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with part.open("wb") as out:
+            shutil.copyfileobj(file.file, out, 1 << 20)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _result(kept: Kept, name: str) -> Path:
@@ -329,14 +363,13 @@ def _row(kept: Kept) -> dict[str, Any]:
     if facts is None:
         return row
     answer, gain = facts["answer"], facts["answer"]["gain"]
-    estimated = gain["value"] is not None and answer["differ"] and answer["grade"] != "none"
-    bounded = gain["low"] is not None and answer["differ"]
-    by_labels = answer["basis"] == "expert labels" and facts["accuracy"]["source"] == "model"
+    bounded = gain["value"] is not None and gain["low"] is not None and answer["differ"]
+    by_labels = answer["source"] == "labels" and facts["accuracy"]["source"] == "model"
     return {
         **row,
         "answer": answer,
-        "gain": f"{wording.signed(gain['value'])} points" if estimated else "–",
-        "ends": f"{wording.signed(gain['low'])} to {wording.signed(gain['high'])}" if bounded else "",
+        "gain": "–" if gain["value"] is None else f"{signed_points(gain['value'])} points",
+        "ends": f"{signed_points(gain['low'])} to {signed_points(gain['high'])}" if bounded else "",
         "votes": facts["votes"],
         "majority": "–" if by_labels else _share(facts["accuracy"]["majority"]),  # labels outrank a model
         "other": "–" if by_labels else _share(facts["accuracy"]["other"]),
@@ -376,7 +409,7 @@ def _columns(kept: Kept) -> dict[str, Any]:
     missing = [role for role in ROLES[:3] if role not in understood and not preview["workers"]]
     asked = (
         wording.asked_of_columns(missing)
-        if kept.trouble and "no column can be told" in kept.trouble and missing
+        if kept.trouble and "cannot tell which column" in kept.trouble and missing
         else ""
     )
     roles = {} if preview["workers"] else {name: role for role, name in understood.items()}
@@ -405,23 +438,27 @@ def _answer(kept: Kept) -> dict[str, Any]:
     assert facts is not None
     answer = facts["answer"]
     given = labelling(kept.folder / "ask")
+    teach = answer["step"]["kind"] == "teach" or (given is not None and given.design.question.kind == "teach")
+    main = "teach" if teach else "rules"
     return {
         "answer": answer,
         "facts": facts,
-        "next": wording.without_command(answer["next"], answer["command"]),
+        "next": answer["next"],
         "majority": _share(facts["accuracy"]["majority"]),
         "other": _share(facts["accuracy"]["other"]),
         "ends": {name: _ends(facts["accuracy"][name]) for name in ("majority", "other")},
         "given": 0 if given is None else given.given,
-        "asked": "rules" if given is None else given.design.question.kind,
-        "accuracy_costs": wording.ACCURACY_COSTS,
-        "questions": {kind: wording.question_words(kind, (answer["rule"],)) for kind in ASK_KINDS if kind != "rules"},
+        "asked": main if given is None else given.design.question.kind,
+        "main": main,
+        "accuracy_costs": ACCURACY_COSTS,
+        "questions": {
+            kind: question_words(kind, (answer["rule"],)) for kind in ASK_KINDS if kind not in ("rules", main)
+        },
         "in_sight": 0 if given is None else sum(draw in kept.in_sight for draw in given.draws),
         "downloads": [
             (name, wording.DOWNLOADS[name], wording.size_words(path.stat().st_size))
             for name, path in kept.downloads.items()
         ],
-        "stake": wording.at_most(answer["stake"]),
     }
 
 
@@ -490,11 +527,12 @@ class Labelling:
 
 def labelling(folder: Path) -> Labelling | None:
     """Where it stands; None where no items were drawn."""
-    if not (folder / DESIGN).exists():
-        return None
-    design = Design.read(folder / DESIGN)
-    outcome = design.judge(read_answers(folder / TO_LABEL).answers)
-    rows = tuple(table_rows(folder / TO_LABEL))
+    with _ONE_LABEL:  # the design and the labels belong together
+        if not (folder / DESIGN).exists():
+            return None
+        design = Design.read(folder / DESIGN)
+        outcome = design.judge(read_answers(folder / TO_LABEL).answers)
+        rows = tuple(table_rows(folder / TO_LABEL))
     at = max((draw for draw, row in enumerate(rows, 1) if _label(row)), default=0) + 1
     if outcome.decided or at > len(rows):
         return Labelling(design=design, outcome=outcome, rows=rows, at=None, own={}, votes=())
@@ -546,7 +584,7 @@ def _continued(folder: Path) -> Labelling:
 
 def _write(folder: Path, draw: int, label: str) -> None:
     path = folder / TO_LABEL
-    write_files({path: relabelled_file(path, {draw: label})})
+    write_files({path: relabelled_file(path, {draw: label})}, update=[path])
 
 
 def _label(row: Mapping[str, str]) -> str:

@@ -40,9 +40,11 @@ def work(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 def look(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """What the file was recognised as, its columns and first rows."""
     from majorant.read.opening import preview
+    from majorant.render.notes import note_facts
 
     tell("looking")
-    return asdict(preview(_file(job["file"]), **job["settings"]))
+    looked = preview(_file(job["file"]), **job["settings"])
+    return {**asdict(looked), "notes": [note_facts(note) for note in looked.notes]}
 
 
 def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
@@ -52,7 +54,7 @@ def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     with _opened(job, tell, gold=gold if labelled is None or labelled.sample else None) as backend:
         from majorant.pipeline import check as whole_line
         from majorant.render.files import write_result
-        from majorant.render.html import live_map
+        from majorant.render.html import live_map, map_holds
         from majorant.render.summary import result_summary
 
         how = {name: job[name] for name in ("tolerance", "level")}
@@ -60,14 +62,12 @@ def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
         tell("writing")
         summary = result_summary(result, command=job["command"], seed=SEED)
         write_result(result, summary, Path(job["folder"]) / "results")
-        if labelled is None and result.answer.ask is not None and backend.whole is not None:
-            from majorant.ask.draw import draw_rules
-            from majorant.defaults import MAJORITY
+        if labelled is None and result.answer.next.labels and backend.whole is not None:
+            from majorant.ask.ask import ask as draw
 
-            fits = {MAJORITY: result.majority, result.decision.fit.method: result.decision.fit}
-            design = draw_rules(backend, fits, seed=SEED, **how)
-            _write_design(job, backend, design)
-    return {**{name: summary[name] for name in SHOWN if name in summary}, "live_map": live_map(summary)}
+            _write_design(job, backend, draw(backend, n=0, rng=SEED, **how))
+    shown = {name: summary[name] for name in SHOWN if name in summary}
+    return {**shown, "live_map": live_map(summary) if map_holds(summary) else None}
 
 
 def ask(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
@@ -122,6 +122,9 @@ def _labelled(job: Mapping[str, Any]) -> Recognised | None:
     files = [_page_labels(job)] if job["labels"] else [_file(file) for file in job["gold"]]
     labelled = recognise(files) if files else None
     if labelled is None:
+        if len(files) > 1:
+            names = " and ".join(map(str, files))
+            raise ConfigError(f"{names} came without the design that would put them together: remove all but one.")
         return None
     stored = labelled.path.name
     return replace(labelled, path=Path(job["designs"].get(stored, stored)))
@@ -145,12 +148,13 @@ def _file(given: Mapping[str, str]) -> NamedFile:
 
 def _write_design(job: Mapping[str, Any], backend: Backend, design: Design) -> None:
     """The design, the file to label with its first items, and what the page shows of each."""
+    from majorant.ask.ask import FIRST_BATCH
+    from majorant.ask.session import TEACHING
     from majorant.atomic import make_folder
     from majorant.output import write_files
-    from majorant.results.answer import FIRST_BATCH
 
     folder = make_folder(Path(job["folder"]) / "ask")
-    design = design.more(FIRST_BATCH)
+    design = design.more(TEACHING if design.question.kind == "teach" else FIRST_BATCH)
     known = design.order[:KNOWN_ITEMS]
     columns = _columns(job, known)
     first = {name: values[: len(design.items)] for name, values in columns.items()}

@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import majorant
-from majorant.defaults import LEVEL
+from majorant.ask.learn import LEARNED
+from majorant.defaults import LEVEL, RESULT_FILES
 from majorant.errors import ConfigError, DataError
-from majorant.read.files import KIND_OF_ENDING, PACKINGS, NamedFile
+from majorant.filetypes import PACKINGS, type_of_ending
+from majorant.read.files import NamedFile
 from majorant.read.tasks import DESIGN_ENDING
 from majorant.web.fields import Form, command_of, settings_of, tolerance_of
 from majorant.web.job import DESIGN, TO_LABEL
@@ -28,7 +30,6 @@ JOBS_AT_ONCE = 2  # jobs
 SPREAD = 8  # a table in memory takes about so many times its size as a file
 LONGEST_FILE_NAME = 120
 BUSY = ("looking", "waiting", "running", "drawing")
-RESULT_FILES = ("report.html", "labels.csv", "workers.csv", "review.csv", "result.json")
 LABEL_FILES = (TO_LABEL, DESIGN)
 
 
@@ -133,10 +134,30 @@ class Runs:
         id, _ = self.place(path.name)
         return self.add(id, NamedFile(path.absolute(), str(path.absolute())))
 
-    def add_labels(self, kept: Kept, files: Sequence[NamedFile]) -> None:
-        """Note labels files whose content is in place."""
-        paths = [file.path for file in files]
-        self._change(kept.id, gold=(*[file for file in kept.gold if file.path not in paths], *files))
+    def add_labels(self, id: str, files: Sequence[NamedFile]) -> None:
+        """Take labels files whose content is in place: labels replace the labels before them, a design its namesake."""
+        paths, stems = {file.path for file in files}, {_stem(file.name) for file in files}
+        new_labels = any(not is_design(file) for file in files)
+        old = self._free(id).gold
+        had_labels = any(not is_design(file) for file in old)
+
+        def stays(file: NamedFile) -> bool:
+            if file.path in paths:
+                return False
+            return not new_labels or (is_design(file) and (not had_labels or _stem(file.name) in stems))
+
+        self._keep_labels(id, [*filter(stays, old), *files])
+
+    def drop_labels(self, id: str, name: str) -> None:
+        """Forget a labels file, by the name that it is stored under."""
+        self._keep_labels(id, [file for file in self._free(id).gold if file.path.name != name])
+
+    def _keep_labels(self, id: str, files: Sequence[NamedFile]) -> None:
+        before = self._free(id).gold
+        self._change(id, gold=tuple(files))
+        for file in before:
+            if file.path not in [kept.path for kept in files]:
+                file.path.unlink(missing_ok=True)
 
     def look(self, id: str, form: Form) -> None:
         """Look at a file again, read as the form says."""
@@ -173,11 +194,21 @@ class Runs:
         )}  # fmt: skip
         self._begin(kept, "waiting", job, settled=True, facts=None)
 
+    def stop_stale_check(self, id: str) -> bool:
+        """Stop a check that began without the label that comes now; refuse the label while anything else goes on."""
+        kept = self.get(id)
+        stale = kept is not None and kept.busy and kept.settled
+        if stale:
+            self.stop(id)
+        self._free(id)
+        return stale
+
     def draw(self, id: str, question: str) -> None:
         """Draw the items to label for a question; what was labelled for another one goes."""
         kept = self._free(id)
         answer = (kept.facts or {})["answer"]
-        between = [answer["rule"]] if question == "accuracy" else ["majority", answer["other"]]
+        pair = None if answer["other"] == LEARNED else ["majority", answer["other"]]
+        between = {"accuracy": [answer["rule"]], "rules": pair}.get(question)
         job = self._job(kept, "ask", kept.told(kept.form), kept.form)
         job |= {"question": question, "between": between, "resume": True}
         self._begin(kept, "drawing", job, in_sight=frozenset())
@@ -215,6 +246,14 @@ class Runs:
         self._pool.shutdown(wait=True, cancel_futures=True)
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def discard(self, id: str) -> None:
+        """Remove the folder of a file whose content never came whole."""
+        shutil.rmtree(self.folder / id, ignore_errors=True)
+
+    def free(self, id: str) -> None:
+        """Refuse what cannot be done while a file is being worked on."""
+        self._free(id)
+
     def _free(self, id: str) -> Kept:
         kept = self.get(id)
         if kept is None:
@@ -236,8 +275,8 @@ class Runs:
     def _job(self, kept: Kept, kind: str, settings: dict[str, Any], form: Form) -> dict[str, Any]:
         preview = kept.preview or {"workers": (), "columns": {}}
         tolerance = tolerance_of(form)
-        designs = [file for file in kept.gold if file.name.endswith(DESIGN_ENDING)]
-        labels = [file for file in kept.gold if file not in designs]
+        designs = [file for file in kept.gold if is_design(file)]
+        labels = [file for file in kept.gold if not is_design(file)]
         wide = bool(preview["workers"] or settings.get("wide") or settings.get("workers"))
         return {
             "kind": kind,
@@ -342,19 +381,24 @@ def job_command() -> list[str]:
     return [sys.executable, "-P", "-c", start, *path, *([str(home)] if str(home) not in path else [])]
 
 
+def is_design(file: NamedFile) -> bool:
+    """Whether an upload is a design rather than labels, by the name that the user gave it."""
+    return file.name.endswith(DESIGN_ENDING)
+
+
 def _plain(file: NamedFile) -> dict[str, str]:
     return {"path": str(file.path), "name": file.name}
 
 
 def _stem(name: str) -> str:
     """What a labels file and its design have in common."""
-    return name.removesuffix(DESIGN_ENDING) if name.endswith(DESIGN_ENDING) else name.removesuffix(Path(name).suffix)
+    return name.removesuffix(DESIGN_ENDING if name.endswith(DESIGN_ENDING) else Path(name).suffix)
 
 
 def _known_ending(name: str) -> str:
     """The ending of a name if it is one that tables have, else none."""
     ending = Path(name).suffix.lower()
-    return ending if ending in KIND_OF_ENDING or ending in PACKINGS else ""
+    return ending if type_of_ending(ending) is not None or ending in PACKINGS else ""
 
 
 def clean_name(name: str) -> str:

@@ -9,7 +9,7 @@ import contextlib
 import gc
 import pickle
 import weakref
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from majorant.atomic import record_folder
 from majorant.backend.base import Backend, LabelFiles, LabelTable, Part, rows_alone
 from majorant.backend.spark.pack import (
     CHANGED,
@@ -30,12 +31,12 @@ from majorant.backend.spark.pack import (
     without_gold,
 )
 from majorant.backend.spark.session import collect, spark_errors
-from majorant.blocks import Rows, add_up
 from majorant.errors import ConfigError, DataError
 from majorant.items import draw_of_part, take_items
-from majorant.kernels import Block
+from majorant.kernels import Block, Rows, add_up
 from majorant.methods.fit import Fit
 from majorant.output import Columns
+from majorant.ownership import refuse_unsafe
 from majorant.resources import T
 from majorant.values import FloatArray
 from majorant.votes import Account, IntArray, Votes
@@ -288,7 +289,7 @@ def _flat(table: Any, name: str) -> IntArray:
     return flat
 
 
-def label_frame(votes: SparkVotes, fit: Fit, table: LabelTable) -> Any:
+def label_frame(votes: SparkVotes, fits: Sequence[Fit], table: LabelTable) -> Any:
     """The labels as a frame, with the columns of labels.csv; nothing is computed before it is asked for."""
     from pyspark.sql import types as T
 
@@ -298,18 +299,19 @@ def label_frame(votes: SparkVotes, fit: Fit, table: LabelTable) -> Any:
     item = T.StructField("item", votes.item_type)
     schema = T.StructType([item, *(T.StructField(name, spark_type[one]()) for name, one in kinds.items())])
     values = tuple(str(v) for v in votes.labels) if kind == "string" else votes.labels
-    sent = ship(packed, partial(_table_of, replace(rows_alone(fit), label_values=values), table))
+    shipped = tuple(replace(rows_alone(fit), label_values=values) for fit in fits)
+    sent = ship(packed, partial(_table_of, shipped, table))
     return map_batches(packed, partial(_label_rows, sent, votes.places, kind), schema)
 
 
 def label_kinds(kind: str) -> dict[str, str]:
     """The type of each column of labels beside the item; `kind` is that of a label."""
-    named = {"label": kind, "confidence": "double", "runner_up": kind, "margin": "double"}
-    return {**named, "votes": "int64", "tied": "bool", "changed": "string"}
+    rules = {"label": kind, "source": "string", "confidence": "double", "majority": kind, "weighted_vote": kind}
+    return {**rules, "runner_up": kind, "votes": "int64", "tied": "bool", "changed": "bool"}
 
 
-def _table_of(fit: Fit, table: LabelTable, part: Part) -> Columns:
-    return table(part.votes, part.of(fit))
+def _table_of(fits: tuple[Fit, ...], table: LabelTable, part: Part) -> Columns:
+    return table(part.votes, *(part.of(fit) for fit in fits))
 
 
 def _label_rows(sent: Any, places: Places, kind: str, batches: Iterator[Any]) -> Iterator[Any]:
@@ -320,10 +322,12 @@ def _label_rows(sent: Any, places: Places, kind: str, batches: Iterator[Any]) ->
     for batch in batches:
         fn = fn or sent()
         for row, block in enumerate(blocks_of(batch, places)):
-            table = fn(part_of(block))
+            part = part_of(block)
+            names = batch.column("names")[row].values
+            table = fn(replace(part, votes=replace(part.votes, items=tuple(names.to_pylist()))))
             kinds = label_kinds(kind)
             columns = {name: pa.array(table[name], pa.type_for_alias(kinds[name]), from_pandas=True) for name in kinds}
-            yield pa.record_batch({"item": batch.column("names")[row].values, **columns})
+            yield pa.record_batch({"item": names, **columns})
 
 
 def _kind(labels: tuple[Any, ...]) -> str:
@@ -374,13 +378,15 @@ class SparkBackend(Backend):
         code_p, hash_p = (table.column(name).to_numpy() for name in ("code", "lot"))
         return np.asarray(code_p[np.argsort(hash_p.view(np.uint64), kind="stable")])
 
-    def label_files(self, folder: Path, fit: Fit, table: LabelTable) -> LabelFiles:
+    def label_files(self, folder: Path, fits: Sequence[Fit], table: LabelTable) -> LabelFiles:
         """A folder that Spark fills, at once: the labels of a cluster need not fit through its driver."""
         place = folder / LABEL_FOLDER
         if place.is_file():
             raise ConfigError(f"Cannot write {place}: it is a file, and Spark writes a folder. Move it away.")
+        refuse_unsafe([place])
         with spark_errors():
-            label_frame(self.votes, fit, table).write.mode("overwrite").parquet(str(place))
+            label_frame(self.votes, fits, table).write.mode("overwrite").parquet(str(place))
+        record_folder(place)
         return LabelFiles([place], {})
 
 

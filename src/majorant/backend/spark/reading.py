@@ -37,14 +37,15 @@ from majorant.backend.stage import (
 )
 from majorant.database import connect
 from majorant.errors import ConfigError, DataError
+from majorant.filetypes import type_of_ending
 from majorant.limits import limit
 from majorant.read import read_with
-from majorant.read.build import LISTED, Coverage, Resolved, make_account, no_votes
+from majorant.read.build import Coverage, Resolved, make_account, no_votes
 from majorant.read.columns import find_roles
 from majorant.read.encode import Coded, Span, too_many_labels
-from majorant.read.files import KIND_OF_ENDING
 from majorant.read.gold import load_gold, match_gold, one_gold, spellings
 from majorant.read.names import Gold, LabelCodes, name_labels, unclear_status
+from majorant.read.notes import LISTED
 from majorant.read.opening import open_table
 from majorant.read.options import ReadOptions
 from majorant.read.table import Table
@@ -68,8 +69,8 @@ def read_files(spark: Any, files: Sequence[str], options: ReadOptions, *, partit
     """
     options = _without_order(options)
     if any("://" in file for file in files):
-        ending = {Path(file.rstrip("/")).suffix for file in files}
-        if options.format != "parquet" and not all(KIND_OF_ENDING.get(one, "parquet") == "parquet" for one in ending):
+        types = [type_of_ending(Path(file.rstrip("/")).suffix) for file in files]
+        if options.format != "parquet" and any(one is not None and one.name != "parquet" for one in types):
             raise ConfigError(
                 f"{files[0]}: of addresses, Spark reads Parquet only. Write the votes as Parquet first, or hand "
                 "majorant.check a Spark frame."

@@ -1,1 +1,4 @@
-"""Is majority vote optimal for these votes: proved, supported, refuted, or not to be told."""
+"""Certificates: whether majority vote is as good as the best rule of a family, by models whose assumptions are tested.
+
+May import the backends, methods, theory and `evidence.evidence`; imported by the pipeline, results and rendering.
+"""

@@ -1,34 +1,30 @@
-"""The bootstrap over items: the model refitted to items drawn with replacement, from where the fit stands.
+"""The bootstrap over items: the model refitted to items drawn with replacement, starting from the fit.
 
-Each replicate has log-odds of the labels given who voted what, and a loss of majority vote by them; limits of
-resampled margins make verdicts, and say what it would take to decide.
+Each replicate has log-odds of the labels given who voted what, and a loss of majority vote. Verdicts come from limits
+of resampled margins, with room for the Monte Carlo error of the replicates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import permutations
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from majorant.errors import ConfigError
-from majorant.evidence.certificate.certificate import Verdict
 from majorant.evidence.certificate.design import as_copies, leaders
-from majorant.methods.fit import Fit, Refits
+from majorant.methods.fit import Fit
+from majorant.methods.refit import Refits
 from majorant.theory.checks import safe_log
 from majorant.values import Estimate, FloatArray, as_generator
 from majorant.votes import IntArray, Votes
-from majorant.wording import NO_VOTED_ITEM
 
 Refit = Callable[[IntArray, Fit], Refits]  # (weights (B, items), where to start) -> B fits of the same votes
-N_REPLICATES, FEW_REPLICATES, FEWEST_REPLICATES = 200, 100, 60
-MOST_WORK = 20_000_000  # votes x classes x replicates; of more, fewer replicates, whose ends are as likely to be passed
-VERY_MUCH_WORK = 100_000_000  # the same for FEW_REPLICATES, of which there are fewer only for crowds of very many
-FEWEST_LEVEL = 0.95  # up to which FEWEST_REPLICATES hold the level: the third of 60 is passed once in 20
+N_REPLICATES = 200
 WEIGHTS_AT_ONCE = 20_000_000  # of the weights held at a time
 FEW_COPIES = 8  # items that an item stands for on average, up to which they are drawn one by one
 THIN_CELL = 5.0  # expected votes; a bootstrap of fewer cannot tell a rate from 0
@@ -38,12 +34,11 @@ LEAST = -1e9  # log-probability of the impossible: finite, so that differences a
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Replicates:
-    """What each replicate b estimated: class probabilities, confusions, and what majority vote loses, and by ties."""
+    """What each replicate b estimated: class probabilities, confusion matrices, and what majority vote loses."""
 
     prior_bk: FloatArray
     confusion: FloatArray  # (B, workers, K, K), or (B, K, K) where all share one
     loss_b: FloatArray
-    tie_loss_b: FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -51,26 +46,17 @@ class Case:
     """What a claim by the bootstrap is made from: votes, a fit of them, and how to fit them again.
 
     refit(weights, start) must fit the same votes with weighted items; `copies` says how many items each item stands
-    for, where equal items were merged (do: it makes panels cheap); `replicates` are given where the bootstrap was done
-    before.
+    for, if equal items were merged (which makes panels cheap).
     """
 
     votes: Votes
     fit: Fit
     refit: Refit
     copies: ArrayLike | None = None
-    replicates: Replicates | None = None
 
 
-def replicates_of(case: Case, level: float, rng: int | np.random.Generator) -> Replicates:
-    """The replicates of a case, drawn if there are none yet."""
-    if case.replicates is not None:
-        return case.replicates
-    return bootstrap(case, rng=rng, n_replicates=affordable_replicates(case.votes, level))
-
-
-def bootstrap(case: Case, *, rng: int | np.random.Generator, n_replicates: int = N_REPLICATES) -> Replicates:
-    """Refit to items drawn with replacement.
+def bootstrap(case: Case, *, rng: int | np.random.Generator) -> Replicates:
+    """Refit to items drawn with replacement, as often as the work allows.
 
     A row of a confusion matrix with a cell of less than THIN_CELL expected votes is drawn anew around the replicate
     (Dirichlet, half a vote more in each cell): a worker without an error in the data has none in any replicate, and
@@ -80,9 +66,10 @@ def bootstrap(case: Case, *, rng: int | np.random.Generator, n_replicates: int =
     if fit.confusion is None:
         raise ConfigError(f"a {fit.method} fit has no confusion matrices: certify needs them.")
     generator, copies_i = as_generator(rng), as_copies(votes, case.copies)
+    n_replicates = affordable_replicates(votes)
     top_ik = leaders(votes)
     expected = _expected_votes(votes, fit, copies_i)
-    prior, confusion, loss, tie_loss = [], [], [], []
+    prior, confusion, loss = [], [], []
     at_once = max(1, WEIGHTS_AT_ONCE // max(1, len(votes.items)))
     for start in range(0, n_replicates, at_once):
         weight_bi = drawn_items(copies_i, min(at_once, n_replicates - start), generator)
@@ -90,28 +77,19 @@ def bootstrap(case: Case, *, rng: int | np.random.Generator, n_replicates: int =
         if again.confusion.shape[1:] != fit.confusion.shape:
             raise ConfigError("refit must give confusion matrices of the shape of the fit's.")
         prior.append(again.prior_bk)
-        lost = majority_losses(votes, top_ik, weight_bi, again.prior_bk, again.confusion)
-        loss.append(lost.all_b)
-        tie_loss.append(lost.tied_b)
+        loss.append(majority_losses(votes, top_ik, weight_bi, again.prior_bk, again.confusion))
         confusion.append(_redraw_thin_rows(again.confusion, expected, generator))
-    return Replicates(
-        prior_bk=np.concatenate(prior),
-        confusion=np.concatenate(confusion),
-        loss_b=np.concatenate(loss),
-        tie_loss_b=np.concatenate(tie_loss),
-    )
+    return Replicates(prior_bk=np.concatenate(prior), confusion=np.concatenate(confusion), loss_b=np.concatenate(loss))
 
 
-def affordable_replicates(votes: Votes, level: float) -> int:
-    """As many replicates as the work allows, 200 at most, and at least as many as the level needs.
+def affordable_replicates(votes: Votes) -> int:
+    """As many replicates as the work allows, between 100 and 200.
 
     >>> votes = Votes.from_codes([0, 1], [0, 0], [0, 1], items="ab", workers="w", labels="ny")
-    >>> affordable_replicates(votes, level=.95)
+    >>> affordable_replicates(votes)
     200
     """
-    work = max(votes.n_votes * len(votes.labels), 1)
-    fewest = FEWEST_REPLICATES if level <= FEWEST_LEVEL else FEW_REPLICATES
-    return min(N_REPLICATES, max(MOST_WORK // work, FEW_REPLICATES), max(VERY_MUCH_WORK // work, fewest))
+    return int(np.clip(2e7 // max(votes.n_votes * len(votes.labels), 1), 100, N_REPLICATES))
 
 
 def drawn_items(copies_i: FloatArray, n_draws: int, rng: np.random.Generator) -> IntArray:
@@ -142,7 +120,7 @@ def loss_estimate(value: float, loss_b: FloatArray, level: float, *, refuted: bo
     """
     defined_b = loss_b[~np.isnan(loss_b)]
     if np.isnan(value) or not len(defined_b):
-        return Estimate(None, reason=NO_VOTED_ITEM)
+        return Estimate(None, reason="no item has a vote")
     share = as_likely_passed((1 - level) / 2, len(defined_b))
     low, high = (float(end) for end in np.quantile(defined_b, [share, 1 - share]))
     least = max(0.0, min(low, 2 * value - high)) if refuted else 0.0
@@ -199,31 +177,6 @@ def vote_odds(votes: Votes, item: IntArray, label: IntArray, prior_bk: FloatArra
     return odds_bi
 
 
-class Losses(NamedTuple):
-    """What majority gives away per item under each model, and the part of it that a fair draw on ties does."""
-
-    all_b: FloatArray
-    tied_b: FloatArray
-
-
-def least_deserving(
-    votes: Votes, top_ik: NDArray[np.bool_], prior_bk: FloatArray, confusion: FloatArray
-) -> NDArray[np.int64]:
-    """Majority's label of each item; of tied labels the one that is least probable under the (one) model.
-
-    >>> from majorant.evidence.certificate.design import leaders
-    >>> votes = Votes.from_codes([0, 0], [0, 1], [0, 1], items="a", workers="wx", labels="ny")
-    >>> crew = np.array([[[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]]])
-    >>> least_deserving(votes, leaders(votes), np.array([[.5, .5]]), crew[None]).tolist()
-    [1]
-    """
-    label_i, tied = top_ik.argmax(axis=1), np.flatnonzero((top_ik.sum(axis=1) > 1) & (votes.votes_i > 0))
-    votes_ic = _vote_matrix(votes, shared=confusion.ndim == 3)[tied]
-    for rows, score_ki1 in _scores(votes_ic, prior_bk, confusion):
-        label_i[tied[rows]] = np.where(top_ik[tied[rows]], score_ki1[..., 0].T, np.inf).argmin(axis=1)
-    return np.asarray(label_i, dtype=np.int64)
-
-
 def majority_right(votes: Votes, top_ik: NDArray[np.bool_], prior_k: FloatArray, confusion: FloatArray) -> FloatArray:
     """P(majority's label is the class), given who voted what, for each item; NaN without votes.
 
@@ -244,38 +197,29 @@ def majority_right(votes: Votes, top_ik: NDArray[np.bool_], prior_k: FloatArray,
 
 def majority_losses(
     votes: Votes, top_ik: NDArray[np.bool_], weight_bi: NDArray[Any], prior_bk: FloatArray, confusion: FloatArray
-) -> Losses:
-    """What majority gives away under each model: mean over items of max_k q_ik less that of the classes it draws from.
+) -> FloatArray:
+    """What majority gives away under each model on untied items, as a share of the items with votes.
 
-    Item i counts weight_bi[b, i] times under model b; NaN where no item has votes.  Most items are never lost: the
-    worst that any model says of each vote, added up, still speaks for majority.
+    Item i counts weight_bi[b, i] times under model b; NaN if no item has votes. Most items are never lost: the worst
+    that any model says of each vote, added up, still speaks for majority.
 
     >>> from majorant.evidence.certificate.design import leaders
     >>> votes = Votes.from_codes([0, 1], [0, 0], [0, 1], items="ab", workers="w", labels="ny")
     >>> worker = np.array([[[[.9, .1], [.9, .1]]]])
-    >>> majority_losses(votes, leaders(votes), np.ones((1, 2)), np.array([[.7, .3]]), worker).all_b.round(3).tolist()
+    >>> majority_losses(votes, leaders(votes), np.ones((1, 2)), np.array([[.7, .3]]), worker).round(3).tolist()
     [0.2]
     """
-    votes_ic, tied_i, majority_i = (
-        _vote_matrix(votes, shared=confusion.ndim == 3),
-        top_ik.sum(axis=1) > 1,
-        top_ik.argmax(axis=1),
-    )
+    votes_ic, majority_i = _vote_matrix(votes, shared=confusion.ndim == 3), top_ik.argmax(axis=1)
     voted_i = votes.votes_i > 0
-    untied = np.flatnonzero(voted_i & ~tied_i)
+    untied = np.flatnonzero(voted_i & (top_ik.sum(axis=1) == 1))
     at_stake = untied[_worst_odds(votes_ic[untied], majority_i[untied], prior_bk, confusion) < 0]
-    lost_pb = np.zeros((2, len(prior_bk)))
-    for part, item_p in enumerate((at_stake, np.flatnonzero(voted_i & tied_i))):
-        for rows, score_kib in _scores(votes_ic[item_p], prior_bk, confusion):
-            item, probability_kib = item_p[rows], _probabilities(score_kib)
-            lost_ib = probability_kib.max(axis=0) - _drawn(probability_kib, top_ik[item])
-            lost_pb[part] += (lost_ib * weight_bi[:, item].T).sum(axis=0)
+    lost_b = np.zeros(len(prior_bk))
+    for rows, score_kib in _scores(votes_ic[at_stake], prior_bk, confusion):
+        item, probability_kib = at_stake[rows], _probabilities(score_kib)
+        own_ib = np.take_along_axis(probability_kib, majority_i[item][None, :, None], axis=0)[0]
+        lost_b += ((probability_kib.max(axis=0) - own_ib) * weight_bi[:, item].T).sum(axis=0)
     total_b = weight_bi[:, voted_i].sum(axis=1, dtype=float)
-    all_b, tied_b = (
-        np.divide(lost_b, total_b, out=np.full(len(total_b), np.nan), where=total_b > 0)
-        for lost_b in (lost_pb.sum(axis=0), lost_pb[1])
-    )
-    return Losses(all_b, tied_b)
+    return np.asarray(np.divide(lost_b, total_b, out=np.full(len(total_b), np.nan), where=total_b > 0))
 
 
 def _probabilities(score_kib: FloatArray) -> FloatArray:
@@ -346,24 +290,16 @@ def _worst_odds(votes_ic: Any, label_i: IntArray, prior_bk: FloatArray, confusio
     return worst_i
 
 
-def weakest_verdict(verdicts: Collection[Verdict]) -> Verdict:
-    """The verdict on all parts together: refuted if one is, supported if all are.
+def most_against(n_replicates: int, level: float) -> int:
+    """How many replicates may be at 0 or below for a value to be above 0 at the level, safe from Monte Carlo error.
 
-    >>> weakest_verdict(["supported", "undecided"]), weakest_verdict(["supported", "refuted"])
-    ('undecided', 'refuted')
+    With this many, the chance that a replicate is at 0 or below is less than 1 - level by two standard errors.
+
+    >>> most_against(200, .95), most_against(60, .95)
+    (3, 0)
     """
-    if "refuted" in verdicts:
-        return "refuted"
-    return "supported" if set(verdicts) == {"supported"} else "undecided"
-
-
-def lower_limit(value_b: FloatArray, level: float) -> FloatArray:
-    """The bootstrap's lower limit along the first axis; margins of inf are legal.
-
-    >>> float(lower_limit(np.arange(100.), .95))
-    4.0
-    """
-    return np.asarray(np.quantile(value_b, 1 - level, axis=0, method="lower"))
+    error = 1 - level
+    return max(0, int(n_replicates * error - 2 * np.sqrt(n_replicates * error * level)))
 
 
 def deviation(value_b: FloatArray) -> FloatArray:
@@ -372,37 +308,8 @@ def deviation(value_b: FloatArray) -> FloatArray:
     return np.where(finite, np.where(finite, value_b, 0.0).std(axis=0, ddof=1), np.inf)
 
 
-def supported_together(value_p: FloatArray, value_bp: FloatArray, level: float) -> NDArray[np.bool_]:
-    """Which margins are above 0, all of them together at the level; margins of inf are legal.
-
-    Where the lower limit of each is, all are: one that is not passes with no more than the error.  Where it is not,
-    each has its share of the error (Bonferroni): no replicate may be at 0 or below, nor the margin less its spread
-    downwards as often as a normal law's quantile at that share says.
-
-    >>> value_bp = np.random.default_rng(0).normal([1.0, 0.1], .2, size=(200, 2))
-    >>> supported_together(np.array([1.0, 0.1]), value_bp, .95).tolist()
-    [True, False]
-    """
-    if (lower_limit(value_bp, level) > 0).all():
-        return np.ones(len(value_p), dtype=bool)
-    return clearly_positive(value_p, value_bp, len(value_p), level)
-
-
-def clearly_positive(value_p: FloatArray, value_bp: FloatArray, n_tried: int, level: float) -> NDArray[np.bool_]:
-    """Which values are above 0 at the level, all `n_tried` taken together (Bonferroni), by their spread downwards."""
-    middle_p = np.median(value_bp, axis=0)
-    known_p = np.isfinite(middle_p) & np.isfinite(value_p)
-    below_bp = np.maximum(np.where(known_p, middle_p, 0.0) - np.where(known_p, value_bp, 0.0), 0.0)
-    spread_p = np.sqrt(2 * (below_bp**2).mean(axis=0))
-    far_p = np.where(known_p, value_p, np.inf) > _deviations(level, n_tried, len(value_bp)) * spread_p
-    return np.asarray(far_p & (value_bp > 0).all(axis=0))
-
-
 def fresh_to_tell_margin(margin: float, deviation: float, n_items: float, level: float) -> int | None:
-    """Fresh items by which alone a margin this large is told from 0 with probability .8; None if it is not > 0.
-
-    The items at hand have been looked at: to judge them again together with others would be a second test of the same
-    items, at no level.
+    """Fresh items that tell a margin this large from 0 on their own with probability .8; None if it is not above 0.
 
     >>> fresh_to_tell_margin(.2, .1, 1000, .95)
     1546
@@ -435,25 +342,12 @@ def clearly_negative(value_p: FloatArray, value_bp: FloatArray, n_tried: int, le
 
     No replicate may be at 0 or above: with few items the spread alone, a normal law's, refutes too often.
 
-    >>> clearly_negative(np.array([-1.]), np.linspace(-1.6, -.4, 100)[:, None], 10, .95).tolist()
+    >>> clearly_negative(np.array([-1.]), np.linspace(-1.5, -.5, 100)[:, None], 10, .95).tolist()
     [True]
     """
-    spread_p = spread_upwards(value_bp)
-    far_p = value_p + _deviations(level, n_tried, len(value_bp)) * spread_p < 0
+    from scipy.special import ndtri
+
+    safe = 1 + 2 / np.sqrt(len(value_bp))  # two standard errors of a spread that half of the replicates tell
+    far = safe * float(ndtri(1 - (1 - level) / max(n_tried, 1)))
+    far_p = value_p + far * spread_upwards(value_bp) < 0
     return np.asarray(far_p & (value_bp < 0).all(axis=0))
-
-
-def _deviations(level: float, n_tried: int, n_replicates: int) -> float:
-    """How many standard deviations one of `n_tried` normal values stays within, with its share of the error.
-
-    A deviation by fewer than FEW_REPLICATES, half of which tell it, is less certain: by Student's law.
-
-    >>> round(_deviations(.95, 1000, 100), 3), round(_deviations(.95, 1000, 60), 3)
-    (3.891, 4.124)
-    """
-    from scipy.special import ndtri, stdtrit
-
-    share = 1 - (1 - level) / max(n_tried, 1)
-    if n_replicates >= FEW_REPLICATES:
-        return float(ndtri(share))
-    return float(ndtri(share) * stdtrit(n_replicates / 2, share) / stdtrit(FEW_REPLICATES / 2, share))

@@ -1,150 +1,156 @@
-"""Certificate: what was claimed about majority vote, on which evidence, under which assumptions."""
+"""The facts of a certificate: what was found about majority vote, how sure that is, and what it assumes."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Literal
 
-from majorant import wording
 from majorant.evidence.certificate.design import VotingDesign
-from majorant.values import Estimate, lock
+from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status, Tested
+from majorant.values import Estimate
 
-Verdict = Literal["proved", "supported", "undecided", "refuted", "void", "unidentified"]
-ClaimKind = Literal["anonymous", "named", "gold"]
-INDEPENDENT_VOTES, INDEPENDENT_WORKERS = "independent votes", "independent workers"  # the tests of independence
-RARE_SHARE = 0.01  # of the items: what holds no more has no say in the verdict on a data set
 NOT_ESTIMATED = Estimate(None, reason="not estimated")
+RARE_SHARE = 0.01  # numbers of votes and worker sets that hold fewer of the items do not affect a verdict
 
 
-class Basis(NamedTuple):
-    """A model of votes, what a claim by it takes for granted, and what of that is tested."""
+class Family(StrEnum):
+    """The rules that majority vote is compared with, and by what."""
 
-    model: str
-    assumptions: tuple[str, ...]
-    tested: tuple[str, ...]
-
-    @property
-    def not_tested(self) -> tuple[str, ...]:
-        """What nothing tests."""
-        return tuple(text for text in self.assumptions if text not in self.tested)
+    ANONYMOUS = "anonymous"  # rules that ignore who voted, by a model of the votes
+    NAMED = "named"  # all rules, by a model of the votes
+    GOLD = "gold"  # rules that ignore who voted, by gold labels alone
 
 
-_COUNTS = (wording.TWO_CLASSES, wording.DRAWN_ANEW, wording.ITEMS_APART, wording.GUESSING)
-INDEPENDENT_COUNTS = Basis(
-    "independent votes",
-    (*_COUNTS, wording.ANY_SIZE, wording.INDEPENDENT),
-    tested=(wording.TWO_CLASSES, wording.INDEPENDENT),
-)
-SIZES_APART = Basis(
-    wording.EACH_SIZE_APART,
-    (*_COUNTS, wording.OPEN_SIZE, wording.INDEPENDENT),
-    tested=(wording.TWO_CLASSES, wording.INDEPENDENT),
-)
-DIFFICULTY = Basis(
-    "item difficulty",
-    (*_COUNTS, wording.ANY_SIZE, wording.HARD_ITEMS),
-    tested=(wording.TWO_CLASSES, wording.HARD_ITEMS),
-)
-NAMED_WORKERS = Basis(
-    "named workers",
-    (wording.OWN_MATRIX, wording.ITEMS_APART, wording.INDEPENDENT, wording.OPEN_WORKERS, wording.MANY_ITEMS),
-    tested=(wording.INDEPENDENT,),
-)
-SHARED_MATRIX = Basis(
-    "independent votes",
-    (
-        wording.ONE_MATRIX,
-        wording.ITEMS_APART,
-        wording.INDEPENDENT,
-        wording.MOSTLY_RIGHT,
-        wording.OPEN_SIZE,
-        wording.MANY_ITEMS,
-    ),
-    tested=(wording.INDEPENDENT, wording.ONE_MATRIX),
-)
-GOLD_ALONE = Basis(
-    "none", (wording.GOLD_CHOSEN, wording.GOLD_COUNTS, wording.ITEMS_APART), tested=(wording.GOLD_COUNTS,)
-)
+class Verdict(StrEnum):
+    """Whether majority vote is as good as the best rule of a family, ties apart."""
+
+    OPTIMAL = "optimal"
+    NOT_OPTIMAL = "not optimal"
+    OPEN = "open"
+
+
+class Reason(StrEnum):
+    """Why a verdict is open."""
+
+    ASSUMPTION_FAILED = "assumption failed"
+    CANNOT_BE_TESTED = "cannot be tested"
+    TOO_FEW_ITEMS = "too few items"
+    NOT_IDENTIFIED = "not identified"
+
+
+class Model(StrEnum):
+    """The model of the votes behind a claim."""
+
+    INDEPENDENT_VOTES = "independent votes"
+    ITEM_DIFFICULTY = "item difficulty"
+    SHARED_MATRIX = "one confusion matrix"
+    NAMED_WORKERS = "named workers"
+    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AssumptionTest:
-    """An assumption put to the test; `passed` is None where these data cannot test it.
-
-    They cannot if the test does not exist, or if it would most likely pass were the assumption so far from true that
-    the verdict turned.
-    """
-
-    name: str
-    passed: bool | None
-    p_value: float | None
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Claim:
-    """Majority vote is as good as any rule of a kind, and how far the data bear it out.
+    """Whether majority vote is as good as the best rule of a family, and what that rests on.
 
-    `anonymous`: no rule that ignores who voted beats it.  `named`: no rule at all does, under a confusion matrix per
-    worker.  `gold`: the anonymous claim, from gold labels alone, without a model.  Majority vote draws a fair lot where
-    votes are tied: loss and accuracy include that, the margin is of the counts without a tie.  All numbers but those by
-    gold are the model's: they hold as far as its assumptions do, `conditions` first.  A `void` claim keeps its numbers,
-    which then hold only "if votes were independent".
+    Items with a tied vote are left out: which label they get is not majority vote's decision. A claim whose
+    assumptions failed, or cannot be tested, keeps its numbers, but its verdict is open: see `assume`.
+
+    Parameters
+    ----------
+    family : Family
+        The rules that majority vote is compared with.
+    verdict : Verdict
+        What was found.
+    certainty : Certainty or None
+        `proved` at any number of items, or `supported` by large-sample statistics; None if the verdict is open.
+    reason : Reason or None
+        Why the verdict is open.
+    margin : float or None
+        Log-odds, in nats, by which the model's best rule agrees with majority vote on the closest call; above 0 if it
+        always agrees.
+    loss : Estimate
+        Accuracy that majority vote gives away to the best rule on untied items, as a share of all items.
+    accuracy : float or None
+        How often majority vote is right, by the model or by gold, a tie counted as a fair draw.
+    tied_share : float
+        Share of the items with votes that are tied.
+    model : Model
+        The model of the votes.
+    assumptions : tuple of Tested
+        What the claim assumes, and what is known about it.
+    breakdown : float or None
+        Largest correlation of two votes on an item, tried up to .3, at which the verdict still holds.
+    level : float
+        Probability with which the verdict, and the interval of the loss, are right if the assumptions hold.
+    n_items : int
+        Items that the claim was computed from.
+    n_labels : int
+        Gold labels that the claim rests on.
+    more_items : int or None
+        Fresh items (gold items for the gold claim) that would decide on their own with probability .8; 0 if the verdict
+        is not open, None if no number in reach would.
     """
 
-    kind: ClaimKind
-    verdict: Verdict
-    why: str  # one sentence
-    by_votes: Mapping[int, Verdict] = field(default_factory=dict)  # the verdict for each number of votes on an item
-    untied: Verdict | None = None  # the verdict apart from ties, where that is another
-    margin: float | None = None  # nats; > 0: majority vote is optimal at the estimate, apart from ties
-    handicap: float | None = None  # votes, two classes
-    loss: Estimate = NOT_ESTIMATED  # accuracy given away against the best rule of the kind
-    tied_share: float = 0.0  # of the items with a vote
-    tie_loss: Estimate = NOT_ESTIMATED  # the part of the loss that a fair draw on ties gives away
-    items_certified: float | None = None  # share of items decided as the best rule would; a tied one is not
-    evidence: Mapping[str, float] = field(default_factory=dict)  # e-value, likelihood ratio, ...
-    model: str = ""  # independent votes, item difficulty, named workers, none
-    gates: tuple[AssumptionTest, ...] = ()
-    assumptions: tuple[str, ...] = ()
-    not_tested: tuple[str, ...] = ()  # those of them that nothing here tests
-    conditions: tuple[str, ...] = ()  # those that failed, or that these data cannot test: the claim holds only if ...
-    breakdown: float | None = None  # intra-item correlation up to which the verdict stands, tried up to .3
-    without_say: Mapping[int, float] = field(default_factory=dict)  # numbers of votes that too few items hold: share
-    level: float | None = None  # that it, or what a headline chooses from it and others, is right, if assumptions hold
-    more_items: int | None = None  # fresh items that would decide, judged by themselves: old ones were looked at
+    family: Family
+    verdict: Verdict = Verdict.OPEN
+    certainty: Certainty | None = None
+    reason: Reason | None = None
+    margin: float | None = None
+    loss: Estimate = NOT_ESTIMATED
+    accuracy: float | None = None
+    tied_share: float = 0.0
+    model: Model = Model.NONE
+    assumptions: tuple[Tested, ...] = ()
+    breakdown: float | None = None
+    level: float = 0.95
+    n_items: int = 0
+    n_labels: int = 0
+    more_items: int | None = None
 
-    def __post_init__(self) -> None:
-        lock(self)
+    def with_status(self, *statuses: Status) -> tuple[Tested, ...]:
+        """The assumptions with one of these statuses."""
+        return tuple(tested for tested in self.assumptions if tested.status in statuses)
 
-    def __repr__(self) -> str:
-        return f"Claim ({self.kind}): {self.verdict}\n{self.why}"
+    def status(self, assumption: Assumption) -> Status | None:
+        """What is known about an assumption; None if the claim does not make it."""
+        return next((tested.status for tested in self.assumptions if tested.assumption == assumption), None)
 
-    @property
-    def tested(self) -> bool:
-        """Whether nothing stands between the claim and its verdict that failed a test, or could not be tested."""
-        return not self.conditions
 
-    @property
-    def by_worker(self) -> bool:
-        """Whether its model gives each worker a confusion matrix of their own."""
-        return self.model == NAMED_WORKERS.model
+def assume(claim: Claim, *assumptions: Tested) -> Claim:
+    """The claim with further assumptions: its verdict is open if one of them failed or cannot be tested.
 
-    @property
-    def allows_difficulty(self) -> bool:
-        """Whether items of a class differ in its model."""
-        return self.model == DIFFICULTY.model
+    >>> tested = Tested(Assumption.INDEPENDENT_VOTES, Status.UNTESTABLE)
+    >>> optimal = Claim(family=Family.ANONYMOUS, verdict=Verdict.OPTIMAL, certainty=Certainty.PROVED)
+    >>> claim = assume(optimal, tested)
+    >>> str(claim.verdict), claim.certainty, str(claim.reason)
+    ('open', None, 'cannot be tested')
+    """
+    claim = replace(claim, assumptions=(*claim.assumptions, *assumptions))
+    reason = doubt(claim.assumptions)
+    if reason is None or claim.reason == Reason.NOT_IDENTIFIED:
+        return claim
+    return replace(claim, verdict=Verdict.OPEN, certainty=None, reason=reason, more_items=None)
 
-    @property
-    def independence(self) -> AssumptionTest | None:
-        """The test whether votes on an item, or the workers of a panel, are independent; None where there is none."""
-        return next((gate for gate in self.gates if gate.name in (INDEPENDENT_VOTES, INDEPENDENT_WORKERS)), None)
+
+def doubt(assumptions: tuple[Tested, ...]) -> Reason | None:
+    """Why nothing can be concluded from these assumptions; None if each was tested and passed, or is untested."""
+    statuses = {tested.status for tested in assumptions}
+    if Status.FAILED in statuses:
+        return Reason.ASSUMPTION_FAILED
+    return Reason.CANNOT_BE_TESTED if Status.UNTESTABLE in statuses else None
+
+
+def is_worth_intervals(assumptions: tuple[Tested, ...], intervals: bool = True) -> bool:
+    """Whether a claim with these assumptions gets intervals: not if one failed, nor, unless asked, if it is open."""
+    reason = doubt(assumptions)
+    return reason is None or (intervals and reason != Reason.ASSUMPTION_FAILED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Two workers, the correlation of their votes given the true label, and its p-value (two-sided, this pair)."""
+    """Two workers, the correlation of their votes given the true label, and its two-sided p-value."""
 
     workers: tuple[Hashable, Hashable]
     correlation: float
@@ -153,29 +159,50 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependence:
-    """What is known about shared errors in a panel: one test for all pairs, each pair, and what the panel is worth.
+    """Whether the workers of a panel err together.
 
-    `n_eff` independent workers would have as precise a share of votes, given the truth, as those of an item.  Pairs and
-    n_eff are measured where gold labels tell the `truth`, or from votes alone: then they are rough.
+    Parameters
+    ----------
+    tested : Tested
+        One test for all pairs.
+    truth : {"gold", "estimated"}
+        Whether gold labels or the fitted model stand for the truth; estimates of the latter are rough.
+    pairs : tuple of Pair
+        Pairs of workers, the most correlated first.
+    n_eff : Estimate
+        How many independent workers would be as informative as those who vote on an item.
+    redundant : tuple
+        Names of workers who mostly repeat a better one.
     """
 
-    gate: AssumptionTest
+    tested: Tested
     truth: Literal["gold", "estimated"]
-    pairs: tuple[Pair, ...]  # the most correlated first
+    pairs: tuple[Pair, ...]
     n_eff: Estimate
-    redundant: tuple[Hashable, ...]  # workers who mostly repeat a better one
+    redundant: tuple[Hashable, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Certificate:
-    """The claims at one level, one sentence that says it all, and for a panel whether its workers err together.
+    """The claims about majority vote at one level.
 
-    `design` says whether a crowd or a panel voted, which decides by which model the claims are judged; None where it is
-    not known who voted.
+    Parameters
+    ----------
+    level : float
+        Probability with which the verdict of `standing` is right if its assumptions hold.
+    anonymous : Claim
+        Majority vote against the best rule that ignores who voted.
+    named : Claim or None
+        Majority vote against the best of all rules; None if there are too many or too few workers for such a model.
+    gold : Claim or None
+        Majority vote against the best rule that ignores who voted, by gold labels alone.
+    dependence : Dependence or None
+        For a panel, whether its workers err together.
+    design : VotingDesign or None
+        Panel or crowd; None if it is not known who voted.
     """
 
     level: float
-    why: str
     anonymous: Claim
     named: Claim | None = None
     gold: Claim | None = None
@@ -184,19 +211,37 @@ class Certificate:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """Those that these votes, and gold labels, can bear."""
-        return tuple(claim for claim in (getattr(self, kind) for kind in wording.CLAIMS) if claim is not None)
-
-    def __repr__(self) -> str:
-        verdicts = ", ".join(f"{claim.kind} {claim.verdict}" for claim in self.claims)
-        return f"Certificate at level {self.level:g}: {verdicts}\n{self.why}"
+        """The claims that there are."""
+        return tuple(claim for claim in (self.anonymous, self.named, self.gold) if claim is not None)
 
     @property
     def standing(self) -> Claim:
-        """The claim that stands: by gold where that decides, since it assumes least, else the anonymous one."""
-        return self.gold if self.gold is not None and self.gold.verdict in ("proved", "refuted") else self.anonymous
+        """The claim to go by: gold if that decides, since it assumes least, else the anonymous one."""
+        decided = self.gold is not None and self.gold.verdict != Verdict.OPEN
+        return self.gold if self.gold is not None and decided else self.anonymous
+
+    def evidence(self) -> tuple[Evidence, ...]:
+        """What the claims say about the gain of the best rule of each family over majority vote."""
+        return tuple(_evidence(claim) for claim in self.claims if claim.loss.value is not None)
+
+    def __repr__(self) -> str:
+        verdicts = ", ".join(f"{claim.family} {claim.verdict}" for claim in self.claims)
+        return f"Certificate at level {self.level:g}: {verdicts}"
 
     def _repr_html_(self) -> str:
         from majorant.render.html import certificate_html
 
         return certificate_html(self)
+
+
+def _evidence(claim: Claim) -> Evidence:
+    """The gain is the loss of majority vote; if majority vote is optimal at the level, it is 0 at the level."""
+    optimal = claim.verdict == Verdict.OPTIMAL
+    return Evidence(
+        source=Source.LABELS if claim.family == Family.GOLD else Source.CERTIFICATE,
+        other=f"best {claim.family} rule" if claim.family != Family.GOLD else "best anonymous rule",
+        gain=Estimate(0.0, 0.0, 0.0) if optimal else claim.loss,
+        level=claim.level,
+        assumptions=claim.assumptions,
+        n_labels=claim.n_labels,
+    )

@@ -1,4 +1,9 @@
-"""Which claims these votes can bear, each with the fit that suits it: crowd or panel, two classes or more, gold."""
+"""Certify majority vote: gather what claims need, test what they assume, and make them on demand.
+
+`examine` does the cheap part: it tells a crowd from a panel, fits the models and tests their assumptions.
+`make_certificate` turns that into claims with verdicts and intervals. Both work in canonical order, so the same votes
+give the same certificate, whatever the order of rows and the names of workers and labels.
+"""
 
 from __future__ import annotations
 
@@ -12,40 +17,45 @@ from numpy.typing import NDArray
 
 from majorant.backend import Countable, MemoryBackend, as_backend
 from majorant.defaults import LEVEL
-from majorant.evidence.certificate.anonymous import anonymous_claim, as_histograms, weakened
-from majorant.evidence.certificate.assumption_tests import count_gate, workers_differ
-from majorant.evidence.certificate.bootstrap import Case, replicates_of
+from majorant.evidence.certificate.anonymous import CountTests, as_histograms, claim_from_counts, examine_counts
+from majorant.evidence.certificate.assumption_tests import check_counts, check_exchangeable
+from majorant.evidence.certificate.bootstrap import Case, Replicates, bootstrap
 from majorant.evidence.certificate.bootstrap_claims import (
     VOTES_PER_CLASS,
     align,
     can_count,
+    is_thin,
     multiclass_claim,
     named_claim,
     panel_claim,
-    thin_claim,
     typical,
+    unidentified,
 )
-from majorant.evidence.certificate.certificate import AssumptionTest, Certificate, Claim
+from majorant.evidence.certificate.canonical import Canonical, canonical_order
+from majorant.evidence.certificate.certificate import (
+    Certificate,
+    Claim,
+    Dependence,
+    Family,
+    Model,
+    assume,
+    doubt,
+    is_worth_intervals,
+)
 from majorant.evidence.certificate.dependence import dependence
 from majorant.evidence.certificate.design import VotingDesign, design
 from majorant.evidence.certificate.gold import GoldCells, cells_of, claim_from_cells, gold_rows
-from majorant.evidence.certificate.universal_inference import with_e_values
+from majorant.evidence.evidence import Status, Tested
 from majorant.items import merge_equal_items, take_items
 from majorant.methods.dawid_skene import DawidSkene
 from majorant.methods.fit import Fit
-from majorant.methods.resampled import refit_dawid_skene
+from majorant.methods.refit import refit_dawid_skene
 from majorant.methods.shared import SharedConfusion
 from majorant.read import Reading
+from majorant.resources import limit_native_threads
 from majorant.tally import Patterns, two_class_histograms
-from majorant.values import as_generator, as_level
+from majorant.values import as_generator, as_level, as_seed
 from majorant.votes import IntArray, Votes
-from majorant.wording import DRAWN_ANEW, ONE_LABEL, at_level, of_a_sample, void_sentence
-
-MOST_FITTED = 250_000  # of all workers' confusion matrices together; 200 replicates of more would fill the memory
-MOST_VOTES = 800_000  # times classes squared: what 200 refits go through in seconds; of more, a sample of the items
-MOST_TAKEN = 5_000_000  # votes of the sample where votes lie elsewhere, however few each worker gave
-ALIKE_LEVEL = 0.99  # of the test whether workers differ: of alike crowds one in a hundred fails
-SPARE_VOTES = 1.5  # times the votes that it takes to tell workers apart, which a sample leaves the typical one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,41 +64,78 @@ class Certification:
 
     certificate: Certificate
     design: VotingDesign
-    fit: Fit | None  # one confusion matrix per worker
+    fit: Fit | None  # one confusion matrix per worker; for thin crowds of many classes one for all
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ClaimInputs:
-    """What claims are made from, small whatever the number of votes: wherever the votes lie, it can be gathered."""
+    """What claims are made from: small, whatever the number of votes.
 
-    histograms: Mapping[int, IntArray] | None  # of all items, two classes
-    sample: Votes  # all items, or a random sample of them, for the claims about workers
-    item_p: IntArray | None  # the codes of the items in the sample, None for all
-    n_items: int  # of which the sample was drawn
-    gold: GoldCells | None  # of all items, where gold is known of one that has a vote
+    Parameters
+    ----------
+    histograms : mapping or None
+        Vote counts of all items, for two classes.
+    sample : Votes
+        All items, or a random sample of them, for the claims about workers.
+    item_p : array or None
+        Codes of the items in the sample, None for all.
+    n_items : int
+        How many items the sample was drawn from.
+    gold : GoldCells or None
+        Gold labels of all items with votes, if there are any.
+    """
+
+    histograms: Mapping[int, IntArray] | None
+    sample: Votes
+    item_p: IntArray | None
+    n_items: int
+    gold: GoldCells | None
 
 
+@limit_native_threads
 def certify(
     votes: Any, *, level: float = LEVEL, rng: int | np.random.Generator = 0, **reading: Unpack[Reading]
 ) -> Certificate:
-    """Is majority vote optimal for these votes?  Every claim that they can bear, at one level.
+    """Compare majority vote with the best rules that ignore, and that know, who voted.
 
-    `votes` is whatever `mj.read` takes (a file, a frame, a dict, a list) with the same arguments, such as `item=`.
+    Parameters
+    ----------
+    votes : path, frame, dict, list or Votes
+        Whatever `mj.read` takes, with the same keyword arguments, such as `item=`.
+    level : float
+        Confidence level.
+    rng : int or numpy.random.Generator
+        Random seed.
 
+    Returns
+    -------
+    Certificate
+        Claims with a verdict each: optimal, not optimal or open.
+
+    Examples
+    --------
     >>> from majorant.simulate import simulate
     >>> votes, _ = simulate([.5, .5], [[.85, .15], [.15, .85]], n_items=3000, n_votes=5, rng=1)
-    >>> certify(votes).anonymous.verdict
-    'proved'
+    >>> claim = certify(votes).anonymous
+    >>> str(claim.verdict), str(claim.certainty)
+    ('optimal', 'proved')
     """
     return certification(as_backend(votes, **reading), level=level, rng=rng).certificate
 
 
 def certification(votes: Votes | Countable, *, level: float = LEVEL, rng: int | np.random.Generator) -> Certification:
-    """The certificate of votes wherever they lie, together with the design of the data and the named fit."""
-    as_level(level)
-    generator = as_generator(rng)
+    """The certificate of votes in memory or elsewhere, with the voting design and the named fit."""
     backend = MemoryBackend(votes) if isinstance(votes, Votes) else votes
-    return certification_from(claim_inputs(backend, rng=generator), level=level, rng=generator)
+    return certification_from(claim_inputs(backend, rng=as_seed(rng)), level=level, rng=as_seed(rng))
+
+
+def certification_from(inputs: ClaimInputs, *, level: float, rng: int | np.random.Generator) -> Certification:
+    """The certificate of what was gathered."""
+    examination = examine(inputs, level=level, rng=rng)
+    case = examination.fit_workers()
+    fitted = case or examination.by_label
+    fit = None if fitted is None else examination.ordered.restore(fitted.fit)
+    return Certification(make_certificate(examination, case), examination.design, fit)
 
 
 class Counts(NamedTuple):
@@ -98,7 +145,7 @@ class Counts(NamedTuple):
     votes_jl: NDArray[np.int64]
 
 
-def claim_inputs(backend: Countable, *, rng: np.random.Generator, counts: Counts | None = None) -> ClaimInputs:
+def claim_inputs(backend: Countable, *, rng: int | np.random.Generator, counts: Counts | None = None) -> ClaimInputs:
     """What the claims look at: counts of all items, and a random sample of the items where there are very many."""
     n_items, _, n_classes = backend.votes.shape
     item_p = sample_codes(backend, backend.votes_by_worker() if counts is None else counts.votes_jl, rng=rng)
@@ -121,7 +168,7 @@ class Sample(NamedTuple):
     item_p: IntArray | None = None  # the codes of the items, None for all
 
 
-def whole_or_sample(backend: Countable, *, rng: np.random.Generator) -> Sample:
+def whole_or_sample(backend: Countable, *, rng: int | np.random.Generator) -> Sample:
     """All votes where they are in memory; else those that claims about workers look at, taken into memory."""
     if backend.whole is not None:
         return Sample(backend.whole)
@@ -129,15 +176,15 @@ def whole_or_sample(backend: Countable, *, rng: np.random.Generator) -> Sample:
     return Sample(votes_of_items(backend, item_p), item_p)
 
 
-def sample_codes(backend: Countable, votes_jl: NDArray[np.int64], *, rng: np.random.Generator) -> IntArray | None:
+def sample_codes(backend: Countable, votes_jl: NDArray[np.int64], *, rng: int | np.random.Generator) -> IntArray | None:
     """The codes of the items that claims about workers look at, None for all; in the order of their hashes.
 
     Items are drawn by their names, so they are the same ones wherever the votes lie.
     """
     share = sampled_share(backend.votes.n_votes, backend.votes.shape[2], typical(votes_jl.sum(axis=1).astype(float)))
     if backend.whole is None:  # no more than memory should hold
-        share = min(share, MOST_TAKEN / max(backend.votes.n_votes, 1))
-    return None if share >= 1 else backend.draw(share, int(rng.integers(2**32)))
+        share = min(share, 5_000_000 / max(backend.votes.n_votes, 1))
+    return None if share >= 1 else backend.draw(share, int(as_generator(rng).integers(2**32)))
 
 
 def votes_of_items(backend: Countable, item_p: IntArray | None) -> Votes:
@@ -157,69 +204,147 @@ def _gold(backend: Countable) -> GoldCells | None:
     return cells_of(rows) if known_p.any() else None
 
 
-def sampled_share(n_votes: int, n_classes: int, typical: float) -> float:
-    """The share of the items that the claims about workers look at.
+def sampled_share(n_votes: int, n_classes: int, typical: float, wanted: float | None = None) -> float:
+    """The share of the items that holds so many votes; by default those that the claims about workers look at.
 
     The sample leaves a worker with `typical` votes half as many again as it takes to tell workers apart.
 
     >>> sampled_share(5_000_000, 2, typical=1000)
     0.06
     """
-    wanted = MOST_VOTES / max(n_classes, 1) ** 2
+    wanted = 800_000 / max(n_classes, 1) ** 2 if wanted is None else wanted
     if n_votes <= wanted:
         return 1.0
-    return max(wanted / n_votes, min(1.0, SPARE_VOTES * VOTES_PER_CLASS * n_classes / max(typical, 1.0)))
+    return max(wanted / n_votes, min(1.0, 1.5 * VOTES_PER_CLASS * n_classes / max(typical, 1.0)))
 
 
-def certification_from(inputs: ClaimInputs, *, level: float, rng: np.random.Generator) -> Certification:
-    """The certificate from what was gathered, wherever the votes lie."""
-    shape = design(inputs.sample)
-    thin = _thin(inputs.sample, shape)
-    case = _case(inputs.sample) if thin is None else None
-    panel = case if shape.kind == "panel" else None
-    shared_errors = None
-    if panel is not None:
-        shared_errors = dependence(panel.votes, panel.fit, rng=rng, level=level, copies=panel.copies)
-        if panel.votes.votes_i.max(initial=0) >= 3:
-            case = panel = replace(panel, replicates=replicates_of(panel, level, rng))  # one for both claims
-    gate = None if shared_errors is None else shared_errors.gate
-    # A headline takes gold where that decides, else the anonymous claim: they share the error, and hold at the level.
-    each = level if inputs.gold is None else (1 + level) / 2
-    by_panel = panel is not None and can_count(panel.votes)
-    anonymous = _anonymous(inputs, panel if by_panel else None, gate, each, rng)
-    alike = workers_differ(inputs.sample, rng=rng.spawn(1)[0], level=ALIKE_LEVEL)
-    named = thin if case is None else named_claim(case, level=level, rng=rng)
-    if named is not None:
-        named = _named(inputs, case, named, anonymous, alike, gate, level, rng)
-    anonymous = replace(anonymous, level=level, why=at_level(anonymous.why, each, level))
-    if not by_panel:
-        anonymous = weakened(anonymous, alike, DRAWN_ANEW)
-    gold = None
-    if inputs.gold is not None:
-        gold = replace(claim_from_cells(inputs.gold, inputs.sample.labels, level=each), level=level)
-    why = " ".join([anonymous.why, *([named.why] if named is not None else [])])
-    certificate = Certificate(
-        level=level, why=why, anonymous=anonymous, named=named, gold=gold, dependence=shared_errors, design=shape
+# --- the tests of assumptions
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Examination:
+    """Who voted on what, and which assumptions of the claims passed their tests.
+
+    Parameters
+    ----------
+    inputs : ClaimInputs
+        What was examined.
+    ordered : Canonical
+        The sample in canonical order.
+    design : VotingDesign
+        Panel or crowd.
+    anonymous, named : tuple of Tested
+        What the claims about rules that ignore, and that know, who voted assume, as far as it was tested.
+    level : float
+        Confidence level.
+    seed : int
+        Random seed of everything that is drawn.
+    dependence : Dependence or None
+        For a panel, whether its workers err together.
+    panel : Case or None
+        For a panel, its votes with one confusion matrix per worker.
+    by_label : Case or None
+        For a crowd and more than two classes, its votes with one confusion matrix for all.
+    counts : CountTests or None
+        For a crowd and two classes, its vote counts and the model that explains them.
+    """
+
+    inputs: ClaimInputs
+    ordered: Canonical
+    design: VotingDesign
+    anonymous: tuple[Tested, ...]
+    named: tuple[Tested, ...]
+    level: float
+    seed: int
+    dependence: Dependence | None = None
+    panel: Case | None = None
+    by_label: Case | None = None
+    counts: CountTests | None = None
+
+    @property
+    def assumptions(self) -> tuple[Tested, ...]:
+        """All assumptions that were tested, or could not be."""
+        return tuple(dict.fromkeys((*self.anonymous, *self.named)))
+
+    def fit_workers(self) -> Case | None:
+        """The votes with one confusion matrix per worker; None if workers gave too few votes, or are too many."""
+        votes = self.ordered.votes
+        if self.panel is not None or is_thin(votes):
+            return self.panel
+        # As many items as the bootstrap goes through in a second.
+        given = typical(np.bincount(votes.worker_n).astype(float))
+        share = sampled_share(votes.n_votes, len(votes.labels), given, wanted=250_000 / len(votes.labels))
+        if share < 1:
+            n_items = max(1, int(share * len(votes.items)))
+            item_p = _stream(self.seed, "items").permutation(len(votes.items))[:n_items]
+            votes = take_items(votes, np.sort(item_p))
+        return fit_workers(votes)
+
+
+def examine(
+    inputs: ClaimInputs, *, level: float, rng: int | np.random.Generator, beside: tuple[Tested, ...] = ()
+) -> Examination:
+    """Tell a panel from a crowd, and test what claims about it assume.
+
+    Parameters
+    ----------
+    inputs : ClaimInputs
+        The votes, see `claim_inputs`.
+    level : float
+        Confidence level.
+    rng : int or numpy.random.Generator
+        Random seed.
+    beside : tuple of Tested
+        Assumptions of all claims that were tested elsewhere, such as that no worker repeats another.
+
+    Returns
+    -------
+    Examination
+        Its `assumptions` say whether the claims of `make_certificate` can be anything but open.
+    """
+    seed, ordered, voting = as_seed(rng), canonical_order(inputs.sample), design(inputs.sample)
+    known = Examination(
+        inputs=inputs, ordered=ordered, design=voting, anonymous=beside, named=beside, level=as_level(level), seed=seed
     )
-    return Certification(certificate, shape, None if case is None else case.fit)
+    panel = fit_workers(ordered.votes) if voting.kind == "panel" else None
+    if panel is not None:
+        stream = _stream(seed, "dependence")
+        shared_errors = dependence(panel.votes, panel.fit, rng=stream, level=level, copies=panel.copies)
+        tested = (shared_errors.tested, *beside)
+        known = replace(known, panel=panel, dependence=shared_errors, anonymous=tested, named=tested)
+        if can_count(ordered.votes):
+            return known
+    return _examine_crowd(known)
 
 
-def _can_fit(votes: Votes) -> bool:
-    """Whether there are confusion matrices to fit: a second class, a second worker, and not too many workers."""
+def _examine_crowd(known: Examination) -> Examination:
+    """Test what claims from vote counts assume, and for a crowd also those about all rules."""
+    votes, seed, histograms = known.ordered.votes, known.seed, known.inputs.histograms
+    tested: tuple[Tested, ...] = ()
+    independent: tuple[Tested, ...] = ()
+    exchangeable = check_exchangeable(votes, rng=_stream(seed, "workers"))
+    if histograms is not None:
+        is_doubted = doubt((exchangeable, *known.anonymous)) is not None
+        counted = examine_counts(as_histograms(histograms), _stream(seed, "counts"), is_doubted=is_doubted)
+        known, independent = replace(known, counts=counted), (counted.independence,)
+        tested = tuple(one for one in counted.assumptions if one.status != Status.UNTESTED)
+    elif len(votes.labels) > 2 and votes.n_votes:
+        fit = align(SharedConfusion().fit(votes))
+        known = replace(known, by_label=Case(votes=votes, fit=fit, refit=partial(refit_dawid_skene, votes)))
+        tested = independent = (check_counts(votes, fit),)
+    named = known.named if known.panel is not None else (*independent, *known.named)
+    return replace(known, anonymous=(*tested, exchangeable, *known.anonymous), named=named)
+
+
+def _stream(seed: int, step: str) -> np.random.Generator:
+    """The random numbers of a step, which do not depend on the steps before it."""
+    return np.random.default_rng([seed, *step.encode()])
+
+
+def fit_workers(votes: Votes) -> Case | None:
+    """The votes, equal items merged if that pays, with one confusion matrix per worker; None if these are too many."""
     _, n_workers, n_classes = votes.shape
-    return n_classes >= 2 and n_workers >= 2 and n_workers * n_classes**2 <= MOST_FITTED
-
-
-def _thin(votes: Votes, shape: VotingDesign) -> Claim | None:
-    """The named claim of a crowd in two classes whose workers gave too few votes: it needs no fit, nor does the map."""
-    if not _can_fit(votes) or shape.kind == "panel" or len(votes.labels) > 2 or votes.votes_i.max(initial=0) < 3:
-        return None
-    return thin_claim(votes, np.ones(len(votes.items)))
-
-
-def _case(votes: Votes) -> Case | None:
-    """The votes, equal items merged where that pays, and their named fit; None where there is nothing to fit."""
-    if not _can_fit(votes):
+    if n_classes < 2 or n_workers < 2 or n_workers * n_classes**2 > 250_000:  # cells, of which there are 200 replicates
         return None
     merged = merge_equal_items(votes)
     rows, copies = (votes, None) if merged is None else (merged.votes, merged.weight_p)
@@ -227,61 +352,72 @@ def _case(votes: Votes) -> Case | None:
     return Case(votes=rows, fit=fit, refit=partial(refit_dawid_skene, rows), copies=copies)
 
 
-def _anonymous(
-    inputs: ClaimInputs,
-    panel: Case | None,
-    gate: AssumptionTest | None,
-    level: float,
-    rng: np.random.Generator,
-) -> Claim:
+# --- the claims
+
+
+def make_certificate(examination: Examination, by_worker: Case | None = None, *, intervals: bool = True) -> Certificate:
+    """The claims of examined votes, with verdicts and intervals.
+
+    A claim with an assumption that failed is a point estimate: no interval is computed for it.
+
+    Parameters
+    ----------
+    examination : Examination
+        See `examine`.
+    by_worker : Case, optional
+        What `examination.fit_workers()` returned, if it was called before.
+    intervals : bool
+        Whether claims whose assumptions cannot be tested, and which are open for that, get intervals.
+    """
+    level, gold = examination.level, examination.inputs.gold
+    case = by_worker or examination.fit_workers()
+    # `standing` is gold if that decides, else anonymous: together they are right at the level.
+    each = level if gold is None else (1 + level) / 2
+    stream, hopeless = _stream(examination.seed, "named"), not is_worth_intervals(examination.named, intervals)
+    drawn = None if case is None or hopeless else _draw(case, stream)
+    anonymous = _anonymous(examination, drawn, each, intervals=intervals)
+    return Certificate(
+        level=level,
+        anonymous=replace(anonymous, level=level),
+        named=_named(examination, case, drawn, level),
+        gold=None if gold is None else replace(claim_from_cells(gold, level=each), level=level),
+        dependence=examination.dependence,
+        design=examination.design,
+    )
+
+
+def _draw(case: Case, rng: np.random.Generator) -> Replicates | None:
+    """The bootstrap of a fit; None if no item has three votes, so that no claim could use it."""
+    return None if case.votes.votes_i.max(initial=0) < 3 else bootstrap(case, rng=rng)
+
+
+def _anonymous(examination: Examination, drawn: Replicates | None, level: float, *, intervals: bool) -> Claim:
     """The claim about rules that ignore who voted: from counts for a crowd, from the named model for a panel."""
-    sample = inputs.sample
-    if len(sample.labels) < 2:
-        return Claim(kind="anonymous", verdict="unidentified", why=ONE_LABEL)
-    if panel is not None:
-        claim = panel_claim(panel, level=level, rng=rng)
-        claim = with_e_values(claim, panel.votes, level=level, rng=rng.spawn(1)[0], copies=panel.copies)
-        return _gated(_of_sample(claim, inputs), gate)
-    if inputs.histograms is not None:
-        return anonymous_claim(as_histograms(inputs.histograms), level, rng)
-    shared = SharedConfusion().fit(sample)
-    case = Case(votes=sample, fit=shared, refit=partial(refit_dawid_skene, sample))
-    claim = multiclass_claim(case, level=level, rng=rng)
-    claim = with_e_values(claim, sample, level=level, rng=rng.spawn(1)[0])
-    return _gated(_of_sample(claim, inputs), count_gate(sample, align(shared)))
+    tested = examination.anonymous
+    if examination.counts is not None:
+        known = _merge(examination.counts.assumptions, tested)
+        return claim_from_counts(examination.counts, level, known, intervals=intervals)
+    if examination.by_label is not None:
+        hopeless = not is_worth_intervals(tested, intervals)
+        replicates = None if hopeless else _draw(examination.by_label, _stream(examination.seed, "shared"))
+        claim = multiclass_claim(examination.by_label, replicates, level=level)
+        return assume(replace(claim, assumptions=()), *_merge(claim.assumptions, tested))
+    if examination.panel is not None:
+        return assume(panel_claim(examination.panel, drawn, level=level), *tested)
+    return assume(unidentified(Family.ANONYMOUS, Model.INDEPENDENT_VOTES, level), *tested)
 
 
-def _named(
-    inputs: ClaimInputs,
-    case: Case | None,
-    claim: Claim,
-    anonymous: Claim,
-    alike: AssumptionTest,
-    gate: AssumptionTest | None,
-    level: float,
-    rng: np.random.Generator,
-) -> Claim:
-    """The claim about all rules, with whether workers differ at all; it needs independent votes as well."""
-    if case is not None and case.replicates is not None:  # a panel
-        claim = with_e_values(claim, case.votes, level=level, rng=rng.spawn(1)[0], copies=case.copies)
-    claim = replace(claim, gates=(*claim.gates, alike), level=level)
-    # Of a crowd: independence as the counts show it.
-    return _gated(_of_sample(claim, inputs), anonymous.independence if gate is None else gate)
+def _named(examination: Examination, case: Case | None, drawn: Replicates | None, level: float) -> Claim | None:
+    """The claim about all rules; None if there is only one worker or one label, or too many workers for a model."""
+    votes = examination.ordered.votes
+    if case is not None:
+        return assume(named_claim(case, drawn, level=level), *examination.named)
+    if votes.n_votes and len(votes.workers) > 1 and len(votes.labels) > 1 and is_thin(votes):
+        return assume(unidentified(Family.NAMED, Model.NAMED_WORKERS, level), *examination.named)
+    return None
 
 
-def _of_sample(claim: Claim, inputs: ClaimInputs) -> Claim:
-    """The claim, which says so where it rests on a sample of the items."""
-    n_sampled = len(inputs.sample.items)
-    if n_sampled == inputs.n_items:
-        return claim
-    return replace(claim, assumptions=(*claim.assumptions, of_a_sample(n_sampled, inputs.n_items)))
-
-
-def _gated(claim: Claim, gate: AssumptionTest | None) -> Claim:
-    """The claim, void where the gate failed: its numbers then hold only if votes were independent."""
-    if gate is None:
-        return claim
-    gates = (*claim.gates, gate)
-    if gate.passed is not False or claim.verdict in ("unidentified", "void"):
-        return replace(claim, gates=gates)
-    return replace(claim, verdict="void", why=void_sentence(claim.kind, claim.why), gates=gates, more_items=None)
+def _merge(general: tuple[Tested, ...], tested: tuple[Tested, ...]) -> tuple[Tested, ...]:
+    """The assumptions of a model, those that were tested with what was found."""
+    known = {one.assumption for one in tested}
+    return (*tested, *(one for one in general if one.assumption not in known))

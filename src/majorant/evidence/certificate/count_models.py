@@ -43,7 +43,6 @@ RARE_CLASS = np.array([2.0, 4.5, 7.5])  # minus logit of the smaller class
 GRID_ENTRIES = 1 << 22  # floats of grid times cells, or grid times data sets, held at once
 KEPT_ENTRIES = 1 << 20  # floats of grid times cells that are kept for the next data set
 BETA_PARAMETERS = 5
-MOST_BETA_CELLS = 1000  # beyond, a search among beta-binomials would take minutes
 LOGIT_BOUND, LEAST_CONCENTRATION, MOST_CONCENTRATION = 30.0, -4.0, 9.0  # the last two are logarithms
 
 
@@ -84,11 +83,13 @@ def flatten(histograms: Mapping[int, ArrayLike]) -> tuple[HistogramCells, FloatA
 def held_cells(histograms: Mapping[int, ArrayLike]) -> tuple[HistogramCells, FloatArray]:
     """The cells that hold items, and how many: the others do not touch the likelihood.
 
-    >>> held_cells({2: [1, 0, 3]})[1].tolist()
-    [1.0, 3.0]
+    Of few cells all are kept: what is known about the same cells can then be used again.
+
+    >>> len(held_cells({2: [1, 0, 3]})[1]), len(held_cells({200: [1] + [0] * 199 + [3]})[1])
+    (3, 2)
     """
     cells, items_c = flatten(histograms)
-    held_c = items_c > 0
+    held_c = (items_c > 0) | (len(items_c) <= 60)
     return HistogramCells(cells.votes_c[held_c], cells.zeros_c[held_c]), items_c[held_c]
 
 
@@ -139,11 +140,6 @@ def contradictions(sizes: Sequence[int]) -> Sides:
     for h in sizes:
         rows += [(h, narrowest_majority(h), -1), (h, h - narrowest_majority(h), 1)]
     return sides(rows)
-
-
-def uneven_ties(sizes: Sequence[int]) -> Sides:
-    """For each even number of votes the two halves of the models that a fair draw on a tie being best lies between."""
-    return sides([(h, h // 2, sign) for h in sizes if h % 2 == 0 for sign in (-1, 1)])
 
 
 def opposite(side: Sides) -> Sides:

@@ -17,38 +17,27 @@ from scipy.special import chdtrc, gammaincc, ndtr, ndtri, stdtrit
 
 from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
-from majorant.evidence.certificate.certificate import INDEPENDENT_WORKERS, AssumptionTest, Dependence, Pair
+from majorant.evidence.certificate.certificate import Dependence, Pair
 from majorant.evidence.certificate.design import WorkerSets, as_copies, worker_sets
+from majorant.evidence.evidence import Assumption, Status, Tested
 from majorant.methods.fit import NO_LABEL, Fit
 from majorant.theory.checks import safe_log
 from majorant.values import Estimate, FloatArray, as_generator
 from majorant.votes import IntArray, Votes
-from majorant.wording import (
-    COMMON_CORRELATION,
-    MATRICES_FIT_ALL,
-    NEVER_ERR,
-    NO_ERRORS_ADD_UP,
-    gold_would_bound,
-    no_shared_items,
-    not_tested_since,
-    too_many_parameters,
-    workers_independent,
-)
 
 MOST_PATTERNS = 20_000  # patterns of all worker sets up to which all are gone through; beyond, some are drawn
-DRAWS = 20_000
-MOST_TESTED_PAIRS = 200  # those with the most items in common
-MOST_PARAMETERS = 1_000  # of all confusion matrices: their information is inverted
+DRAWS = 10_000
+MOST_TESTED_PAIRS = 100  # those with the most items in common
+MOST_PARAMETERS = 400  # of all confusion matrices: their information is estimated and inverted
 FEW_PAIRS = 21  # among more, a little that all have in common would drown
 PAIR_ITEMS = 30  # that a pair must share
 SINGULAR = 0.03  # directions that keep less than this share of their information are left out of the test
 UNTOLD = 1e-3  # a pair that keeps less: its correlation cannot be told from other confusion matrices
 REDUNDANT = 0.5  # correlation, or share of votes copied, from which a worker mostly repeats the other
 ENOUGH_GOLD = 50  # items, with two votes or more
-ROUGH = gold_would_bound(ENOUGH_GOLD)
 CLEAR_LEAD = 7.0  # nats by which one pair's copying must explain the votes better than any other pair's
 COPYING_WORK = 20_000  # vote patterns x ordered pairs
-COPYING_STEPS = 500
+COPYING_STEPS = 200
 COPYING_TOLERANCE = 1e-5  # nats by which the likelihood must still rise
 SMOOTHING = 0.01  # imaginary votes in each cell
 Pairs = list[tuple[int, int]]
@@ -83,29 +72,29 @@ def dependence(
         raise ConfigError(f"dependence needs one confusion matrix per worker; a {fit.method} fit has none.")
     n_workers, n_classes, _ = fit.confusion.shape
     if n_workers * n_classes * (n_classes - 1) > MOST_PARAMETERS:
-        return _untested(too_many_parameters(n_workers, MOST_PARAMETERS))
+        return _untested("too many workers and classes")
     copies_i, label_ij = as_copies(votes, copies), label_matrix(votes)
     pairs = _pairs(label_ij, copies_i)
     if not pairs:
-        return _untested(no_shared_items(PAIR_ITEMS))
+        return _untested(f"no two workers share {PAIR_ITEMS} items")
     model = WorkerModel(np.asarray(fit.prior), np.asarray(fit.confusion))
     evidence = _evidence(label_ij, worker_sets(votes, copies_i), copies_i, model, pairs, as_generator(rng))
-    gate = _gate(evidence, level)
+    tested = _test_all_pairs(evidence, level)
     gold = gold_items(label_ij, votes.gold_i, copies_i, len(votes.labels))
     if gold is not None:
         tests = pair_tests(gold, pairs)
-        gate = gate or _gold_gate(tests, gold, level)
+        tested = tested or _test_by_gold(tests, level)
         results, n_eff = _pair_results(votes, pairs, tests), worth_by_gold(gold, level)
-    elif gate is None:
-        return _untested(MATRICES_FIT_ALL)
+    elif tested is None:
+        return _untested("too few votes per item")
     else:
         n_votes = float(copies_i @ votes.votes_i / copies_i[votes.votes_i > 0].sum())
         results, n_eff = _pair_results(votes, pairs, _one_step(evidence)), _rough_worth(evidence, n_votes)
     redundant = _redundant(votes, model, results, level)
-    if gate.passed is False:
+    if tested.status == Status.FAILED:
         redundant = tuple(dict.fromkeys([*redundant, *_copier(votes, label_ij, copies_i, model)]))
     truth: Literal["gold", "estimated"] = "estimated" if gold is None else "gold"
-    return Dependence(gate=gate, truth=truth, pairs=results, n_eff=n_eff, redundant=redundant)
+    return Dependence(tested=tested, truth=truth, pairs=results, n_eff=n_eff, redundant=redundant)
 
 
 def _pairs(label_ij: IntArray, copies_i: FloatArray) -> Pairs:
@@ -152,7 +141,7 @@ def _expected_information(sets: tuple[WorkerSets, ...], model: WorkerModel, pair
     return np.asarray(sum(parts))
 
 
-def _gate(evidence: _PairScores, level: float) -> AssumptionTest | None:
+def _test_all_pairs(evidence: _PairScores, level: float) -> Tested | None:
     """The score test of all pairs, and of what many have in common; None where nothing is left to test."""
     scale_q = np.sqrt(np.where(evidence.raw_q > 0, evidence.raw_q, np.inf))
     value_d, vector_qd = np.linalg.eigh(evidence.information_qq / np.outer(scale_q, scale_q))
@@ -165,25 +154,25 @@ def _gate(evidence: _PairScores, level: float) -> AssumptionTest | None:
     if len(evidence.score_q) > FEW_PAIRS and common > UNTOLD * evidence.raw_q.sum():
         together = float(chdtrc(1, evidence.score_q.sum() ** 2 / common))
         p_value = min(1.0, 2 * min(p_value, together))  # two tests, each at half the level
-    return _all_pairs(p_value, level)
+    return _tested(p_value, level)
 
 
-def _gold_gate(tests: PairTests, gold: GoldItems, level: float) -> AssumptionTest:
+def _test_by_gold(tests: PairTests, level: float) -> Tested:
     """The tests of all pairs together, on gold items: if votes are independent, so in the limit are the tests."""
-    told_q = tests.z_q[np.isfinite(tests.z_q)]
-    if not len(told_q):
-        return _untested(NEVER_ERR).gate
-    return _all_pairs(float(chdtrc(len(told_q), told_q @ told_q)), level, gold.n_items)
+    known_q = tests.z_q[np.isfinite(tests.z_q)]
+    if not len(known_q):  # no two workers ever err
+        return Tested(Assumption.INDEPENDENT_WORKERS, Status.UNTESTABLE)
+    return _tested(float(chdtrc(len(known_q), known_q @ known_q)), level)
 
 
-def _all_pairs(p_value: float, level: float, n_gold: float | None = None) -> AssumptionTest:
-    text = workers_independent(p_value, passed=p_value > 1 - level, n_gold=n_gold)
-    return AssumptionTest(name=INDEPENDENT_WORKERS, passed=p_value > 1 - level, p_value=p_value, text=text)
+def _tested(p_value: float, level: float) -> Tested:
+    status = Status.PASSED if p_value > 1 - level else Status.FAILED
+    return Tested(Assumption.INDEPENDENT_WORKERS, status, p_value)
 
 
 def _untested(reason: str) -> Dependence:
-    gate = AssumptionTest(name=INDEPENDENT_WORKERS, passed=None, p_value=None, text=not_tested_since(reason))
-    return Dependence(gate=gate, truth="estimated", pairs=(), n_eff=Estimate(None, reason=reason), redundant=())
+    tested = Tested(Assumption.INDEPENDENT_WORKERS, Status.UNTESTABLE)
+    return Dependence(tested=tested, truth="estimated", pairs=(), n_eff=Estimate(None, reason=reason), redundant=())
 
 
 def _one_step(evidence: _PairScores) -> PairTests:
@@ -214,9 +203,9 @@ def _rough_worth(evidence: _PairScores, n_votes: float) -> Estimate:
     """
     information = float(evidence.information_qq.sum())
     if information <= UNTOLD * evidence.raw_q.sum():
-        return Estimate(None, reason=COMMON_CORRELATION)
+        return Estimate(None, reason="too few votes per item")
     rho = float(np.clip(evidence.score_q.sum() / information, 0, 1))
-    return Estimate(n_votes / (1 + (n_votes - 1) * rho), reason=ROUGH)
+    return Estimate(n_votes / (1 + (n_votes - 1) * rho), reason=f"no interval: that takes {ENOUGH_GOLD} gold items")
 
 
 def _redundant(votes: Votes, model: WorkerModel, pairs: tuple[Pair, ...], level: float) -> tuple[Hashable, ...]:
@@ -442,7 +431,7 @@ def worth_by_gold(gold: GoldItems, level: float) -> Estimate:
     squares = squared_errors(gold)
     apart, together = squares.all_s
     if together <= CANCELLED * apart:
-        return Estimate(None, reason=NO_ERRORS_ADD_UP)
+        return Estimate(None, reason="no two workers err on the same gold item")
     n_votes = float(gold.copies_g @ (gold.label_gj != NO_LABEL).sum(axis=1) / gold.n_items)
     effects = (
         together / apart,

@@ -1,4 +1,4 @@
-"""Crowd or panel: told from which workers voted together, and said in words."""
+"""Crowd or panel, by which workers voted on the same items."""
 
 from __future__ import annotations
 
@@ -12,18 +12,15 @@ from majorant.errors import ConfigError
 from majorant.tally import counts
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
-from majorant.wording import panel_or_crowd
 
-PANEL_SETS = 20  # a panel: so many worker sets at most ...
-PANEL_SHARE = 0.8  # ... hold this share of the items ...
-PANEL_ITEMS = 10  # ... and so many items each, on average
+PANEL_SETS = 20  # a panel has at most so many worker sets that hold most of the items
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WorkerSets:
-    """The sets of workers behind items with one number of votes, the commonest first.
+    """The sets of workers behind items with one number of votes, the most common first.
 
-    A worker who voted twice on an item stands in its set twice.
+    A worker who voted twice on an item is in its set twice.
     """
 
     n_votes: int
@@ -33,33 +30,62 @@ class WorkerSets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VotingDesign:
-    """Whether the same few workers label (nearly) everything, a panel, or each item finds workers of its own."""
+    """Who voted on what.
+
+    Parameters
+    ----------
+    kind : {"panel", "crowd"}
+        A panel if the same few workers label nearly everything, a crowd if each item has workers of its own.
+    n_workers : int
+        Workers in all.
+    n_items : int
+        Items with votes.
+    n_sets : int
+        Distinct sets of workers behind the items.
+    covered : float
+        Share of the items that the 20 most common sets hold.
+    """
 
     kind: Literal["panel", "crowd"]
     n_workers: int
+    n_items: int
     n_sets: int
-    covered: float  # share of the items in the PANEL_SETS commonest sets
-    text: str
+    covered: float
 
 
 def design(votes: Votes, copies: ArrayLike | None = None) -> VotingDesign:
-    """Panel or crowd: a panel if few worker sets, each with several items, cover most of the data.
+    """Tell a panel from a crowd.
 
-    `copies` says how many items each item of `votes` stands for, where equal items were merged.
+    Parameters
+    ----------
+    votes : Votes
+        The votes.
+    copies : array_like, optional
+        How many items each item of `votes` stands for, if equal items were merged.
 
+    Returns
+    -------
+    VotingDesign
+        A panel if at most 20 worker sets, with 10 items each on average, hold four fifths of the items.
+
+    Examples
+    --------
     >>> votes = Votes.from_codes([i for i in range(20) for _ in "abc"], [0, 1, 2] * 20, [0, 1, 1] * 20,
     ...                          items=range(20), workers="abc", labels="ny")
-    >>> design(votes).text
-    'A panel: 1 set of workers labelled all items, so who voted is known item by item.'
+    >>> design(votes).kind, design(votes).n_sets
+    ('panel', 1)
     """
     items_s = np.sort(np.concatenate([np.empty(0), *(sets.items_s for sets in worker_sets(votes, copies))]))[::-1]
     total, top = float(items_s.sum()), float(items_s[:PANEL_SETS].sum())
     covered = top / total if total else 0.0
-    is_panel = covered >= PANEL_SHARE and top >= PANEL_ITEMS * min(PANEL_SETS, len(items_s))
-    shown = min(PANEL_SETS, len(items_s)) if is_panel else len(items_s)
-    text = panel_or_crowd(shown, total, covered, panel=is_panel, few_sets=covered >= PANEL_SHARE)
-    kind: Literal["panel", "crowd"] = "panel" if is_panel else "crowd"
-    return VotingDesign(kind=kind, n_workers=len(votes.workers), n_sets=len(items_s), covered=covered, text=text)
+    is_panel = covered >= 0.8 and top >= 10 * min(PANEL_SETS, len(items_s))
+    return VotingDesign(
+        kind="panel" if is_panel else "crowd",
+        n_workers=len(votes.workers),
+        n_items=int(total),
+        n_sets=len(items_s),
+        covered=covered,
+    )
 
 
 def worker_sets(votes: Votes, copies: ArrayLike | None = None) -> tuple[WorkerSets, ...]:

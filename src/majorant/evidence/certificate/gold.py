@@ -1,14 +1,13 @@
-"""What gold labels settle alone, without a model or independent votes: the claim, the loss, labels from elsewhere.
+"""What gold labels alone say about majority vote, without a model of the votes.
 
-Majority vote meets gold in exact tests, cell by cell; what it gives away against the best rule on counts, and what
-labels that the user already has give away, come with intervals that are exact too.  Proofs: docs/theory/gold.md.
+Exact tests for every vote count, and exact intervals for what majority vote, or labels from elsewhere, give away to the
+best rule that ignores who voted. Proofs: docs/theory/gold.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,23 +15,14 @@ from scipy.special import betainc, kl_div, ndtri
 
 from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
-from majorant.evidence.certificate.certificate import GOLD_ALONE, RARE_SHARE, Claim, Verdict
+from majorant.evidence.certificate.certificate import RARE_SHARE, Claim, Family, Reason, Verdict
+from majorant.evidence.evidence import Assumption, Certainty, Status, Tested
 from majorant.items import take_items
 from majorant.methods.fit import NO_LABEL, Fit
 from majorant.tally import Patterns, counts, distinct_counts, tied
 from majorant.theory.patterns import can_enumerate, shared_patterns
 from majorant.values import Estimate, FloatArray, as_level, binomial_bounds, clopper_pearson
 from majorant.votes import IntArray, Votes
-from majorant.wording import (
-    FITTED_IS_TRUTH,
-    NO_FIT,
-    NO_LABELLED_GOLD,
-    NO_LABELLED_ITEM,
-    gold_count,
-    gold_sentence,
-    no_gold,
-    ties_cost,
-)
 
 POWER = 0.8  # with which the planned gold decides
 MOST_GOLD = 1_000_000  # beyond this the answer is: no
@@ -40,84 +30,62 @@ GOLD_NUMBERS = ("accuracy", "over_majority", "loss")
 
 
 def gold_claim(votes: Votes, *, level: float = LEVEL) -> Claim:
-    """Is majority's class the likeliest given the counts, on every count of votes that occurs: by exact tests.
+    """Compare majority vote with all rules that ignore who voted, by gold labels alone.
 
-    Any number of classes and of gold items; votes may depend on each other in any way.  Each verdict, and the loss
-    interval, is wrong with probability at most 1 - level.  Without gold the claim is `unidentified`.
+    Any number of classes and of gold items; votes may depend on each other in any way. The verdict, and the interval of
+    the loss, are each wrong with probability at most 1 - level.
 
+    Parameters
+    ----------
+    votes : Votes
+        Votes with gold labels on some items.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    Claim
+        Optimal if majority's class is proved the likeliest on every untied count that occurs often enough; not optimal
+        if on some of them another class is. Not identified without gold.
+
+    Examples
+    --------
     >>> from majorant.simulate import simulate
     >>> votes, _ = simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=1000, n_votes=3, rng=0, gold=.5)
     >>> claim = gold_claim(votes)
-    >>> claim.verdict, claim.items_certified
-    ('proved', 1.0)
+    >>> str(claim.verdict), str(claim.certainty)
+    ('optimal', 'proved')
     """
-    as_level(level)
-    known = votes.gold_i is not None and bool((votes.gold_i >= 0).any())
-    return claim_from_cells(gold_cells(votes), votes.labels, level=level, any_gold=known)
+    return claim_from_cells(gold_cells(votes), level=as_level(level))
 
 
-def claim_from_cells(cells: GoldCells, labels: Sequence[Hashable], *, level: float, any_gold: bool = True) -> Claim:
-    """The gold claim from counted cells; `any_gold` says whether some item has gold, be it without votes."""
+def claim_from_cells(cells: GoldCells, *, level: float) -> Claim:
+    """The gold claim from counted cells."""
+    random = Tested(Assumption.RANDOM_LABELS, Status.UNTESTED)
+    assumptions = (random, Tested(Assumption.INDEPENDENT_ITEMS, Status.UNTESTED))
+    claim = Claim(family=Family.GOLD, reason=Reason.NOT_IDENTIFIED, assumptions=assumptions, level=level)
     if not cells.gold_c.sum() or cells.n_classes < 2:
-        why = no_gold(one_class=len(labels) < 2, any_gold=any_gold)
-        model, assumptions, _ = GOLD_ALONE
-        return Claim(kind="gold", verdict="unidentified", why=why, model=model, assumptions=assumptions)
-    alpha = 1 - level
-    counted, certified_c = cells.select(_counted(cells)), certified(cells, alpha)
-    untied, p_not_optimal = counted.untied, not_optimal_p_value(counted, alpha)
-    proved = bool(len(untied.items_c)) and bool((best_p_values(untied) <= alpha).all())
-    refuted = p_not_optimal <= alpha
-    apart: Verdict = "proved" if proved else "undecided"
-    if refuted and not proved and not_optimal_p_value(untied, alpha) <= alpha:
-        apart = "refuted"
-    verdict: Verdict = "refuted" if refuted else apart
-    loss, tie_loss = gold_loss(cells, level)
-    tied_share = float(cells.share_c[cells.tied_c].sum())
-    return Claim(
-        kind="gold",
+        return claim
+    alpha, untied = 1 - level, cells.select(_counted(cells)).untied
+    verdict = Verdict.OPEN
+    if len(untied.items_c) and (best_p_values(untied) <= alpha).all():
+        verdict = Verdict.OPTIMAL
+    elif not_optimal_p_value(untied, alpha) <= alpha:
+        verdict = Verdict.NOT_OPTIMAL
+    is_open = verdict == Verdict.OPEN
+    return replace(
+        claim,
         verdict=verdict,
-        why=_why(verdict, apart, counted, labels, alpha) + ties_cost(tied_share, tie_loss) + ".",
-        by_votes=_by_votes(cells, certified_c, counted if proved else None, alpha),
-        untied=apart,
+        certainty=None if is_open else Certainty.PROVED,
+        reason=Reason.TOO_FEW_ITEMS if is_open else None,
         margin=_margin(untied, alpha),
-        loss=loss,
-        tied_share=tied_share,
-        tie_loss=tie_loss,
-        items_certified=float(cells.share_c[certified_c].sum()),
-        evidence={
-            "gold_items": float(cells.gold_c.sum()),
-            "cells": float(len(cells.items_c)),
-            "cells_certified": float(certified_c.sum()),
-            "p_optimal": float(best_p_values(untied).max(initial=0.0 if len(untied.items_c) else 1.0)),
-            "p_not_optimal": p_not_optimal,
-            "majority_accuracy": float(cells.right_c.sum() / cells.gold_c.sum()),
-        },
-        model=GOLD_ALONE.model,
-        assumptions=GOLD_ALONE.assumptions,
-        not_tested=GOLD_ALONE.not_tested,
-        level=level,
-        more_items=more_gold(untied, alpha) if verdict == "undecided" else 0,
+        loss=gold_loss(cells, level),
+        accuracy=float(cells.right_c.sum() / cells.gold_c.sum()),
+        tied_share=float(cells.share_c[cells.tied_c].sum()),
+        n_items=int(cells.items_c.sum()),
+        n_labels=int(cells.gold_c.sum()),
+        more_items=more_gold(untied, alpha) if is_open else 0,
     )
-
-
-def _by_votes(
-    cells: GoldCells, certified_c: NDArray[np.bool_], proved: GoldCells | None, alpha: float
-) -> dict[int, Verdict]:
-    """The verdict for each number of votes apart from ties, all of them together at the level, and for ties with them.
-
-    Those of a data set that is proved are proved with it; else a number of votes is if all its cells are certified, all
-    cells at once.  Refutations share the error evenly.
-    """
-    sizes = np.unique(cells.votes_c)
-    together = set() if proved is None else set(np.unique(proved.votes_c).tolist())
-    verdicts: dict[int, Verdict] = {}
-    for n in sizes.tolist():
-        of_size_c = cells.votes_c == n
-        untied_c = of_size_c & ~cells.tied_c
-        good = n in together or (untied_c.any() and certified_c[untied_c].all())
-        lost = not_optimal_p_value(cells.select(of_size_c), alpha / len(sizes)) <= alpha / len(sizes)
-        verdicts[n] = "refuted" if lost else "proved" if good else "undecided"
-    return verdicts
 
 
 def _counted(cells: GoldCells) -> NDArray[np.bool_]:
@@ -135,25 +103,6 @@ def _margin(cells: GoldCells, alpha: float) -> float | None:
     odds_c = np.log(cells.right_c + 0.5) - np.log(cells.rival_c + 0.5)
     telling_c = cells.gold_c >= max(1, min(np.log2(1 / alpha), cells.gold_c.max(initial=0)))
     return float(odds_c[telling_c].min()) if telling_c.any() else None
-
-
-def _why(verdict: Verdict, apart: Verdict, cells: GoldCells, labels: Sequence[Hashable], alpha: float) -> str:
-    untied, any_tied = cells.untied, bool(cells.tied_c.any())
-    shown = cells if verdict == "refuted" else untied
-    worst = _worst(shown, labels) if len(shown.items_c) else ""
-    n_open = int((best_p_values(untied) > alpha).sum())
-    return gold_sentence(verdict, apart, worst, n_open, len(untied.items_c), any_tied=any_tied)
-
-
-def _worst(cells: GoldCells, labels: Sequence[Hashable]) -> str:
-    """The count that speaks most against majority, in words."""
-    worst = int(np.lexsort([-cells.items_c, -best_p_values(cells), worse_p_values(cells)])[0])
-    gold_k, top_k, count_k = cells.gold_ck[worst], cells.top_ck[worst], cells.counts_ck[worst]
-    votes = [(int(count_k[k]), labels[k]) for k in np.argsort(-count_k, kind="stable") if count_k[k]]
-    shown = [int(cells.majority_c[worst]), int(np.where(top_k, -1, gold_k).argmax())]
-    if top_k.sum() > 1:
-        shown = np.argsort(-gold_k, kind="stable")[:2].tolist()
-    return gold_count(votes, int(cells.gold_c[worst]), [(int(gold_k[k]), labels[k]) for k in shown])
 
 
 def more_gold(cells: GoldCells, alpha: float) -> int | None:
@@ -347,26 +296,6 @@ def n_rivals(cells: GoldCells) -> NDArray[np.int64]:
     return np.asarray(cells.n_classes - 1 + cells.tied_c, dtype=np.int64)
 
 
-def certified(cells: GoldCells, alpha: float) -> NDArray[np.bool_]:
-    """The cells in which majority's class is proved the likeliest, all of them at once with error at most alpha.
-
-    Hommel's procedure, the closure of the test of Simes, on the cells that hold enough gold to be proved at alpha at
-    all: which these are says nothing of the truth.  If each of them passes alone at alpha, all are certified.
-
-    >>> cells = GoldCells(np.array([[3, 0], [2, 1]]), np.array([60, 40]), np.array([[30, 1], [14, 10]]))
-    >>> certified(cells, .05).tolist()
-    [True, False]
-    """
-    p_value_c = best_p_values(cells)
-    telling_c = ~cells.tied_c & (cells.gold_c >= np.log2(1 / alpha))
-    ordered = np.sort(p_value_c[telling_c])[::-1]
-    n_left = 1  # the largest number of cells that Simes does not reject together
-    for i in range(2, len(ordered) + 1):
-        if (ordered[:i] > alpha * np.arange(i, 0, -1) / i).all():
-            n_left = i
-    return np.asarray(telling_c & (p_value_c <= alpha / n_left))
-
-
 def not_optimal_p_value(cells: GoldCells, alpha: float) -> float:
     """One p-value against "majority loses nothing in any cell", from the cells that can speak at alpha."""
     telling_c = cells.gold_c >= np.log2(n_rivals(cells) / alpha)
@@ -388,39 +317,26 @@ def _at_least(wins: NDArray[Any], trials: NDArray[Any], chance: FloatArray | flo
     return np.where(wins > 0, betainc(np.maximum(wins, 1), np.maximum(trials - wins, 0) + 1.0, chance), 1.0)
 
 
-class GoldLoss(NamedTuple):
-    """What majority gives away, as a share of the items, and the part of it that a fair draw on ties does."""
+def gold_loss(cells: GoldCells, level: float) -> Estimate:
+    """What majority vote gives away on untied items, as a share of all items, with a simultaneous interval over cells.
 
-    all: Estimate
-    tied: Estimate
-
-
-def gold_loss(cells: GoldCells, level: float) -> GoldLoss:
-    """Loss per item, with a simultaneous interval over cells.
-
-    It holds with probability at least `level` whatever the sample size and however votes depend on each other.  A cell
+    It holds with probability at least `level` whatever the sample size and however votes depend on each other. A cell
     with too few gold items to tell is estimated at no loss; the upper end then allows for all of majority's errors in
     such cells, and for anything in cells without gold.
 
     >>> cells = GoldCells(np.array([[3, 0], [2, 1]]), np.array([60, 40]), np.array([[60, 0], [10, 30]]))
-    >>> loss, _ = gold_loss(cells, .95)
+    >>> loss = gold_loss(cells, .95)
     >>> loss.value, round(loss.low, 3), round(loss.high, 3)
     (0.2, 0.043, 0.314)
     """
+    share_c, cells = cells.share_c[~cells.tied_c], cells.untied
     tail, enough_c = _error_shares(cells, 1 - level)
-    tied_c = cells.tied_c
-    return GoldLoss(_loss(cells, enough_c, np.ones_like(tied_c), tail), _loss(cells, enough_c, tied_c, tail))
-
-
-def _loss(cells: GoldCells, enough_c: NDArray[np.bool_], chosen_c: NDArray[np.bool_], tail: float) -> Estimate:
-    """Of some of the cells together."""
-    telling_c, scant_c = enough_c & chosen_c, ~enough_c & chosen_c & (cells.gold_c > 0)
-    enough, share_c = cells.select(telling_c), cells.share_c[telling_c]
+    scant_c, unknown = ~enough_c & (cells.gold_c > 0), float(share_c[cells.gold_c == 0].sum())
+    enough = cells.select(enough_c)
     low_c, high_c = _cell_bounds(enough, tail)
-    unknown = float(cells.share_c[chosen_c & (cells.gold_c == 0)].sum())
-    high = float(share_c @ high_c) + _errors_bound(cells.select(scant_c), cells.share_c[scant_c], tail) + unknown
+    high = float(share_c[enough_c] @ high_c) + _errors_bound(cells.select(scant_c), share_c[scant_c], tail) + unknown
     excess_c = np.maximum(enough.gold_ck.max(axis=1, initial=0) - enough.right_c, 0) / np.maximum(enough.gold_c, 1)
-    return Estimate(float(share_c @ excess_c), float(share_c @ low_c), min(1.0, high))
+    return Estimate(float(share_c[enough_c] @ excess_c), float(share_c[enough_c] @ low_c), min(1.0, high))
 
 
 def difference_bounds(
@@ -551,13 +467,13 @@ def _by_gold(votes: Votes, label_i: IntArray, majority_i: IntArray, level: float
     gold_i = votes.gold_i if votes.gold_i is not None else np.full(len(votes.items), -1)
     known = np.flatnonzero(gold_i >= 0)
     if not len(known):
-        return dict.fromkeys(GOLD_NUMBERS, Estimate(None, reason=NO_LABELLED_GOLD))
+        return dict.fromkeys(GOLD_NUMBERS, Estimate(None, reason="no labelled item has a gold label"))
     right_i, by_majority_i = (code_i[known] == gold_i[known] for code_i in (label_i, majority_i))
     n_right, n_gold = int(right_i.sum()), len(known)
     wins, losses = int((right_i & ~by_majority_i).sum()), int((by_majority_i & ~right_i).sum())
     lead = (wins - losses) / n_gold
     lead_low, lead_high = _bounds(wins, losses, n_gold, (1 - level) / 2)
-    lost = gold_loss(gold_cells(votes), (1 + level) / 2).all
+    lost = gold_loss(gold_cells(votes), (1 + level) / 2)
     return {
         "accuracy": Estimate(n_right / n_gold, *clopper_pearson(n_right, n_gold, level)),
         "over_majority": Estimate(lead, *_bounds(wins, losses, n_gold, 1 - level)),
@@ -580,7 +496,7 @@ def _bounds(wins: int, losses: int, trials: int, error: float) -> tuple[float, f
 def _by_model(posterior_ik: np.ndarray[tuple[int, int], np.dtype[np.float64]] | None, label_i: IntArray) -> Estimate:
     """mean of max_k q_ik - q_i,label: what the model itself expects to lose; it knows no error of its own."""
     if posterior_ik is None or not len(label_i):
-        return Estimate(None, reason=NO_FIT if posterior_ik is None else NO_LABELLED_ITEM)
+        return Estimate(None, reason="no fit was given" if posterior_ik is None else "no item is labelled")
     chosen_i = posterior_ik[np.arange(len(label_i)), label_i]
     value = float((posterior_ik.max(axis=1) - chosen_i).mean())
-    return Estimate(value, reason=FITTED_IS_TRUTH)
+    return Estimate(value, reason="no interval: the fitted model is taken for the truth")

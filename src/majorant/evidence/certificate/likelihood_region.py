@@ -7,8 +7,7 @@ The loss is against the best rule that ignores who voted.  A model of two classe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,34 +31,17 @@ THIRD_RANGE = 8.0  # logits that the third number is searched to either side of 
 Model = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]  # x, y, logit of the third -> (..., 3) shares
 
 
-class Loss(NamedTuple):
-    """What majority gives away per item, a tie a fair draw: on items with a majority, and on tied ones."""
+def count_loss(class_logs: tuple[FloatArray, FloatArray], cells: HistogramCells, total_c: FloatArray) -> FloatArray:
+    """What majority vote gives away on untied counts, as a share of all items, under each model.
 
-    untied: FloatArray
-    tied: FloatArray
-    lean: FloatArray  # that on tied ones, counted negative where the best rule decides for class 1
-
-    @property
-    def total(self) -> FloatArray:
-        """Both together."""
-        return np.asarray(self.untied + self.tied)
-
-
-def count_loss(class_logs: tuple[FloatArray, FloatArray], cells: HistogramCells, total_c: FloatArray) -> Loss:
-    """P(majority is not the likelier class), weighted by how wrong that is; a fair draw on a tie loses half of that.
-
-    `class_logs` are those of a model, `total_c` items have as many votes as cell c.  The sum runs over the cells that
+    `class_logs` are those of a model, `total_c` items have as many votes as cell c. The sum runs over the cells that
     the best rule decides otherwise, so nothing cancels.
     """
     log0, log1 = (log + cells.log_orders_c for log in class_logs)
     lead_c = 2 * cells.zeros_c - cells.votes_c
-    gap = log0 - log1
-    against = np.where(lead_c == 0, -np.abs(gap), gap * np.sign(lead_c))
-    lost = -np.exp(np.maximum(log0, log1)) * np.expm1(np.minimum(against, 0))
-    total = np.exp(np.logaddexp(log0, log1)) @ total_c
-    half_c = total_c * (lead_c == 0) / 2
-    untied, tied, lean = lost @ (total_c * (lead_c != 0)), lost @ half_c, (lost * np.sign(gap)) @ half_c
-    return Loss(*(np.asarray(part / total) for part in (untied, tied, lean)))
+    odds = np.where(lead_c == 0, 0.0, (log0 - log1) * np.sign(lead_c))
+    lost = -np.exp(np.maximum(log0, log1)) * np.expm1(np.minimum(odds, 0))
+    return np.asarray(lost @ total_c / (np.exp(np.logaddexp(log0, log1)) @ total_c))
 
 
 def count_accuracy(class_logs: tuple[FloatArray, FloatArray], cells: HistogramCells, total_c: FloatArray) -> float:
@@ -100,30 +82,8 @@ def binomial_region(cells: HistogramCells, items_c: FloatArray, best_3: FloatArr
     return ConfidenceRegion(value, curvature, float(value(best_3)) - cut, -free, free)
 
 
-def loss_intervals(
-    region: ConfidenceRegion, centres: Sequence[FloatArray], loss: Callable[[FloatArray], Loss]
-) -> tuple[Estimate, Estimate]:
-    """The loss, and the part of it that a fair draw on ties gives away, each with its range over the region.
-
-    Where models of the region break ties either way, the best rule may be a fair draw: ties then need not lose at all,
-    though no point that the search meets says so exactly.
-    """
-    total = loss_interval(region, centres, lambda theta: loss(theta).total)
-    if not loss(centres[0]).tied > 0:
-        return total, Estimate(0.0, 0.0, 0.0)
-    tied = loss_interval(region, centres, lambda theta: loss(theta).tied)
-    lean = loss_interval(region, centres, lambda theta: loss(theta).lean, least=-np.inf)
-    if (lean.low or 0.0) <= 0 <= (lean.high or 0.0):
-        untied = loss_interval(region, centres, lambda theta: loss(theta).untied)
-        total, tied = replace(total, low=untied.low), replace(tied, low=0.0)
-    return total, tied
-
-
 def loss_interval(
-    region: ConfidenceRegion,
-    centres: Sequence[FloatArray],
-    loss: Callable[[FloatArray], FloatArray],
-    least: float = 0.0,
+    region: ConfidenceRegion, centres: Sequence[FloatArray], loss: Callable[[FloatArray], FloatArray]
 ) -> Estimate:
     """Loss at the best model `centres[0]`, and its range over the region.
 
@@ -135,9 +95,9 @@ def loss_interval(
     for extreme in centres:
         if region.allows(extreme):
             centre = _tame(region, extreme)
-            low = min(low, -_furthest(region, centre, lambda theta: -loss(theta))) if low > least else low
+            low = min(low, -_furthest(region, centre, lambda theta: -loss(theta))) if low > 0 else low
             high = max(high, _furthest(region, centre, loss))
-    return Estimate(value, max(low, least), high)
+    return Estimate(value, max(low, 0.0), high)
 
 
 def _tame(region: ConfidenceRegion, theta_u: FloatArray) -> FloatArray:

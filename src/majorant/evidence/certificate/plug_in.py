@@ -16,7 +16,6 @@ from majorant.tally import counts
 from majorant.theory import Description, describe
 from majorant.values import FloatArray, as_generator
 from majorant.votes import Votes
-from majorant.wording import WITHOUT_LEVEL
 
 Refit = Callable[[Votes], Fit]
 
@@ -32,7 +31,6 @@ class PlugIn:
     confusion: FloatArray  # (K, K), pooled by votes where the method gives each worker its own
     by_votes: Mapping[int, Description]
     items: Mapping[int, float]  # share of the items that hold so many votes
-    note: str = WITHOUT_LEVEL
 
     def __post_init__(self) -> None:
         for name in ("by_votes", "items"):
@@ -61,7 +59,7 @@ def plug_in(votes: Votes, refit: Refit, *, share: float = 1.0, rng: int | np.ran
     """The exact margins at what `refit` estimates from all items or from a random share of them.
 
     Any number of classes.  The verdict is the paper's everyday practice; it assumes independent votes from one
-    confusion matrix, and has no level: `note` says so.
+    confusion matrix, and has no level: the estimate is taken for the truth.
 
     >>> from majorant.methods import ESTIMATORS
     >>> from majorant.simulate import simulate

@@ -1,4 +1,4 @@
-"""A verdict for each slice of the items, such as a language or a batch, the level shared among them."""
+"""A certificate for each slice of the items, such as a language or a batch, with the error shared among them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from majorant.backend import Backend, Countable, MemoryBackend, Part, as_backend
 from majorant.defaults import LEVEL
-from majorant.evidence.certificate.certificate import Certificate
-from majorant.evidence.certificate.claims import certification
+from majorant.evidence.certificate.certificate import Certificate, Claim, Family
+from majorant.evidence.certificate.claims import claim_inputs, examine, make_certificate
 from majorant.items import take_items
 from majorant.limits import refuse_beyond
 from majorant.tabular import Records
@@ -24,7 +24,17 @@ from majorant.votes import Account, IntArray, Votes
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Slice:
-    """The items with one value, and what can be claimed of them."""
+    """The items with one value of a column, and what can be claimed about them.
+
+    Parameters
+    ----------
+    value : hashable
+        The value of the column.
+    n_items, n_votes : int
+        Size of the slice.
+    certificate : Certificate
+        The claims about majority vote on these items.
+    """
 
     value: Hashable
     n_items: int
@@ -32,22 +42,14 @@ class Slice:
     certificate: Certificate
 
     def row(self) -> dict[str, Any]:
-        """The slice, its size, the verdict of each claim, and the accuracy that majority vote loses."""
-        claims = {
-            "anonymous": self.certificate.anonymous,
-            "named": self.certificate.named,
-            "gold": self.certificate.gold,
-        }
+        """The slice, its size, the verdict of each claim and how sure it is, and what majority vote loses."""
+        row: dict[str, Any] = {"slice": self.value, "items": self.n_items, "votes": self.n_votes}
+        for family in Family:
+            claim: Claim | None = getattr(self.certificate, family)
+            row[str(family)] = None if claim is None else str(claim.verdict)
+            row[f"{family}_certainty"] = None if claim is None or claim.certainty is None else str(claim.certainty)
         loss = self.certificate.anonymous.loss
-        return {
-            "slice": self.value,
-            "items": self.n_items,
-            "votes": self.n_votes,
-            **{kind: None if claim is None else claim.verdict for kind, claim in claims.items()},
-            "loss": loss.value,
-            "loss_low": loss.low,
-            "loss_high": loss.high,
-        }
+        return {**row, "loss": loss.value, "loss_low": loss.low, "loss_high": loss.high}
 
 
 def refuse_slices(n_slices: int) -> None:
@@ -60,7 +62,7 @@ def refuse_slices(n_slices: int) -> None:
 def certify_slices(votes: Any, *, level: float = LEVEL, rng: int | np.random.Generator) -> Records[Slice]:
     """Certify each slice so that all verdicts together are wrong with probability at most 1 - level (Bonferroni).
 
-    Every slice starts from the same seed.  Items without a value belong to no slice.
+    Every slice starts from the same seed. Items without a value belong to no slice.
 
     >>> from majorant.read import read
     >>> votes = read({"item": [1, 1, 2, 2], "worker": list("wxwx"), "label": list("abaa"), "lang": ["de", "de", "en",
@@ -68,23 +70,28 @@ def certify_slices(votes: Any, *, level: float = LEVEL, rng: int | np.random.Gen
     >>> [(one.value, one.n_items, round(one.certificate.level, 3)) for one in certify_slices(votes, rng=0)]
     [('de', 1, 0.975), ('en', 1, 0.975)]
     """
-    backend = as_backend(votes)
-    slice_i, slices = backend.votes.slice_i, backend.votes.slices
-    if slice_i is None:
-        return Records()
-    refuse_slices(len(slices))
-    shared = 1 - (1 - as_level(level)) / max(1, len(slices))
-    seed = as_seed(rng)
-    parts = [(value, _slice(backend, s, np.flatnonzero(slice_i == s))) for s, value in enumerate(slices)]
+    backend, seed = as_backend(votes), as_seed(rng)
+    refuse_slices(len(backend.votes.slices))
+    shared = 1 - (1 - as_level(level)) / max(1, len(backend.votes.slices))
     return Records(
         Slice(
             value=value,
             n_items=part.votes.shape[0],
             n_votes=part.votes.n_votes,
-            certificate=certification(part, level=shared, rng=seed).certificate,
+            certificate=make_certificate(
+                examine(claim_inputs(part, rng=seed), level=shared, rng=seed), intervals=False
+            ),
         )
-        for value, part in parts
+        for value, part in slices_of(backend)
     )
+
+
+def slices_of(backend: Backend) -> list[tuple[Hashable, Countable]]:
+    """Each slice with its votes, as far as claims look at them."""
+    slice_i = backend.votes.slice_i
+    if slice_i is None:
+        return []
+    return [(value, _slice(backend, s, np.flatnonzero(slice_i == s))) for s, value in enumerate(backend.votes.slices)]
 
 
 def _slice(backend: Backend, code: int, item_p: IntArray) -> Countable:

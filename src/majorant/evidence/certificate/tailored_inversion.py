@@ -1,7 +1,7 @@
 """Tailored linear inversion: every model in which majority is not optimal meets a linear statistic made for it.
 
 Branch and bound over boxes of models: is every null model rejected, those far away at once and the others box by box?
-`prove` says from which majority on the best rule agrees.  Some models are too far out for the fine search: voters
+Some models are too far out for the fine search: voters
 beyond certainty, or next to no items of class 0.  Beyond a logit of WIDEST a model hardly differs from one at WIDEST
 with the same share of class 0, which the fine search covers; what has no such neighbour among the null models must be
 excluded by its likelihood alone.  Where that fails, nothing is certified.  Proofs: docs/theory/tailored.md.
@@ -23,7 +23,6 @@ from majorant.evidence.certificate.count_models import (
     log_cells,
     log_odds,
     narrowest_majority,
-    sides,
     suprema,
 )
 from majorant.evidence.certificate.tailored_rejection import (
@@ -63,7 +62,6 @@ LARGE_BOX = 8.0  # standard errors across, roughly: a box too large for its deri
 MANY = 64  # open boxes that make a search for a model that stands worth its price
 WIDE = 4.5  # slope of a box too large for its derivatives to tell anything
 DEPTH_SCALE = np.array([1.0, 1.0, 0.15])  # how much less depth moves a large box than logits do
-SHARE_OF_WORK = 4  # the part of the most work that may go into a majority other than the narrowest: one in so many
 
 
 def deepest(null: Null) -> float:
@@ -276,47 +274,19 @@ def _settle_small(null: Null, levels: Levels, box_bie: FloatArray) -> tuple[Floa
     return box_bie[open_b], length_bi.argmax(axis=1)[open_b], dangerous_bi
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """Majorities of at least so many votes are decided as the best rule would; n_votes + 1: none is proved."""
-
-    n_votes: int
-    zeros: int
-    ones: int
-
-    @property
-    def complete(self) -> bool:
-        """Whether every majority is."""
-        return max(self.zeros, self.ones) <= narrowest_majority(self.n_votes)
-
-    def items(self, items_k: FloatArray) -> float:
-        """How many of the items are proved, `items_k` of them with k votes for class 0."""
-        return float(items_k[self.zeros :].sum() + items_k[: self.n_votes - self.ones + 1].sum())
-
-
-def prove(
-    histograms: Histograms, n_votes: int, theta_3: FloatArray, error: float, nearest_23: FloatArray | None = None
-) -> Proof:
-    """Which majorities of `n_votes` votes are proved, all of them together, at this error.
-
-    `theta_3` is the likeliest model.  If even that diverges from the histograms by more than a true model would, the
-    model is wrong, its null would be rejected for that alone, and nothing is proved.  `nearest_23`, where known, are
-    the likeliest models that decide the narrowest majority for either class wrongly.
-
-    >>> theta_3 = np.array([1.386, -1.386, 0.0])
-    >>> prove({3: np.array([260.0, 240.0, 240.0, 260.0])}, 3, theta_3, .05)
-    Proof(n_votes=3, zeros=2, ones=2)
-    """
-    if not fits(histograms, theta_3, error):
-        return Proof(n_votes, n_votes + 1, n_votes + 1)
-    zeros, ones = (_first(side, n_votes, error, near_3) for side, near_3 in _both(histograms, n_votes, nearest_23))
-    return Proof(n_votes, zeros, ones)
-
-
 def is_proved(
     histograms: Histograms, n_votes: int, theta_3: FloatArray, error: float, nearest_23: FloatArray | None = None
 ) -> bool:
-    """Whether every majority of `n_votes` votes is proved: `prove` without the rest."""
+    """Whether every majority of `n_votes` votes is proved to be decided as the best rule would, at this error.
+
+    `theta_3` is the likeliest model. If even that diverges from the histograms by more than a true model would, the
+    model is wrong, its null would be rejected for that alone, and nothing is proved. `nearest_23`, if known, are the
+    likeliest models that decide the narrowest majority for either class wrongly.
+
+    >>> theta_3 = np.array([1.386, -1.386, 0.0])
+    >>> is_proved({3: np.array([260.0, 240.0, 240.0, 260.0])}, 3, theta_3, .05)
+    True
+    """
     narrowest = narrowest_majority(n_votes)
     lead = np.array([log_odds(theta_3, n_votes, narrowest), -log_odds(theta_3, n_votes, n_votes - narrowest)])
     # Where the likeliest model is itself one in which majority is not optimal, no test is needed.
@@ -343,25 +313,3 @@ def _both(histograms: Histograms, n_votes: int, nearest_23: FloatArray | None) -
         nearest_23 = suprema(held, held_c[None], contradictions([n_votes]))[1][0]
     a, r, nu = nearest_23[1]
     return [(histograms, nearest_23[0]), (mirrored(histograms), np.array([-r, -a, -nu]))]
-
-
-def _first(histograms: Histograms, n_votes: int, error: float, nearest_3: FloatArray) -> int:
-    """The smallest majority for class 0 that is proved.
-
-    Every model is tested in one way, whatever the majority, so any of them may be tried: outwards from the narrowest.
-    For the others only a share of items is at stake, so less work is spent.  Each begins with the likeliest model that
-    decides so many zeros for class 1.
-    """
-    narrowest = narrowest_majority(n_votes)
-    (held, held_c), theta, work = held_cells(histograms), [nearest_3], MOST_BOX_WORK
-    for majority in range(narrowest, n_votes + 1):
-        null = null_side(histograms, n_votes, narrowest, majority - narrowest)
-        if majority == narrowest + 1:
-            wrong = sides([(n_votes, k, -1) for k in range(majority, n_votes + 1)])
-            theta += list(suprema(held, held_c[None], wrong)[1][0])
-            work = MOST_BOX_WORK // SHARE_OF_WORK
-        if some_stands(null, error, theta[majority - narrowest]):
-            continue
-        if invert(null, error, work).rejected:
-            return majority
-    return n_votes + 1

@@ -1,4 +1,4 @@
-"""The registry of formats: a module each, and a line here."""
+"""The formats of other tools: a module each, and a line in FORMATS."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from majorant.read.formats import (
 )
 from majorant.read.formats.base import Format, Record, TableFormat, as_its_tool_does
 
-FORMATS: tuple[Format, ...] = (
+FORMATS: list[Format | TableFormat] = [
     inspect_log.LOG,
     promptfoo.RESULTS,
     promptfoo.LINES,
@@ -42,14 +42,12 @@ FORMATS: tuple[Format, ...] = (
     ground_truth.MANIFEST,
     cvat.IMAGES,
     scale.TASKS,
-)
-TABLES: tuple[TableFormat, ...] = (
     toloka.ASSIGNMENTS,
     mturk.BATCH,
     label_studio.TABLE,
     ragas.RESULTS,
     inspect_log.SAMPLES,
-)
+]
 
 
 def recognise(names: Sequence[str], first: Record, source: str) -> Format | None:
@@ -61,7 +59,8 @@ def recognise(names: Sequence[str], first: Record, source: str) -> Format | None
     True
     """
     keys = frozenset(names)
-    found = next((format for format in FORMATS if format.recognise(keys, first)), None)
+    records = (format for format in FORMATS if isinstance(format, Format))
+    found = next((format for format in records if format.recognise(keys, first)), None)
     if found is None:
         return None
     refused = found.refuse_name(source) if found.refuse_name is not None else None
@@ -79,4 +78,5 @@ def recognise_table(names: Sequence[str]) -> TableFormat | None:
     'Toloka assignments'
     """
     keys = frozenset(names)
-    return next((format for format in TABLES if format.recognise(keys)), None)
+    tables = (format for format in FORMATS if isinstance(format, TableFormat))
+    return next((format for format in tables if format.recognise(keys)), None)

@@ -15,11 +15,11 @@ from typing import Any
 
 from majorant.errors import ConfigError, DataError
 from majorant.read.columns import Choice
+from majorant.votes import Note, NoteKind
 
 Record = Mapping[str, Any]
 DATA = "data."  # before the names of an item's own fields, so that none is taken for a role
 PREDICTED_BY = "model_version"
-Apart = tuple[str, str]  # what goes before the items of a log, and after its workers
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,6 +45,8 @@ class Context:
     item_prefix: str = ""  # several logs: what tells the items of this one from those of others
     worker_suffix: str = ""  # ... and its workers
     counted: dict[str, set[Any]] = field(default_factory=dict)  # for the description: what there is how many of
+    responses: int = 0  # that a model gave, where a log keeps only some of them
+    kept: int = 0
 
     def count(self, **found: Any) -> None:
         """Remember one of each kind for the description."""
@@ -63,6 +65,7 @@ class Format:
     kinds: tuple[str, ...] = ()  # what a description counts, besides votes: "scorer", "sample"
     refusal: Callable[[frozenset[str], Record], str | None] | None = None  # recognised, and which export can be read
     refuse_name: Callable[[str], str | None] | None = None  # the same by the name of the file
+    judges: bool = False  # its workers judge a model's answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +77,7 @@ class TableFormat:
     roles: Callable[[Sequence[str]], Mapping[str, str]]  # role -> column; what is not named is found as ever
     workers: Callable[[Sequence[str]], Sequence[str]] | None = None  # a row an item: the columns of its workers
     answer: Callable[[str], Any] | None = None  # what a cell of labels says that holds JSON; else the cell as it is
+    judges: bool = False
 
 
 @contextmanager
@@ -109,6 +113,7 @@ class Laid:
 
     names: tuple[str, ...]
     described: str
+    notes: tuple[Note, ...] = ()
 
 
 def write_votes(
@@ -127,7 +132,10 @@ def write_votes(
                 n_votes += 1
     layout.refuse_unclear_question()
     counted = [plural(len(context.counted.get(kind, ())), kind) for kind in format.kinds]
-    return Laid(layout.names, ", ".join([format.name, *counted]))
+    notes = ()
+    if context.responses > context.kept:
+        notes = (Note(NoteKind.DROPPED_RESPONSES, {"kept": context.kept, "total": context.responses}),)
+    return Laid(layout.names, ", ".join([format.name, *counted]), notes)
 
 
 def votes_in(format: Format, record: Record, context: Context, where: str) -> Iterator[Vote]:
@@ -195,35 +203,3 @@ class _VoteColumns:
             raise ConfigError(f"{source} has no question {named!r}. It asks {asked or 'none'}.")
         if not self.questions:
             raise DataError(f"{source} holds no answer: no choice, rating, number or score on any item.")
-
-
-def told_apart(names: Sequence[str], headers: Sequence[Mapping[str, Any] | None]) -> list[Apart]:
-    """Items get the task or model where these differ between logs, judges the file where they would clash.
-
-    >>> one = {"task": "t", "model": "m", "scorers": frozenset(["s"])}
-    >>> told_apart(["a.json", "b.json"], [one, one])
-    [('', ' in a'), ('', ' in b')]
-    >>> told_apart(["a.json", "b.json"], [one, {**one, "model": "n"}])
-    [('m: ', ''), ('n: ', '')]
-    """
-    known = [header for header in headers if header is not None]
-    if len(known) < 2:
-        return [("", "")] * len(names)
-    differing = [key for key in ("task", "model") if len({str(header[key]) for header in known}) > 1]
-    seen: dict[tuple[str, ...], list[frozenset[str]]] = {}
-    for header in known:
-        seen.setdefault(_prefix(header, differing), []).append(header["scorers"])
-    clash = {prefix for prefix, sets in seen.items() if sum(map(len, sets)) > len(frozenset().union(*sets))}
-    found: list[Apart] = []
-    for name, said in zip(names, headers, strict=True):
-        if said is None:
-            found.append(("", ""))
-            continue
-        prefix = _prefix(said, differing)
-        before = f"{', '.join(prefix)}: " if prefix else ""
-        found.append((before, f" in {Path(name).name.split('.')[0]}" if prefix in clash else ""))
-    return found
-
-
-def _prefix(header: Mapping[str, Any], differing: Sequence[str]) -> tuple[str, ...]:
-    return tuple(str(header[key]) for key in differing)

@@ -6,10 +6,18 @@ Layout: cvat-ai/cvat, cvat/apps/dataset_manager/formats/cvat.py and bindings.py 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+import zipfile
 from collections.abc import Iterator
-from typing import IO, Any
+from contextlib import ExitStack
+from typing import IO, TYPE_CHECKING, Any
 
+from majorant.errors import DataError
 from majorant.read.formats.base import Context, Format, Record, Vote
+
+if TYPE_CHECKING:
+    from majorant.read.files import File
+    from majorant.read.options import ReadOptions
+    from majorant.read.table import RowSource
 
 SHAPES = ("box", "polygon", "polyline", "points", "cuboid", "mask", "ellipse", "skeleton")
 
@@ -29,6 +37,26 @@ def images(stream: IO[bytes]) -> Iterator[dict[str, Any]]:
                 "cvat_shapes": sum(1 for child in element if child.tag in SHAPES),
             }
             element.clear()
+
+
+def open_annotations(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
+    """The votes in an annotations.xml, or in the archive that holds one."""
+    from majorant.read.formats import recognise
+    from majorant.read.json_text import open_votes
+
+    try:
+        if file.head.startswith(b"PK"):
+            with zipfile.ZipFile(file.path) as archive, archive.open("annotations.xml") as stream:
+                records = list(images(stream))
+        else:
+            with file.open() as stream:
+                records = list(images(stream))
+    except ElementTree.ParseError as error:
+        raise DataError(f"{file.name} is a CVAT export that breaks off ({error}). Export it again.") from None
+    if not records:
+        raise DataError(f"{file.name} is a CVAT export without images. Export the job as CVAT for images.")
+    recognise(list(records[0]), records[0], file.name)
+    return open_votes(file, IMAGES, records, how, stack)
 
 
 def _votes(record: Record, context: Context) -> Iterator[Vote]:

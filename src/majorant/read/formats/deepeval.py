@@ -39,4 +39,5 @@ RUN = Format(
     votes=_votes,
     default="success",
     kinds=("metric", "test case"),
+    judges=True,
 )

@@ -11,12 +11,20 @@ import math
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from majorant.errors import DataError
+from majorant.read.containers import read_member
 from majorant.read.formats.base import Context, Format, Record, TableFormat, Vote, scalar_fields
 from majorant.read.values import loads
+
+if TYPE_CHECKING:
+    from majorant.read.files import File
+    from majorant.read.options import ReadOptions
+    from majorant.read.table import RowSource
 
 NO_ANSWER = "N"
 ZSTANDARD = 93  # a way of packing archives that Python reads from 3.14 on
@@ -27,23 +35,78 @@ SCORE = "score_"  # before the names of scorers in a table of samples
 ATTACHED = "attachment://"  # a long text stands elsewhere in its sample
 
 
-def document(path: Path, name: str) -> dict[str, Any]:
-    """An .eval archive as the document that the .json of the same log would be."""
+def open_archive(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
+    """The votes in an .eval archive."""
+    from majorant.read.formats import recognise
+    from majorant.read.json_text import open_votes
+
+    log = read_archive(file.path, file.name)
+    recognise(list(log), log, file.name)
+    return open_votes(file, LOG, [log], how, stack)
+
+
+def read_archive(path: Path, name: str) -> dict[str, Any]:
+    """An .eval archive as the document that the .json of the same log would be, without messages and events."""
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
             if any(info.compress_type == ZSTANDARD for info in archive.infolist()):
                 raise NotImplementedError
-            header = loads(archive.read("header.json" if "header.json" in names else "_journal/start.json"))
-            samples = [loads(archive.read(one)) for one in names if SAMPLE_MEMBER.fullmatch(one)]
-            return {**header, "samples": samples}
-    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError):
+            start = "header.json" if "header.json" in names else "_journal/start.json"
+            log = loads(read_member(name, archive, start))
+            members = [one for one in names if SAMPLE_MEMBER.fullmatch(one)]
+            return {**log, "samples": [_essentials(loads(read_member(name, archive, one))) for one in members]}
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, EOFError, OSError) as error:
+        if isinstance(error, DataError):
+            raise
         raise DataError(f"{name} is an Inspect log that is damaged or cut off. Copy it again.") from None
     except NotImplementedError:
         raise DataError(
             f"{name} is an Inspect log packed in a way that this Python cannot read. Turn it into JSON with Inspect's "
             "own `inspect log convert`, or use Python 3.14."
         ) from None
+
+
+def _essentials(sample: Record) -> dict[str, Any]:
+    """What votes need of a sample: its messages and events can be a thousand times as long."""
+    kept = {
+        key: sample[key]
+        for key in ("id", "epoch", "target", "error", "invalidation", "score", "scores")
+        if key in sample
+    }
+    return {**kept, "input": _text(sample), "metadata": scalar_fields(sample.get("metadata") or {})}
+
+
+def tell_logs_apart(files: Sequence[File]) -> list[File]:
+    """Several logs: items get the task or model where these differ, judges the file where they would clash."""
+    headers = [_header_of(file) for file in files] if len(files) > 1 else [None]
+    known = [header for header in headers if header is not None]
+    if len(known) < 2:
+        return list(files)
+    differing = [key for key in ("task", "model") if len({str(header[key]) for header in known}) > 1]
+    parts = [None if one is None else tuple(str(one[key]) for key in differing) for one in headers]
+    scorers: dict[Any, list[str]] = {}
+    for part, one in zip(parts, headers, strict=True):
+        scorers.setdefault(part, []).extend(one["scorers"] if one is not None else ())
+    apart = []
+    for file, part in zip(files, parts, strict=True):
+        clash = part is not None and len(scorers[part]) > len(set(scorers[part]))
+        suffix = f" in {Path(file.name).name.split('.')[0]}" if clash else ""
+        apart.append(replace(file, item_prefix=f"{', '.join(part)}: " if part else "", worker_suffix=suffix))
+    return apart
+
+
+def _header_of(file: File) -> Mapping[str, Any] | None:
+    if file.type.name == "eval":
+        return header(read_archive(file.path, file.name))
+    if file.type.name != "json" or b'"eval"' not in file.head:
+        return None
+    try:
+        with file.open() as raw:
+            log = loads(raw.read())
+    except ValueError:
+        return None
+    return header(log) if isinstance(log, dict) and LOG.recognise(frozenset(log), log) else None
 
 
 def header(log: Record) -> dict[str, Any]:
@@ -152,6 +215,7 @@ LOG = Format(
     votes=_votes,
     kinds=("scorer", "sample"),
     refusal=_empty,
+    judges=True,
 )
 
 
@@ -160,4 +224,5 @@ SAMPLES = TableFormat(  # samples_df() of inspect_ai.analysis, a column per scor
     recognise=lambda keys: {"sample_id", "eval_id", "epoch"} <= keys and any(key.startswith(SCORE) for key in keys),
     roles=lambda names: {"item": "id" if "id" in names else "sample_id", "gold": ""},
     workers=lambda names: [name for name in names if name.startswith(SCORE)],
+    judges=True,
 )

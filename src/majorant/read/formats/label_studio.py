@@ -21,6 +21,9 @@ OF_ROW = frozenset((
 ))  # fmt: skip
 
 
+OF_TASK = frozenset(["text", "image", "audio", "video", "html", "url", "title", "prompt", "dialogue", "document"])
+
+
 def _export(task: Record, context: Context) -> Iterator[Vote]:
     """Annotations are votes; one marked as ground truth is gold and no vote, a skipped one an abstention."""
     fields = scalar_fields(task.get("data") or {})
@@ -77,12 +80,13 @@ EXPORT = Format(
 
 
 def _minimal(row: Record, context: Context) -> Iterator[Vote]:
-    """The keys of a row that are no fields of the task are its questions; which they are, nothing in the row says."""
+    """The keys of a row that are not fields of the task are its questions; nothing in the row says which they are."""
     context.count(annotator=row["annotator"], task=row["id"])
     own = [key for key in row if key not in OF_ROW]
     answers = {key: given for key in own if (given := _chosen(row[key])) is not None}
     if context.question is None:
-        answers = {key: answer for key, answer in answers.items() if not _is_text(answer)} or answers
+        chosen = {key: said for key, said in answers.items() if key.casefold() not in OF_TASK and not _is_text(said)}
+        answers = chosen or answers
     fields = {key: row[key] for key in own if key not in answers}
     yield Vote(item=row["id"], worker=row["annotator"], answers=answers, seconds=row.get("lead_time"), fields=fields)
 
@@ -128,7 +132,7 @@ def _roles(names: Sequence[str]) -> Mapping[str, str]:
     roles = {"item": "id", "worker": "annotator", "status": ""}
     if "lead_time" in names:
         roles["seconds"] = "lead_time"
-    own = [name for name in names if name not in OF_ROW and name != "text"]
+    own = [name for name in names if name not in OF_ROW and name.casefold() not in OF_TASK]
     return {**roles, "label": own[0]} if len(own) == 1 else roles
 
 

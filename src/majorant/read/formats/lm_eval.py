@@ -17,37 +17,47 @@ KEYS = frozenset(["doc_id", "target", "filtered_resps"])
 
 
 def _votes(sample: Record, context: Context) -> Iterator[Vote]:
-    """The model's answer is its vote, the target gold; of several filters each is a question."""
+    """Each answer of the model is a vote, the target gold; of several filters each is a question."""
     question = sample.get("filter") or "answer"
-    answer, target = _answer(sample["filtered_resps"]), sample["target"]
+    answers, target = _answers(sample["filtered_resps"]), sample["target"]
     context.count(sample=sample["doc_id"], filter=question)
-    worker = _model(context.source)
-    if isinstance(answer, int) and isinstance(target, str) and (choices := _choices(sample)):
-        answer = choices[answer]
+    if len(answers) == 1 and isinstance(answers[0], int) and isinstance(target, str) and (choices := _choices(sample)):
+        answers = [choices[answers[0]]]
         place = whole_number(target)
         if target not in choices and place is not None and place < len(choices):
             target = choices[place]
+    else:
+        context.kept += len(answers)
+        context.responses += max(len(_answers(sample.get("resps") or [])), len(answers))
     first = sample["arguments"] if sample.get("arguments") else None
     fields = {"text": _text(first)}
     gold = target[0] if isinstance(target, list) and len(target) == 1 else target
     if isinstance(gold, (str, int, float)):
         yield Vote(item=sample["doc_id"], worker="", answers={question: gold}, is_gold=True)
-    yield Vote(
-        item=sample["doc_id"],
-        worker=worker,
-        answers={} if answer in ("[invalid]", None) else {question: answer},
-        partial=True,
-        fields=fields,
-    )
+    model = _model(context.source)
+    for number, answer in enumerate(answers, start=1):
+        yield Vote(
+            item=sample["doc_id"],
+            worker=model if len(answers) == 1 else f"{model}, response {number}",
+            answers={} if answer in ("[invalid]", None) else {question: answer},
+            partial=True,
+            fields=fields,
+        )
 
 
-def _answer(responses: Any) -> Any:
-    """The text of a generated answer; of log likelihoods, the position of the largest."""
-    if responses and all(isinstance(one, list) and len(one) == 2 for one in responses):
+def _answers(responses: Any) -> list[Any]:
+    """The texts that were generated, one or several per item; of log likelihoods, the position of the largest.
+
+    >>> _answers(["a"]), _answers([["a", "b"]]), _answers([[-3.5, False], [-1.5, True]])
+    (['a'], ['a', 'b'], [1])
+    """
+    pairs = [one for one in responses or () if isinstance(one, list) and len(one) == 2]
+    if pairs and len(pairs) == len(responses) and all(str(greedy) in ("True", "False") for _, greedy in pairs):
         likelihood = [float(one[0]) for one in responses]
-        return likelihood.index(max(likelihood))
-    found = responses[0] if isinstance(responses, list) and responses else responses
-    return found[0] if isinstance(found, list) and found else found
+        return [likelihood.index(max(likelihood))]
+    if not isinstance(responses, list):
+        return [responses]
+    return [one for part in responses for one in (part if isinstance(part, list) else [part])] or [None]
 
 
 def _choices(sample: Record) -> list[str]:
@@ -75,4 +85,5 @@ SAMPLES = Format(
     recognise=lambda keys, _: keys >= KEYS,
     votes=_votes,
     kinds=("sample",),
+    judges=True,
 )

@@ -83,6 +83,7 @@ RESULTS = Format(
     default="pass",
     kinds=KINDS,
     refusal=_no_components,
+    judges=True,
 )
 LINES = Format(
     name="promptfoo results file",
@@ -90,6 +91,7 @@ LINES = Format(
     votes=_line,
     default="pass",
     kinds=KINDS,
+    judges=True,
 )
 
 

@@ -31,4 +31,5 @@ RESULTS = TableFormat(
     recognise=_is_results,
     roles=lambda names: {"item": "user_input" if "user_input" in names else "question", "gold": ""},
     workers=_metrics,
+    judges=True,
 )

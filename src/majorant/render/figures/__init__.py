@@ -20,7 +20,6 @@ FIGURES = {  # in the order of the page, each with its module, which has a funct
     "confidence": "labels",
     "agreement": "votes",
     "votes": "votes",
-    "path": "model",
 }
 
 

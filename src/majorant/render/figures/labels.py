@@ -1,4 +1,4 @@
-"""Labels: how they change from majority vote to the recommended rule, and how sure they are."""
+"""Labels: how they change from majority vote to the other rule, and how sure they are."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONFIDENCE_SIZE = (400, 300)
 def flow_panels(summary: dict[str, Any]) -> list[Panel]:
     """One diagram; none where there is nothing to label, or majority vote is the rule to use."""
     flow = summary["flow"]
-    if not flow or not any(map(sum, flow["items"])) or summary["decision"]["method"] == "majority":
+    if not flow or not any(map(sum, flow["items"])) or summary["answer"]["other"] == "majority":
         return []
     changes = [
         (n, clipped(old), clipped(new))
@@ -28,7 +28,7 @@ def flow_panels(summary: dict[str, Any]) -> list[Panel]:
         for new, n in zip(flow["to"], row, strict=True)
         if n and old != new
     ]
-    title = f"From majority vote to {summary['decision']['method']}"
+    title = f"From majority vote to {summary['answer']['other']}"
     height = max(FLOW_SIZE[1], 46 * len(flow["from"]))
     return [Panel("flow0", title, flow_words(changes), (FLOW_SIZE[0], height), lambda axes: _draw_flow(axes, flow))]
 
@@ -51,7 +51,7 @@ def _draw_flow(axes: Axes, flow: dict[str, Any]) -> None:
                 new_y[c] -= n * scale
     axes.set(xlim=(0, 1), ylim=(-0.02, 1.1))
     axes.text(LEFT, 1.06, "majority vote", ha="right", color=LIGHT["soft"])
-    axes.text(RIGHT, 1.06, "recommended", ha="left", color=LIGHT["soft"])
+    axes.text(RIGHT, 1.06, "the other rule", ha="left", color=LIGHT["soft"])
     axes.axis("off")
 
 

@@ -1,13 +1,12 @@
-"""What the model says: the map of where majority vote is optimal, accuracy against votes, the decision path."""
+"""What the model says: the map of where majority vote is optimal, accuracy against votes."""
 
 from __future__ import annotations
 
-import textwrap
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from majorant.render.figures.canvas import LIGHT, Panel, clipped
-from majorant.wording import ACCURACY_ON, NOISE_AXIS, PATH_TITLE, map_words, path_words, percent
+from majorant.wording import ACCURACY_ON, NOISE_AXIS, map_words, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,9 +16,6 @@ TALL = 0.3  # of an axis: the name of the point stands beside it, not above such
 HIGH = 0.82  # of an axis: beyond, the name of the point stands below it or to its left
 LEAST_ZOOM = 0.45  # values below this ask for the whole axis
 PLAN_SIZE = (480, 320)
-CHART, STEP, BOX = 450.0, 108.0, 76.0  # points: of the chart, from question to question, of a box
-START, ASK, OUT = 4.0, 204.0, 176.0  # where questions begin, and how wide questions and ends are
-SIGN = 7.6  # points that a letter takes
 
 
 def map_panels(summary: dict[str, Any]) -> list[Panel]:
@@ -127,135 +123,30 @@ def _room(plane: dict[str, Any], half: tuple[float, float], inside: bool) -> tup
 
 
 def plan_panels(summary: dict[str, Any]) -> list[Panel]:
-    """One panel with both curves."""
+    """One panel: what more votes gain; none for panels of judges, where nothing is forecast."""
     plan = summary["plan"]
-    if plan is None or not any(row["best"] is not None for row in plan["points"]):
+    if plan is None or not any(row["gain"]["value"] is not None for row in plan["points"]):
         return []
-    title = "Accuracy against votes per item"
+    title = "What more votes would gain"
     return [Panel("plan0", title, plan["sentence"], PLAN_SIZE, lambda axes: _draw_plan(axes, plan))]
 
 
 def _draw_plan(axes: Axes, plan: dict[str, Any]) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    curves = (("best", LIGHT["best"], "best rule without names", "o"), ("majority", LIGHT["majority"], "majority", "s"))
-    for name, colour, label, marker in curves:
-        known = [row for row in plan["points"] if row[name] is not None]
-        axes.plot(
-            [row["votes"] for row in known],
-            [row[name] for row in known],
-            marker,
-            ls="-",
-            color=colour,
-            lw=1.8,
-            ms=4.5 if name == "best" else 4,
-            label=label,
-        )
-    axes.axhline(plan["target"], color=LIGHT["good"], lw=1.4, ls=(0, (5, 3)))
-    axes.annotate(
-        f"target {percent(plan['target'], 0)}",
-        (1, plan["target"]),
-        (0, 5),
-        xycoords=axes.get_yaxis_transform(),
-        textcoords="offset points",
-        ha="right",
-        color=LIGHT["good"],
-        weight="bold",
-    )
-    if plan["votes_now"] is not None and plan["votes_now"] <= plan["points"][-1]["votes"]:
+    known = [row for row in plan["points"] if row["gain"]["value"] is not None]
+    votes = [row["votes"] for row in known]
+    low, value, high = ([100 * row["gain"][end] for row in known] for end in ("low", "value", "high"))
+    axes.fill_between(votes, low, high, color=LIGHT["majority"], alpha=0.18, lw=0, label="came true on public crowds")
+    axes.plot(votes, value, "s", ls="-", color=LIGHT["majority"], lw=1.8, ms=4, label="forecast")
+    axes.axhline(0, color=LIGHT["soft"], lw=1)
+    if plan["votes_now"] <= plan["points"][-1]["votes"]:
         axes.axvline(plan["votes_now"], color=LIGHT["soft"], lw=1, ls=(0, (2, 3)))
         axes.annotate(
             "now", (plan["votes_now"], 0.93), (4, 4), xycoords=axes.get_xaxis_transform(), textcoords="offset points"
         )
-    lowest = min(row["majority"] for row in plan["points"] if row["majority"] is not None)
-    axes.set(xlabel="votes per item", ylabel="items labelled right", ylim=(min(lowest, plan["target"]) - 0.04, 1.005))
-    axes.yaxis.set_major_formatter(lambda value, _: percent(value, 0))
-    axes.yaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10]))  # whole percents
+    axes.set(xlabel="votes per item", ylabel="gain in accuracy, points")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(axis="y")
     axes.set_axisbelow(True)
     axes.legend(loc="lower right", fontsize=11, facecolor=LIGHT["card"], edgecolor="none", framealpha=1)
-
-
-def path_panels(summary: dict[str, Any]) -> list[Panel]:
-    """One flow chart."""
-    path = summary["path"]
-    if not path:
-        return []
-    height = STEP * (len(path["steps"]) + 1) - 16
-    return [
-        Panel(
-            "path0",
-            PATH_TITLE,
-            path_words(path),
-            (CHART, height),
-            lambda axes: _draw_path(axes, path),
-        )
-    ]
-
-
-def _draw_path(axes: Axes, path: dict[str, Any]) -> None:
-    top = STEP * (len(path["steps"]) + 1) - 16
-    axes.set(xlim=(0, CHART), ylim=(0, top))
-    axes.axis("off")
-    reached = True
-    for at, step in enumerate(path["steps"]):
-        y = top - BOX / 2 - 2 - at * STEP
-        on, off = reached and step["answer"] == step["on"], reached and step["answer"] == step["off"]
-        _box(axes, (START, y), ASK, step["question"], on=reached)
-        _box(axes, (CHART - OUT - START, y), OUT, step["exit"], on=off, end=True)
-        _arrow(axes, (START + ASK, y), (CHART - OUT - START, y), step["off"], on=off)
-        _arrow(axes, (START + ASK / 2, y - BOX / 2), (START + ASK / 2, y - STEP + BOX / 2), step["on"], on=on)
-        reached = on
-    _box(axes, (START, BOX / 2 + 2), ASK, path["end"], on=reached, end=True)
-
-
-def _box(axes: Axes, at: tuple[float, float], width: float, text: str, *, on: bool, end: bool = False) -> None:
-    from matplotlib.patches import FancyBboxPatch
-
-    x, y = at
-    edge = LIGHT["best"] if on and end else LIGHT["majority"] if on else LIGHT["line"]
-    fill = LIGHT["zone"] if on and not end else LIGHT["card"]
-    axes.add_patch(
-        FancyBboxPatch(
-            (x, y - BOX / 2),
-            width,
-            BOX,
-            boxstyle=f"round,pad=0,rounding_size={26 if end else 6}",
-            facecolor=fill,
-            edgecolor=edge,
-            lw=2.2 if on else 1,
-        )
-    )
-    axes.text(
-        x + width / 2,
-        y,
-        textwrap.fill(text, int((width - 14) / (SIGN * 1.12 if on and end else SIGN))),
-        ha="center",
-        va="center",
-        color=LIGHT["ink"] if on else LIGHT["soft"],
-        weight="bold" if on and end else "normal",
-        fontsize=12,
-        linespacing=1.2,
-    )
-
-
-def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], text: str, *, on: bool) -> None:
-    colour = LIGHT["best"] if on else LIGHT["line"]
-    axes.annotate(
-        "",
-        end,
-        xytext=start,
-        arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 2.2 if on else 1.1, "shrinkA": 1, "shrinkB": 1},
-    )
-    level = start[1] == end[1]
-    axes.text(
-        (start[0] + end[0]) / 2 if level else start[0] + 8,
-        start[1] + 5 if level else (start[1] + end[1]) / 2,
-        textwrap.fill(text, 8) if level else text,
-        ha="center" if level else "left",
-        va="bottom" if level else "center",
-        fontsize=11,
-        color=LIGHT["best"] if on else LIGHT["soft"],
-        weight="bold" if on else "normal",
-    )

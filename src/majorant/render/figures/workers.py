@@ -7,7 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from majorant.render.figures.canvas import LIGHT, Panel, clipped
-from majorant.wording import ACCURACY_AXIS, HARMLESS, accuracies_words, confusion_words, percent, strongest_pair_words
+from majorant.results.workers import FlagKind
+from majorant.wording import ACCURACY_AXIS, accuracies_words, confusion_words, percent, strongest_pair_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,8 +38,9 @@ CONFUSION = _Grid(cell=34.0, margin=72.0, least=150.0, most=330.0, most_numbers=
 
 
 def workers_panels(summary: dict[str, Any]) -> list[Panel]:
-    """One scatter of the busiest workers."""
-    rows = [row for row in summary["workers"]["rows"] if row["accuracy"] is not None]
+    """One chart of how accurate workers are; none where votes do not show it."""
+    known = [row for row in summary["workers"]["rows"] if row["accuracy"] is not None]
+    rows = sorted(known, key=lambda row: -row["votes"])
     if not rows:
         return []
     words = accuracies_words(rows, sum(map(_stands_out, rows)))
@@ -51,7 +53,7 @@ def workers_panels(summary: dict[str, Any]) -> list[Panel]:
 
 
 def _stands_out(row: dict[str, Any]) -> bool:
-    return any(flag["flag"] != HARMLESS for flag in row["flags"])
+    return any(flag["flag"] != FlagKind.FEW_VOTES for flag in row["flags"])
 
 
 def _by_name(axes: Axes, rows: list[dict[str, Any]]) -> None:
@@ -143,7 +145,7 @@ def dependence_panels(summary: dict[str, Any]) -> list[Panel]:
 
 def _strongest_pair(dependence: dict[str, Any]) -> str:
     pair = max(dependence["pairs"], key=lambda pair: abs(pair["correlation"]))
-    return strongest_pair_words(pair["correlation"], list(map(clipped, pair["workers"])), dependence["gate"]["text"])
+    return strongest_pair_words(pair["correlation"], list(map(clipped, pair["workers"])), dependence["sentence"])
 
 
 def _draw_pairs(axes: Axes, dependence: dict[str, Any]) -> None:

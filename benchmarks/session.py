@@ -1,0 +1,101 @@
+"""How often does one labelling session prove a switch with at most 100 labels, and how often wrongly?
+
+`MAJORANT_DATA=... python benchmarks/session.py [REPEATS] [SET ...]`, four minutes with 20 repeats.  Each repeat draws a
+design with another seed; the expert is the gold file.  A proof is wrong if the rule is not better than majority vote on
+the items with gold, ties left out.  "Gain" is of the labels that the user ends with, the expert's among them, over
+majority vote with its ties split, in points.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+import board
+from majorant.ask.ask import ask
+from majorant.ask.session import Session
+from majorant.items import take_items
+from majorant.read.tasks import ExpertAnswer
+from majorant.votes import Votes
+from public_sets import data_sets
+
+BUDGET, BATCH = 100, 10
+GOALS = ("llmbar_six", "faithbench", "chexpert_eleven", "mtbench_pairs")
+PANELS = (*GOALS, "rewardbench2_nine")
+
+
+class Run(NamedTuple):
+    """One session."""
+
+    verdict: str
+    labels: int
+    taught: int
+    wrong: bool
+    gain: float
+
+
+def run(votes: Votes, seed: int) -> Run:
+    """A session with an expert who says what gold says."""
+    assert votes.gold_i is not None
+    truth = dict(zip(votes.items, votes.gold_i, strict=True))
+    design = ask(replace(votes, gold_i=None), question="teach", rng=seed)
+    while True:
+        answers = {item: votes.labels[truth[item]] for item in design.items}
+        outcome = design.evaluate(answers)
+        longer = design.more(min(BATCH, BUDGET - len(design.items)), answers)
+        if outcome.decided or len(longer.items) == len(design.items):
+            break
+        design = longer
+    session = design.question
+    assert isinstance(session, Session)
+    session = session.advance(design.codes([ExpertAnswer(*pair) for pair in answers.items()]))
+    count_dk, truth_d = session.count_dk, np.array([truth[item] for item in design.order])
+    best_dk = count_dk == count_dk.max(axis=1, keepdims=True)
+    before_d = best_dk[np.arange(len(truth_d)), truth_d] / best_dk.sum(axis=1)
+    after_d = before_d
+    if session.taught is not None:
+        label_d = session.taught.label_d
+        after_d = (label_d == truth_d).astype(float)
+    untied = best_dk.sum(axis=1) == 1
+    rest = untied & (np.arange(len(truth_d)) >= (0 if session.taught is None else session.taught.positions))
+    lead = float((after_d - before_d)[rest].sum())
+    wrong = {"better": lead <= 0, "worse": lead >= 0}.get(outcome.verdict, False)
+    final_d = after_d.copy() if outcome.verdict == "better" else before_d.copy()
+    final_d[list(design.asked)] = 1.0
+    return Run(outcome.verdict, len(answers), outcome.n_taught, wrong, 100 * float((final_d - before_d).mean()))
+
+
+def main() -> None:
+    """Print a row for every set, and the goals."""
+    arguments = sys.argv[1:]
+    repeats = int(arguments.pop(0)) if arguments and arguments[0].isdigit() else 20
+    print("set                 better  worse   same   open  wrong  labels: median  taught    gain")
+    errors, runs = 0, 0
+    for name, votes in data_sets(Path(os.environ["MAJORANT_DATA"])):
+        if name not in (arguments or PANELS):
+            continue
+        assert votes.gold_i is not None
+        known = take_items(votes, np.flatnonzero(votes.gold_i >= 0))
+        found = [run(known, seed) for seed in range(repeats)]
+        counts = [sum(one.verdict == verdict for one in found) for verdict in ("better", "worse", "same", "open")]
+        wrong = sum(one.wrong for one in found)
+        errors, runs = errors + wrong, runs + repeats
+        numbers = "".join(f"{n:7d}" for n in (*counts, wrong))
+        print(
+            f"{name:19s}{numbers}{np.median([one.labels for one in found]):16.0f}"
+            f"{np.median([one.taught for one in found]):8.0f}{np.mean([one.gain for one in found]):+8.1f}",
+            flush=True,
+        )
+        if name in GOALS:
+            share = counts[0] / repeats
+            board.at_least(f"switch proved with {BUDGET} labels, {name}", f"{share:.0%}", "80 %", share / 0.8, 1)
+    board.at_most("wrong proofs", f"{errors} of {runs}", "5 %", errors / max(runs, 1) / 0.05, 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""What a labelled design says, as evidence about rules, and what else its labels are good for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from majorant.ask.design import Recognised
+from majorant.ask.learn import LearnedRule
+from majorant.ask.question import Outcome
+from majorant.ask.session import BETTER, WORSE, Session
+from majorant.defaults import MAJORITY
+from majorant.evidence.evidence import Assumption, Evidence, Source, Status, Tested
+from majorant.values import Estimate, lock
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class LabelEvidence:
+    """What the labels of a design say.
+
+    Attributes
+    ----------
+    evidence : tuple of Evidence
+        About the rule that is compared with majority vote; empty without labels, and for designs that ask about
+        something else.
+    outcome : Outcome
+        What the design's own question says.
+    learned : LearnedRule or None
+        The rule that the labels taught: the frozen one where others have begun to prove it.
+    sample : mapping
+        Labels of a random sample of all items, by the text of the item's name: gold for accuracy, rates and judges.
+    labels : mapping
+        All labels, by the text of the item's name.
+    """
+
+    evidence: tuple[Evidence, ...]
+    outcome: Outcome
+    learned: LearnedRule | None = None
+    sample: Mapping[str, Any] = field(default_factory=dict)
+    labels: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+
+def evidence_from_labels(recognised: Recognised) -> LabelEvidence:
+    """What labels say that were drawn by design; nothing is fitted again."""
+    design = recognised.design
+    answer_d = design.codes(recognised.answers)
+    outcome = recognised.outcome
+    known = np.flatnonzero(answer_d >= 0)
+    labels = {str(design.order[at]): design.labels[answer_d[at]] for at in known}
+    question = design.question.advance(answer_d)
+    n_sample = design.n_sample
+    if isinstance(question, Session):
+        n_sample = design.n_sample if question.taught is None else question.taught.positions
+    sample = {str(design.order[at]): labels[str(design.order[at])] for at in known if at < n_sample}
+    return LabelEvidence(
+        evidence=_evidence(outcome), outcome=outcome, learned=outcome.learned, sample=sample, labels=labels
+    )
+
+
+def sample_level(labelled: Recognised | None, level: float) -> float:
+    """The level for what gold labels say about other rules: of a session's error most is spent on its own proof."""
+    if labelled is None or labelled.design.question.kind != Session.kind:
+        return level
+    return 1 - (1 - BETTER - WORSE) * (1 - level)
+
+
+def _evidence(outcome: Outcome) -> tuple[Evidence, ...]:
+    rule = rival_of(outcome)
+    if rule is None or not (outcome.labels or outcome.decided):
+        return ()
+    tested = (Tested(Assumption.RANDOM_LABELS, Status.PASSED),)
+    facts: dict[str, Any] = {"level": outcome.level, "assumptions": tested, "n_labels": outcome.labels}
+    learned = outcome.learned
+    if outcome.kind == "teach" and not outcome.n_proving and not outcome.decided:
+        if learned is None or not learned.adopted or learned.baseline != MAJORITY:
+            return ()
+        facts |= {"n_used": learned.n_labels, "gain": Estimate(learned.lead)}  # by cross-validation, without a proof
+        return (Evidence(source=Source.LABELS, other=rule, **facts),)
+    wins, losses = (float(outcome.right.get(name, 0)) for name in (rule, MAJORITY))
+    used = outcome.n_proving if outcome.kind == "teach" else outcome.labels
+    facts |= {"n_used": used, "wins": wins, "losses": losses}
+    return (Evidence(source=Source.LABELS, other=rule, gain=outcome.value, **facts),)
+
+
+def rival_of(outcome: Outcome) -> str | None:
+    """The rule that labels compare with majority vote: the leader, or the last that was compared."""
+    if outcome.kind not in ("rules", "teach") or outcome.rules[:1] != (MAJORITY,):
+        return None
+    return outcome.leader if outcome.leader not in (MAJORITY, None) else outcome.rules[-1]

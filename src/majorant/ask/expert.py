@@ -1,0 +1,90 @@
+"""A substitute for an expert: a file, a column or a stronger judge answers what a design asks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from majorant.ask.design import Design
+from majorant.backend import Backend, MemoryBackend
+from majorant.errors import ConfigError, DataError
+from majorant.evidence.copies import find_copies, merge_copies
+from majorant.votes import Votes
+
+CANNOT_TELL = "?"
+AT_ONCE = 10  # items
+
+
+def answer_design(design: Design, label_of: Mapping[str, Any], most: int) -> tuple[Design, dict[Any, Any]]:
+    """Go on with a design until it is settled or `most` items are asked; labels by item, "?" where there is none.
+
+    >>> import majorant as mj
+    >>> votes, truth = mj.simulate([.5, .5], [[.9, .1], [.6, .4]], n_items=300, n_votes=5, rng=0)
+    >>> design = mj.ask(votes, between=("majority", "dawid-skene"), n=10)
+    >>> known = {str(item): votes.labels[k] for item, k in zip(votes.items, truth)}
+    >>> longer, labels = answer_design(design, known, most=100)
+    >>> longer.evaluate(labels).verdict, len(labels) < 100
+    ('better', True)
+    """
+    while True:
+        labels = {item: label_of.get(str(item), CANNOT_TELL) for item in design.items}
+        longer = design.more(min(AT_ONCE, most - len(labels)), labels)
+        if len(longer.items) == len(design.items) or design.evaluate(labels).decided:
+            return design, labels
+        design = longer
+
+
+def labels_of_worker(votes: Votes, worker: str) -> dict[str, Any]:
+    """What one worker said, by item; the last vote counts."""
+    code = _code_of(votes, worker)
+    mine = np.flatnonzero(votes.worker_n == code)
+    return {str(votes.items[votes.item_n[n]]): votes.labels[votes.label_n[n]] for n in mine}
+
+
+def without_gold(votes: Votes) -> Backend:
+    """The votes alone."""
+    return MemoryBackend(replace(votes, gold_i=None))
+
+
+def without_worker(backend: Backend, worker: str) -> Backend:
+    """The votes of all others: rules must not see the votes of the worker who judges them."""
+    votes = backend.whole
+    if votes is None:
+        raise ConfigError(f"{worker} can answer in place of an expert only where all votes fit into memory.")
+    kept = votes.worker_n != _code_of(votes, worker)
+    offsets_i = np.concatenate([[0], np.cumsum(np.bincount(votes.item_n[kept], minlength=len(votes.items)))])
+    seconds_n = None if votes.seconds_n is None else votes.seconds_n[kept]
+    return MemoryBackend(
+        replace(
+            votes,
+            item_n=votes.item_n[kept],
+            worker_n=votes.worker_n[kept],
+            label_n=votes.label_n[kept],
+            offsets_i=offsets_i,
+            seconds_n=seconds_n,
+        )
+    )
+
+
+def votes_of_design(design: Design, backend: Backend) -> Backend:
+    """The votes that a design was drawn for: without the worker who answered it, if one did."""
+    return backend if design.judged_by is None else without_worker(backend, design.judged_by)
+
+
+def without_copies(backend: Backend) -> Backend:
+    """The votes with workers who repeat each other counted as one, where all votes are in memory."""
+    votes = backend.whole
+    copies = None if votes is None else find_copies(votes)
+    if votes is None or copies is None or not copies.groups:
+        return backend
+    return MemoryBackend(merge_copies(votes, copies.workers))
+
+
+def _code_of(votes: Votes, worker: str) -> int:
+    for code, name in enumerate(votes.workers):
+        if str(name) == worker:
+            return code
+    raise DataError(f"No worker is called {worker!r}.")

@@ -1,0 +1,350 @@
+"""Bounds for a mean over n units from labels in a random order, helped by a predictor, valid at every label at once.
+
+The units (items, or questions answered by two systems) have fixed values y in a known range, and the only randomness is
+the order in which they are labelled.  Before each label the votes and the labels so far give a prediction f of every
+unit.  If the mean is m, then after t labels with sum S
+
+    E[y - f] = (n m - S - sum of f over the rest) / (n - t)
+
+for the next unit, whatever f is.  So a bet on y - f at that price is fair, and the capital K(m) of a bettor who never
+risks more than it has is a nonnegative martingale from 1.  Every m whose capital ever reaches 1/a is refuted; the mean
+itself is refuted with probability at most a (Ville).  A poor predictor costs width, never validity.
+
+The bettor holds one account per horizon (30, 45, 65, 100, ... labels).  Each account bets as if it hedged an option
+that pays the goal if the residuals end above their boundary at its horizon: near 100 labels the interval is about 1.2
+times as wide as the best one for a single look.  All bets keep the capital monotone in m, so bisection finds the bound.
+Proofs: docs/theory/rate.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from majorant.values import FloatArray, lock
+
+IntArray = NDArray[np.integer[Any]]
+
+# How strongly each kind of coefficient is drawn to its prior, in labels; the same for every data set.
+INTERCEPT_PENALTY, PREDICTION_PENALTY, SLICE_PENALTY, JUDGE_PENALTY = 0.5, 1.5, 4.0, 15.0
+PRIOR_SLOPE = 0.5  # of the panel's own predictions, before any label
+PRIOR_VARIANCE, PRIOR_LABELS = 0.15, 4.0  # of a residual, and how many labels that guess is worth
+LEAST_VARIANCE = 0.002
+MOST_STAKED = 0.99  # of an account
+GOAL_MARGIN = 1.25  # accounts aim above the goal, which they would otherwise only approach
+ROUNDING = 1e-9  # a candidate counts as impossible only beyond this, relative to the range of a residual
+MOST_BETS = 5_000  # labels that are bet on: their interval is a point wide
+GRID, ROUNDS = 25, 4  # of the search for a bound: to 3e-6 of its range
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Features:
+    """What a linear predictor sees of each unit, with the prior of its coefficients."""
+
+    value_id: FloatArray
+    prior_d: FloatArray
+    penalty_d: FloatArray
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    @classmethod
+    def of(
+        cls, prediction_ip: ArrayLike, judge_ij: ArrayLike | None = None, slice_i: ArrayLike | None = None
+    ) -> Features:
+        """The panel's predictions of each item in [0, 1], what each judge says (NaN: nothing) and the item's slice.
+
+        >>> Features.of([[.2], [.8]]).value_id.round(1).tolist()
+        [[1.0, -0.3], [1.0, 0.3]]
+        """
+        prediction = np.asarray(prediction_ip, dtype=float)
+        n, n_predictions = prediction.shape
+        judge = np.empty((n, 0)) if judge_ij is None else _centred(np.asarray(judge_ij, dtype=float))
+        slices = np.empty((n, 0))
+        if slice_i is not None:
+            code_i = np.asarray(slice_i, dtype=np.int64)
+            slices = _centred((code_i[:, None] == np.arange(code_i.max(initial=0) + 1)).astype(float))
+        start = PRIOR_SLOPE * float(prediction.mean()) + (1 - PRIOR_SLOPE) * 0.5 if prediction.size else 0.5
+        widths = (1, n_predictions, slices.shape[1], judge.shape[1])
+        return cls(
+            value_id=np.hstack([np.ones((n, 1)), _centred(prediction), slices, judge]),
+            prior_d=np.repeat([start, PRIOR_SLOPE / max(n_predictions, 1), 0.0, 0.0], widths),
+            penalty_d=np.repeat([INTERCEPT_PENALTY, PREDICTION_PENALTY, SLICE_PENALTY, JUDGE_PENALTY], widths),
+        )
+
+    def learn(self, item_t: ArrayLike, y_t: ArrayLike) -> FloatArray:
+        """Coefficients before the first label and after each, (T + 1, d): ridge regression; NaN teaches nothing."""
+        gram, moment = np.diag(self.penalty_d), self.penalty_d * self.prior_d
+        learned = [self.prior_d]
+        for item, y in zip(np.asarray(item_t, dtype=np.int64), np.asarray(y_t, dtype=float), strict=True):
+            if np.isnan(y):
+                learned.append(learned[-1])
+                continue
+            row = self.value_id[item]
+            gram, moment = gram + np.outer(row, row), moment + y * row
+            learned.append(np.linalg.solve(gram, moment))
+        return np.array(learned)
+
+    def predict(self, coefficient_d: FloatArray) -> FloatArray:
+        """The prediction of each unit, within [0, 1]."""
+        return np.clip(self.value_id @ coefficient_d, 0.0, 1.0)
+
+
+def _centred(column_ip: FloatArray) -> FloatArray:
+    """Columns less their means; 0 where there is no value."""
+    known = ~np.isnan(column_ip)
+    mean_p = np.where(known, column_ip, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return np.where(known, column_ip - mean_p, 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Bets:
+    """The bets on offer, one per label: what came out and what was known before it.
+
+    A label that is not known (NaN) counts as the lowest possible value on the way to the lower bound, and as the
+    highest on the way to the upper one; such arrays have two rows.
+    """
+
+    n: int  # units in all
+    drawn: int  # units labelled, of which the first few thousand are bet on
+    residual_st: FloatArray  # y - f
+    known_st: FloatArray  # sum of the labels so far, and of f over the rest, before each label
+    low_t: FloatArray  # the least and the most that the residual could have been
+    high_t: FloatArray
+    variance_t: FloatArray  # expected of the residual
+    total: tuple[float, float]  # the least and the most that the sum of all n values can still be
+    estimate: float | None  # of the mean
+    spread: float  # standard deviation of the residuals, for planning
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    @property
+    def labels(self) -> int:
+        """How many labels are bet on."""
+        return len(self.low_t)
+
+
+def offer_bets(
+    value_ti: Iterable[ArrayLike] | None,
+    unit_t: ArrayLike,
+    y_t: ArrayLike,
+    *,
+    n: int,
+    low_i: ArrayLike = 0.0,
+    high_i: ArrayLike = 1.0,
+) -> Bets:
+    """What each label is worth, given predictions of all n units before it.
+
+    Parameters
+    ----------
+    value_ti : iterable of T + 1 arrays (n,), or None
+        The prediction of every unit before each label, and after the last; None predicts the mean of the labels so far.
+    unit_t : array (T,)
+        The units in the order in which they were labelled: a prefix of a uniformly random order of all n.
+    y_t : array (T,)
+        Their values; NaN where a label is not known.
+    n : int
+        How many units there are.
+    low_i, high_i : float or array (n,)
+        The range of the values of each unit.
+
+    Returns
+    -------
+    Bets
+    """
+    unit, y = np.asarray(unit_t, dtype=np.int64), np.asarray(y_t, dtype=float)
+    n_labels = 0 if len(unit) == n else min(len(unit), MOST_BETS)  # what is known needs no bets
+    least_i, most_i = (np.broadcast_to(np.asarray(end, dtype=float), n) for end in (low_i, high_i))
+    y_st = np.where(np.isnan(y), [least_i[unit], most_i[unit]], y)
+    residual_st, known_st = np.zeros((2, n_labels)), np.zeros((2, n_labels))
+    low_t, high_t = np.zeros(n_labels), np.zeros(n_labels)
+    rest = np.ones(n, dtype=bool)
+    total_s = np.zeros(2)
+    predictions = iter(_means(unit, y, (least_i + most_i) / 2) if value_ti is None else value_ti)
+    for t in range(n_labels):
+        prediction_i = np.asarray(next(predictions), dtype=float)
+        left = prediction_i[rest]
+        low_t[t], high_t[t] = (least_i[rest] - left).min(), (most_i[rest] - left).max()
+        residual_st[:, t] = y_st[:, t] - prediction_i[unit[t]]
+        known_st[:, t] = total_s + left.sum()
+        total_s += y_st[:, t]
+        rest[unit[t]] = False
+    total_s += y_st[:, n_labels:].sum(axis=1)
+    rest[unit[n_labels:]] = False
+    prediction_i = np.asarray(next(predictions), dtype=float)
+    told = ~np.isnan(y)
+    scale = float((most_i - least_i).max(initial=0.0)) ** 2
+    square_t = np.where(told[:n_labels], residual_st[0], 0.0) ** 2
+    seen_t = PRIOR_LABELS + np.concatenate([[0.0], np.cumsum(told[:n_labels])])
+    variance_t = (PRIOR_LABELS * PRIOR_VARIANCE * scale + np.concatenate([[0.0], np.cumsum(square_t)])) / seen_t
+    variance_t = np.maximum(variance_t, LEAST_VARIANCE * scale)
+    return Bets(
+        n=n,
+        drawn=len(unit),
+        residual_st=residual_st,
+        known_st=known_st,
+        low_t=low_t,
+        high_t=high_t,
+        variance_t=variance_t[:-1],
+        total=(float(total_s[0] + least_i[rest].sum()), float(total_s[1] + most_i[rest].sum())),
+        estimate=_estimate(prediction_i, unit[told], y[told], n) if told.any() else None,
+        spread=float(np.sqrt(variance_t[-1])),
+    )
+
+
+def _means(unit_t: IntArray, y_t: FloatArray, middle_i: FloatArray) -> Iterator[FloatArray]:
+    """The middle of each range, moved by how far the labels so far are off it: no predictor at all."""
+    off, told = 0.0, 0.0
+    yield middle_i
+    for unit, y in zip(unit_t, y_t, strict=True):
+        if not np.isnan(y):
+            off, told = off + y - middle_i[unit], told + 1
+        yield middle_i + off / (told + INTERCEPT_PENALTY)
+
+
+def _estimate(prediction_i: FloatArray, unit_t: IntArray, y_t: FloatArray, n: int) -> float:
+    """The labels, and the predictions of the rest corrected by how far off they are on the labels."""
+    off = float((y_t - prediction_i[unit_t]).mean())
+    rest = float(prediction_i.sum() - prediction_i[unit_t].sum()) + (n - len(y_t)) * off
+    return (float(y_t.sum()) + rest) / n
+
+
+def bounds(bets: Bets, alpha: float, *, whole: bool = False) -> tuple[float, float]:
+    """A lower and an upper bound for the mean of all n values; each fails, at any label ever, with at most `alpha`.
+
+    They never leave what the labels make possible, so they meet in the mean once every unit is labelled.  With `whole`
+    the values are whole numbers, and so is n times each bound.
+
+    >>> y = np.array([1, 1, 0, 1, 1, 1, 1, 1, 0, 1] * 4, dtype=float)
+    >>> [round(end, 2) for end in bounds(offer_bets(None, np.arange(40), y, n=400), .025)]
+    [0.59, 0.94]
+    >>> bounds(offer_bets(None, np.arange(3), [1, 0, .5], n=3), .025)
+    (0.5, 0.5)
+    """
+    least, most = bets.total[0] / bets.n, bets.total[1] / bets.n
+    low = _lower(bets, least, most, alpha, whole=whole)
+    high = -_lower(mirrored(bets), -most, -least, alpha, whole=whole)
+    return min(low, high), max(low, high)  # they cross only if one of them has failed
+
+
+def mirrored(bets: Bets) -> Bets:
+    """The same bets on the negative of every value."""
+    return replace(
+        bets,
+        residual_st=-bets.residual_st[::-1],
+        known_st=-bets.known_st[::-1],
+        low_t=-bets.high_t,
+        high_t=-bets.low_t,
+    )
+
+
+def _lower(bets: Bets, least: float, most: float, alpha: float, *, whole: bool) -> float:
+    """The largest candidate that is refuted; refutation is monotone in the candidate."""
+    refuted, kept = least, most
+    for _ in range(ROUNDS if most > least else 0):
+        candidate_c = np.linspace(refuted, kept, GRID)
+        standing = np.flatnonzero(evidence_above(bets, candidate_c, alpha) < -np.log(alpha))
+        first = int(standing[0]) if len(standing) else GRID - 1
+        if first == 0:
+            break
+        refuted, kept = float(candidate_c[first - 1]), float(candidate_c[first])
+    if whole and refuted > least:  # the sum is above what is refuted
+        refuted = min(float(np.floor(refuted * bets.n + 1e-6) + 1) / bets.n, most)
+    return refuted
+
+
+def evidence_above(bets: Bets, mean: ArrayLike, alpha: float) -> FloatArray:
+    """The largest log capital so far of betting that the mean is above `mean`; at log(1 / alpha) `mean` is refuted.
+
+    `mean` (C,) are candidates.  Residuals and all that goes with them may have a last axis of the same length as
+    `mean`: that is how a simulation follows many runs at once, each at its own true mean.
+    """
+    return max_of(log_capitals(bets, mean, alpha), np.zeros(np.shape(mean)))
+
+
+def max_of(log_tc: Iterable[FloatArray], start: FloatArray) -> FloatArray:
+    """The largest of each column."""
+    for log_c in log_tc:
+        start = np.maximum(start, log_c)
+    return start
+
+
+def log_capitals(bets: Bets, mean: ArrayLike, alpha: float) -> Iterator[FloatArray]:
+    """The log capital after each label, for each candidate mean; infinite once the labels make it impossible."""
+    mean_c, n = np.asarray(mean, dtype=float), bets.n
+    aim = float(-np.log(alpha)) + np.log(GOAL_MARGIN)
+    horizon_h, weight_h = horizons(n)
+    log_hc = np.repeat(np.log(weight_h)[:, None], len(mean_c), axis=1)
+    impossible_c = np.zeros(len(mean_c), dtype=bool)
+    for t in range(bets.labels):
+        price_c = (n * mean_c - bets.known_st[0, t]) / (n - t)
+        gain_c = bets.residual_st[0, t] - price_c
+        risk_c, chance_c = price_c - bets.low_t[t], bets.high_t[t] - price_c
+        live = int(np.searchsorted(horizon_h, t, side="right"))  # accounts whose horizon is still ahead
+        if live < len(horizon_h):
+            speed = n / (n - t) / np.sqrt(bets.variance_t[t])
+            time_h = np.sqrt(_clock(horizon_h[live:], n) - _clock(t, n))[:, None]
+            log_hc[live:] += _bet(log_hc[live:] - aim, speed / time_h, gain_c, risk_c, chance_c)
+            if horizon_h[live] == t + 1 and live + 1 < len(horizon_h):  # what an account has left goes to the next
+                log_hc[live + 1] = np.logaddexp(log_hc[live], log_hc[live + 1])
+                log_hc[live] = -np.inf
+        impossible_c |= risk_c < -ROUNDING * (bets.high_t[t] - bets.low_t[t])  # no value is as low as that price
+        yield np.where(impossible_c, np.inf, np.logaddexp.reduce(log_hc, axis=0))
+
+
+def _bet(
+    log_share: FloatArray, speed: FloatArray, gain: FloatArray, risk: FloatArray, chance: FloatArray
+) -> FloatArray:
+    """The growth of log capital by one bet: the hedge of an option that is worth `log_share` of its payment.
+
+    With x the normal quantile of that share, the hedge is phi(x) / Phi(x), times `speed`.  It is cut so that no outcome
+    takes more than the account holds, or brings more than it aims for: that keeps the capital monotone.
+    """
+    from scipy.special import ndtri_exp
+
+    least = 1e-6 * (risk + chance)  # bets at worse odds would bet on rounding
+    log_share = np.minimum(log_share, -1e-9)
+    x = ndtri_exp(log_share)
+    stake = np.exp(-x * x / 2 - np.log(2 * np.pi) / 2 - log_share) * speed
+    stake = np.minimum(stake, np.expm1(np.minimum(-log_share, 600.0)) / np.maximum(chance, least))
+    stake = np.minimum(stake, MOST_STAKED / np.maximum(risk, least))
+    return np.asarray(np.log1p(np.maximum(stake * gain, -MOST_STAKED)))
+
+
+def horizons(n: int) -> tuple[FloatArray, FloatArray]:
+    """The numbers of labels that accounts aim at, and the capital that each starts with.
+
+    >>> [int(horizon) for horizon in horizons(150)[0]]
+    [30, 45, 65, 100, 135]
+    """
+    near = {30: 2.0, 45: 1.5, 65: 2.0, 100: 6.0, 150: 2.0, 200: 3.0, 300: 1.5, 500: 1.0}
+    far = {1000 * 2**k: 0.5 * 0.7**k for k in range(max(n // 1000, 1).bit_length())}
+    weight = {horizon: weight for horizon, weight in (near | far).items() if horizon <= 0.75 * n}
+    weight[max(round(0.9 * n), 1)] = 0.5  # of a small file, nearly all
+    weight_h = np.array(list(weight.values()))
+    return np.array(list(weight), dtype=float), weight_h / weight_h.sum()
+
+
+def _clock(t: Any, n: int) -> Any:
+    """The information in t of n labels, drawn without replacement: infinite once all are known."""
+    return t * n / np.maximum(n - t, 0.5)
+
+
+def labels_for(half_width: float, *, spread: float, n: int, alpha: float, width: float = 1.0) -> int:
+    """About how many labels in all make the interval as short as plus or minus `half_width`.
+
+    Fitted to simulated and public panels (benchmarks/rates.py): half the width after k of n labels is about
+    .81 sqrt(2 L q) spread + .41 L q width, where q = 1/k - 1/n, L = log(1/alpha), and `width` is the range of a value.
+
+    >>> labels_for(.05, spread=.5, n=10_000, alpha=.025), labels_for(.05, spread=.2, n=10_000, alpha=.025)
+    (515, 130)
+    """
+    log_inverse = float(-np.log(alpha))
+    slope, curve = 0.81 * np.sqrt(2 * log_inverse) * spread, 0.41 * log_inverse * width
+    root = (-slope + np.sqrt(slope**2 + 4 * curve * half_width)) / (2 * curve)
+    return min(int(np.ceil(1 / (root**2 + 1 / n))), n)

@@ -1,0 +1,309 @@
+"""One labelling session that answers everything: a random sample teaches a rule, then other items prove it.
+
+There is one random order of all items.  The labels of its first items are a random sample: they measure every rule and
+every judge, and teach a rule (`learn`).  Then the rule is frozen, and the session goes on, in the same order, with the
+items on which it differs from majority vote; `race` judges these labels.  Given the labels that taught it the rule is
+fixed, and the rest of the order is a random order of the rest of the items, so the proof is exact at any time, however
+the rule was found and whenever the teaching ended.  Items whose votes are tied are no part of the proof.
+
+All that is needed is kept in the design: the votes on its items and what the weighted vote believes of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.ask.betting import SHARES_F
+from majorant.ask.learn import LEARNED, LEAST_LABELS, Features, LearnedRule, teach
+from majorant.ask.question import OPEN, SKIPPED, UNASKED, Codes, Outcome, n_answers
+from majorant.ask.race import Race
+from majorant.defaults import LEVEL, MAJORITY, TOLERANCE, WEIGHTED_VOTE
+from majorant.kernels import row_maxima, shares
+from majorant.methods.fit import TIE_TOLERANCE
+from majorant.values import Estimate, FloatArray, lock
+from majorant.wording import NO_DIFFERENCE_LABELLED
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+TEACHING = 30  # labels of a random sample, first
+MOST_TEACHING = 60  # labels, where the first do not show a clear lead
+# Of the error that is allowed: for "the learned rule is better", for "it is worse"; the rest is for what the random
+# sample says about other rules.
+BETTER, WORSE = 0.8, 0.1
+# Bets on a lead of about .4, as learned rules have on public panels where they differ from majority vote.
+BETS_F: FloatArray = np.exp(-0.5 * ((SHARES_F - 0.4) / 0.2) ** 2)
+BETS_F /= BETS_F.sum()
+
+
+def untied_labels(posterior_ik: FloatArray, plurality_i: Codes) -> Codes:
+    """The best class of each item; where a rule is tied the plurality of the votes if it is among the best."""
+    rows = np.arange(len(plurality_i))
+    best_i = posterior_ik[rows, plurality_i] >= row_maxima(posterior_ik) - TIE_TOLERANCE
+    return np.where(best_i, plurality_i, posterior_ik.argmax(axis=1)).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Taught:
+    """What the first stage of a session found: a rule, frozen, and the items that taught it."""
+
+    positions: int  # the items at the head of the order that taught
+    rule: str  # the rule to prove
+    learned: LearnedRule
+    label_d: Codes  # the labels of the rule to prove
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Session:
+    """Items in a random order with their votes; labels of the first teach a rule, labels of others prove it."""
+
+    kind: ClassVar[str] = "teach"
+    workers: tuple[Hashable, ...]
+    offset_d: Codes  # the votes on item d are offset_d[d] to offset_d[d + 1]
+    worker_n: Codes
+    label_n: Codes
+    weighted_dk: FloatArray  # the posterior of the weighted vote
+    baseline: str  # the rule that would be used without labels
+    n_items: int  # that the design stands for; it may hold the first of them only
+    tie_worth: float | None = None  # what one more vote on each tied item would gain, as a share of all items
+    tolerance: float = TOLERANCE
+    level: float = LEVEL
+    taught: Taught | None = None
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    @property
+    def size(self) -> int:
+        """How many items the order holds."""
+        return len(self.offset_d) - 1
+
+    @property
+    def teaching(self) -> int:
+        """How many labels teach at first: few items must leave some to prove the rule with."""
+        return max(min(TEACHING, self.size // 2), min(LEAST_LABELS, self.size))
+
+    @property
+    def count_dk(self) -> FloatArray:
+        """How many votes each class has on each item."""
+        n_classes = self.weighted_dk.shape[1]
+        item_n = np.repeat(np.arange(self.size), np.diff(self.offset_d))
+        cells = np.bincount(item_n * n_classes + self.label_n, minlength=self.size * n_classes)
+        return cells.reshape(self.size, n_classes).astype(float)
+
+    @property
+    def tied_d(self) -> NDArray[np.bool_]:
+        """Whether the votes on an item are tied."""
+        count_dk = self.count_dk
+        return np.asarray((count_dk == count_dk.max(axis=1, keepdims=True)).sum(axis=1) > 1)
+
+    def features(self) -> Features:
+        """The items as the learned rule sees them."""
+        from scipy.sparse import csr_array
+
+        n_classes = self.weighted_dk.shape[1]
+        item_n = np.repeat(np.arange(self.size), np.diff(self.offset_d))
+        shape = (self.size * n_classes, len(self.workers))
+        ones_n = np.ones(len(self.worker_n))
+        said: csr_array[Any] = csr_array((ones_n, (item_n * n_classes + self.label_n, self.worker_n)), shape=shape)
+        return Features.from_shares(self.weighted_dk, shares(self.count_dk), said)
+
+    def expected(self) -> int | None:
+        """Nothing tells before the first labels."""
+        return None
+
+    def advance(self, answer_d: Codes) -> Session:
+        """The same session, or the one that goes on to prove a rule, once enough labels have taught one."""
+        if self.taught is not None:
+            return self
+        head = _head(answer_d)
+        known = np.flatnonzero(answer_d[:head] >= 0)
+        for enough in (self.teaching, min(MOST_TEACHING, max(self.size // 2, self.teaching))):
+            if len(known) < max(enough, LEAST_LABELS):
+                return self
+            learned = self.learn(known[:enough], answer_d)
+            clear = learned.accuracy - self._right(known[:enough], answer_d) >= 0.2
+            if clear or enough >= MOST_TEACHING or enough >= self.size // 2:
+                positions = int(known[enough - 1]) + 1
+                return replace(self, taught=self.freeze(learned, positions))
+        return self
+
+    def learn(self, known: Codes, answer_d: Codes) -> LearnedRule:
+        """The rule that the labels of these positions teach."""
+        before_nk = (self.weighted_dk if self.baseline == WEIGHTED_VOTE else shares(self.count_dk))[known]
+        truth_n, names = answer_d[known], known.tolist()  # the order is random: its positions serve as names
+        return teach(
+            self.features().take(known), names, truth_n, before_nk, workers=self.workers, baseline=self.baseline
+        )
+
+    def _right(self, known: Codes, answer_d: Codes) -> float:
+        """How often majority vote is right on labelled items, a tie counting by its share."""
+        count_nk = self.count_dk[known]
+        best_nk = count_nk == count_nk.max(axis=1, keepdims=True)
+        return float((best_nk[np.arange(len(known)), answer_d[known]] / best_nk.sum(axis=1)).mean())
+
+    def freeze(self, learned: LearnedRule, positions: int) -> Taught:
+        """The learned rule, or the baseline where labels taught nothing better and it is not majority vote."""
+        posterior_dk = self.features().predict(learned.weights_for(self.workers))
+        rule = LEARNED
+        if not learned.adopted and self.baseline != MAJORITY:
+            rule, posterior_dk = self.baseline, self.weighted_dk
+        label_d = untied_labels(posterior_dk, self.count_dk.argmax(axis=1))
+        return Taught(positions=positions, rule=rule, learned=learned, label_d=label_d)
+
+    def contest(self, *, differ: int | None = None, n_items: int | None = None) -> tuple[Race, Codes]:
+        """Majority vote against the rule to prove, and the positions of the items that it is about.
+
+        `differ` and `n_items` are of all items, where the order holds the first of them only.
+        """
+        assert self.taught is not None
+        plurality_d, tied_d = self.count_dk.argmax(axis=1), self.tied_d
+        apart_d = (self.taught.label_d != plurality_d) & ~tied_d
+        place = np.flatnonzero(apart_d & (np.arange(self.size) >= self.taught.positions))
+        n_apart = len(place) if differ is None else differ
+        race = Race(
+            rules=(MAJORITY, self.taught.rule),
+            label_rd=np.array([plurality_d[place], self.taught.label_d[place]]),
+            differ_qr=np.array([[0, n_apart], [n_apart, 0]]),
+            n_items=self.size if n_items is None else n_items,
+            tied=int(tied_d.sum()),
+            tie_worth=self.tie_worth,
+            favourite=int(self.taught.learned.adopted or self.taught.rule != LEARNED),
+            tolerance=self.tolerance,
+            level=self.level,
+            error_r=np.array([BETTER, WORSE]),
+            bet_f=BETS_F,
+        )
+        return race, place
+
+    def next_items(self, answer_d: Codes) -> Codes:
+        """The order from its head while rules are taught, then the items on which the two rules differ."""
+        if self.taught is None:
+            return np.flatnonzero(answer_d == UNASKED)
+        race, place = self.contest()
+        return place[race.next_items(answer_d[place])]
+
+    def evaluate(self, answer_d: Codes) -> Outcome:
+        """What the labels so far taught and proved."""
+        answer_d = np.asarray(answer_d, dtype=np.int64)
+        session = self.advance(answer_d)
+        if session.taught is None:
+            return session._teaching_outcome(answer_d)
+        race, place = session.contest()
+        return session.judged(race, place, answer_d)
+
+    def judged(self, race: Race, place: Codes, answer_d: Codes) -> Outcome:
+        """What labels of the second stage say, with what the first stage found."""
+        assert self.taught is not None
+        outcome = race.evaluate(answer_d[place])
+        labels, skipped = n_answers(answer_d)
+        head_d = answer_d[: self.taught.positions]
+        doubt = self._skipped_apart(answer_d) / race.n_items
+        value = outcome.value
+        if doubt and value.low is not None and value.high is not None:
+            value = Estimate(value.value, value.low - doubt, value.high + doubt, value.reason)
+        return replace(
+            outcome,
+            kind=self.kind,
+            value=value,
+            labels=labels,
+            skipped=skipped,
+            learned=self.taught.learned,
+            n_taught=int((head_d >= 0).sum()),
+            n_proving=outcome.labels,
+        )
+
+    def _skipped_apart(self, answer_d: Codes) -> int:
+        """Items that the expert skipped while teaching and on which the rules differ: either may be right."""
+        assert self.taught is not None
+        head = np.arange(self.taught.positions)
+        apart = self.taught.label_d[head] != self.count_dk[head].argmax(axis=1)
+        return int((apart & (answer_d[head] == SKIPPED)).sum())
+
+    def _teaching_outcome(self, answer_d: Codes) -> Outcome:
+        labels, skipped = n_answers(answer_d)
+        known = np.flatnonzero(answer_d[: _head(answer_d)] >= 0)
+        learned = self.learn(known, answer_d) if len(known) >= LEAST_LABELS else None
+        goal = self.teaching if len(known) < self.teaching else MOST_TEACHING
+        leads = learned is not None and learned.adopted
+        return Outcome(
+            kind=self.kind,
+            verdict=OPEN,
+            decided=not (answer_d == UNASKED).any(),
+            value=Estimate(None, -1.0, 1.0, NO_DIFFERENCE_LABELLED),
+            level=self.level,
+            tolerance=self.tolerance,
+            n_items=self.size,
+            n_differ=0,
+            labels=labels,
+            skipped=skipped,
+            more=min(max(goal - len(known), 0), int((answer_d == UNASKED).sum())),
+            rules=(MAJORITY, LEARNED),
+            leader=LEARNED if leads else self.baseline,
+            learned=learned,
+            n_taught=len(known),
+            facts={"tied": int(self.tied_d.sum()), "tie_worth": self.tie_worth},
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content as plain data for JSON."""
+        taught = self.taught
+        return {
+            "workers": [str(worker) for worker in self.workers],
+            "offsets": self.offset_d.tolist(),
+            "voters": self.worker_n.tolist(),
+            "votes": self.label_n.tolist(),
+            "weighted": self.weighted_dk.tolist(),
+            "baseline": self.baseline,
+            "items": self.n_items,
+            "tie_worth": self.tie_worth,
+            "tolerance": self.tolerance,
+            "level": self.level,
+            "taught": None
+            if taught is None
+            else {
+                "positions": taught.positions,
+                "rule": taught.rule,
+                "learned": taught.learned.to_dict(),
+                "labels": taught.label_d.tolist(),
+            },
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
+        """The session that `to_dict` wrote."""
+        taught = content["taught"]
+        return cls(
+            workers=tuple(content["workers"]),
+            offset_d=np.array(content["offsets"], dtype=np.int64),
+            worker_n=np.array(content["voters"], dtype=np.int64),
+            label_n=np.array(content["votes"], dtype=np.int64),
+            weighted_dk=np.array(content["weighted"], dtype=float),
+            baseline=content["baseline"],
+            n_items=int(content["items"]),
+            tie_worth=content["tie_worth"],
+            tolerance=float(content["tolerance"]),
+            level=float(content["level"]),
+            taught=None
+            if taught is None
+            else Taught(
+                positions=int(taught["positions"]),
+                rule=taught["rule"],
+                learned=LearnedRule.from_dict(taught["learned"]),
+                label_d=np.array(taught["labels"], dtype=np.int64),
+            ),
+        )
+
+
+def _head(answer_d: Codes) -> int:
+    """How many items at the head of the order are answered or skipped, without a gap."""
+    unasked = np.flatnonzero(np.asarray(answer_d) == UNASKED)
+    return int(unasked[0]) if len(unasked) else len(answer_d)

@@ -1,0 +1,94 @@
+"""`majorant rate`: the share of a class, a mean score or a win rate, from a few labels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from majorant.cli.options import Grouped, common_options, level_option, number_list, overwrite_option, show
+from majorant.cli.source import DATASET, Source, input_options, say_notes
+from majorant.errors import ConfigError
+from majorant.ownership import refuse_unsafe
+
+
+@click.command(cls=Grouped)
+@input_options
+@click.option("--label", "wanted", metavar="CLASS", help="The class whose share is wanted, such as pass.")
+@click.option("--by", metavar="COLUMN", help="A rate for each value of a column, such as system, and who beats whom.")
+@click.option("--range", "limits", metavar="LOW,HIGH", callback=number_list, help="The range of scores, such as 1,7.")
+@click.option(
+    "--at-least", "bar", type=float, metavar="RATE", help="Exit with 1 unless the rate is shown to be above this."
+)
+@click.option(
+    "--summary",
+    "digest",
+    metavar="FILE",
+    help='Also write the answer in Markdown; - prints it. "$GITHUB_STEP_SUMMARY" is added to.',
+)
+@overwrite_option
+@level_option
+@common_options
+def rate(source: Source, wanted: str | None, by: str | None, bar: float | None, digest: str | None, **how: Any) -> None:
+    """The pass rate, win rate or mean score, exactly, from a few labels; and whether A beats B.
+
+    \b
+    Exit codes:
+      0    done
+      1    --at-least is not reached
+      2    wrong call or table
+      130  interrupted
+    """
+    from majorant.read.pairs import read_pairs
+    from majorant.render.rates import rate_facts, rate_markdown, rate_text
+    from majorant.render.text import is_job_summary
+    from majorant.results.rates import measure_rate
+    from majorant.votes import NoteKind
+
+    if digest == "-" and how["as_json"]:
+        raise ConfigError("--json and --summary - both print: name a file for the summary.")
+    if digest is not None and digest != "-" and not is_job_summary(digest):
+        refuse_unsafe([Path(digest)])
+    gold = source.options.gold_file
+    source = replace(source, options=replace(source.options, gold_file=None))
+    pairs = None if source.file[0].startswith(DATASET) else read_pairs(source.files, source.options)
+    votes = replace(source, quiet=True).read(by=by) if pairs is None else pairs.votes
+    notes = tuple(note for note in votes.account.notes if note.kind is not NoteKind.NUMBER_LABELS)  # scores are welcome
+    say_notes(replace(votes.account, notes=notes), quiet=source.quiet)
+    settings = {"label": wanted, "limits": how["limits"], "level": how["level"], "rng": how["seed"]}
+    found = measure_rate(votes, gold, how=source.options, pairs=pairs, **settings)
+    command = _next_command(found.labels, gold)
+    shown: dict[str, Any] = {"bar": bar, "command": command}
+    if digest is not None:
+        _write_summary(rate_markdown(found, **shown), digest)
+    if digest != "-":
+        text = rate_text(found, **shown)
+        show(rate_facts(found, **shown), text.split("\n")[0] if how["quiet"] else text, as_json=how["as_json"])
+    if bar is not None and not found.at_least(bar):
+        raise SystemExit(1)
+
+
+for _parameter in rate.params:  # --label names the class here, so the column has a longer name
+    if _parameter.name == "label":
+        _parameter.opts = ["--label-column"]
+
+
+def _next_command(n_labels: int, gold: Any) -> str:
+    """The command that draws items to label, where there are no labels yet."""
+    from majorant.cli.next_command import repeat_call
+
+    if n_labels or gold is not None:
+        return ""
+    ctx = click.get_current_context()
+    return repeat_call(ctx, "ask", "--rate", "--n", "60", without=("level", "seed", "by"))
+
+
+def _write_summary(text: str, path: str) -> None:
+    from majorant.render.text import write_summary
+
+    if path == "-":
+        click.echo(text, nl=False)
+    else:
+        write_summary(text, path)

@@ -1,0 +1,454 @@
+"""Workers who repeat another worker, found from raw agreement.
+
+Two workers A and B agree because both are often right, or because one repeats the other.  How often each agrees with
+the other voters R on the same items, and how often those agree among themselves, says how much agreement skill
+explains: with votes centred at each worker's label shares, `AB = AR * BR / RR` for workers who err independently,
+whatever their skills, and nearly so where items differ in difficulty.  What is left over, as a share of what could be
+left over, estimates how often one repeats the other.  No model is fitted: a model trusts whoever agrees most, and those
+are the copies.
+
+Without two voters outside the pair, copies cannot be told from two excellent workers.  Identical answers are a fact,
+whoever else voted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.evidence.evidence import Assumption, Status, Tested
+from majorant.items import take_items
+from majorant.tally import PairCounts, is_panel, pair_counts, votes_by_worker
+from majorant.values import FloatArray
+from majorant.votes import IntArray, Votes
+
+IDENTICAL_ITEMS = 100  # shared items from which identical answers are always reported
+SHARED_ITEMS = 30  # that a pair must share to be tested
+REPEATED = 0.5  # a copy surely repeats the other on more than this share of the items
+NEAR_COPY = 0.75  # a pair is cleared once it surely repeats less than this
+STANDARD_ERRORS = 2.0
+SIMILAR = 0.85  # of the pair's own agreement: others who agree so well with one of the two may be copies as well
+MOST_CLOSE = 10  # others who are left out; of more, there are so many that a few copies among them matter little
+SAMPLED_VOTE_PAIRS = 20_000_000  # on the same item; beyond, a sample of the items is looked at
+COMPARED_PAIRS = 5_000  # of workers compared closely, those that agree most
+COMPARED_ITEMS = 20_000  # compared for one pair
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyGroup:
+    """Workers who repeat each other and count as one.
+
+    Parameters
+    ----------
+    workers : tuple of Hashable
+        Their names, the one with the most votes first.
+    identical : bool
+        Whether every two of them that were compared gave the same answer on all items they share.
+    shared, agreed : int
+        Items that the least similar of these pairs shares, and on how many of them it agrees.
+    expected : float or None
+        Share of these items on which the two would agree if they voted independently; None if that cannot be known.
+    """
+
+    workers: tuple[Hashable, ...]
+    identical: bool
+    shared: int
+    agreed: int
+    expected: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """Groups of workers who repeat each other, and what is known about the assumption that nobody does."""
+
+    groups: tuple[CopyGroup, ...]
+    tested: Tested
+
+    @property
+    def workers(self) -> tuple[tuple[Hashable, ...], ...]:
+        """The names of the workers in each group."""
+        return tuple(group.workers for group in self.groups)
+
+
+def find_copies(votes: Votes) -> Copies:
+    """Find workers who repeat another one.
+
+    Parameters
+    ----------
+    votes : Votes
+        Votes in memory: all of them, or a random sample of the items.
+
+    Returns
+    -------
+    Copies
+        The groups, and the status of `Assumption.NO_COPIES`: failed if there is a group; untestable if two judges of a
+        panel may be copies or just excellent; untested if no two workers share enough items to tell; else passed.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> judge, third = rng.integers(0, 2, (2, 200))
+    >>> votes = Votes.from_codes(np.repeat(np.arange(200), 3), np.tile([0, 1, 2], 200),
+    ...                          np.stack([judge, judge, third], axis=1).ravel(),
+    ...                          items=range(200), workers="abc", labels="ny")
+    >>> copies = find_copies(votes)
+    >>> copies.workers, copies.tested.status.value
+    ((('a', 'b'),), 'failed')
+    """
+    once = one_vote_each(votes)
+    sample = _sample_items(once)
+    pairs = _similar_pairs(sample)
+    index = _VoteIndex(sample)
+    partners = _partners(pairs.similar)
+    # In a crowd no single pair matters much; in a panel each does.
+    matters = is_panel(votes.shape, votes.n_votes)
+    links, is_open = [], False
+    for pair in pairs.similar:
+        compared = _compare(index, pair, partners)
+        identical = pair.shared >= IDENTICAL_ITEMS and pair.agreed == pair.shared and _never_differ(once, pair)
+        if identical or (compared.z(REPEATED) > STANDARD_ERRORS and _differ_rarely(pair, compared, pairs.n_tested)):
+            links.append(_Link(pair, identical, compared.expected))
+        elif matters and pair.upper > NEAR_COPY and not compared.explains(NEAR_COPY):
+            is_open = True
+    groups = _as_groups(votes, links)
+    status = Status.PASSED if pairs.n_tested else Status.UNTESTED
+    if groups or is_open:
+        status = Status.FAILED if groups else Status.UNTESTABLE
+    return Copies(groups, Tested(Assumption.NO_COPIES, status))
+
+
+def merge_copies(votes: Votes, groups: Sequence[Sequence[Hashable]]) -> Votes:
+    """Count each group of workers as one.
+
+    Parameters
+    ----------
+    votes : Votes
+        The votes of all workers.
+    groups : sequence of sequences of Hashable
+        Names of workers, as in `Copies.workers`.
+
+    Returns
+    -------
+    Votes
+        At most one vote per group and item, under the name of the group's first worker: the label that most of the
+        group gave, the first worker's among equals.  All workers keep their places; the others have no votes left.
+
+    Examples
+    --------
+    >>> votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="wxy", labels="01")
+    >>> merge_copies(votes, [("w", "x")]).worker_n.tolist()
+    [0, 2]
+    """
+    if not groups:
+        return votes
+    code = {name: j for j, name in enumerate(votes.workers)}
+    first_j = np.arange(len(votes.workers))
+    rank_j = np.zeros(len(votes.workers), dtype=np.int64)
+    for group in groups:
+        member = [code[name] for name in group]
+        first_j[member], rank_j[member] = member[0], np.arange(1, len(member) + 1)
+    grouped_n = rank_j[votes.worker_n] > 0
+    at = np.flatnonzero(grouped_n)
+    item, first, label = votes.item_n[at].astype(np.int64), first_j[votes.worker_n[at]], votes.label_n[at]
+    said = (item * len(votes.workers) + first) * len(votes.labels) + label
+    _, place, count = np.unique(said, return_inverse=True, return_counts=True)
+    order = np.lexsort((rank_j[votes.worker_n[at]], -count[place], first, item))
+    group_key = (item * len(votes.workers) + first)[order]
+    chosen = at[order[np.diff(group_key, prepend=-1) != 0]]
+    kept = np.sort(np.concatenate([np.flatnonzero(~grouped_n), chosen]))
+    return _take_votes(votes, kept, first_j[votes.worker_n[kept]])
+
+
+def _take_votes(votes: Votes, kept: IntArray, worker_n: IntArray) -> Votes:
+    from dataclasses import replace
+
+    counts_i = np.bincount(votes.item_n[kept], minlength=len(votes.items))
+    return replace(
+        votes,
+        item_n=votes.item_n[kept],
+        worker_n=worker_n,
+        label_n=votes.label_n[kept],
+        offsets_i=np.concatenate([[0], np.cumsum(counts_i)]),
+        seconds_n=None if votes.seconds_n is None else votes.seconds_n[kept],
+    )
+
+
+def one_vote_each(votes: Votes) -> Votes:
+    """The first vote of each worker on each item."""
+    key_n = votes.item_n.astype(np.int64) * len(votes.workers) + votes.worker_n
+    _, first = np.unique(key_n, return_index=True)
+    if len(first) == votes.n_votes:
+        return votes
+    kept = np.sort(first)
+    return _take_votes(votes, kept, votes.worker_n[kept])
+
+
+def _sample_items(votes: Votes) -> Votes:
+    """Evenly spaced items with at most SAMPLED_VOTE_PAIRS pairs of votes, or all."""
+    pairs_i = votes.votes_i * (votes.votes_i - 1) // 2
+    step = -(-int(pairs_i.sum()) // SAMPLED_VOTE_PAIRS)
+    return votes if step <= 1 else take_items(votes, np.arange(0, len(votes.items), step))
+
+
+class _Pair(NamedTuple):
+    """Two workers by their codes."""
+
+    a: int
+    b: int
+    shared: int
+    agreed: int
+    similarity: float  # agreement beyond chance, 1 where they never differ
+    upper: float  # upper bound on the share of votes that one may repeat
+
+
+class _Similar(NamedTuple):
+    """Pairs whose agreement beyond chance is high enough for copies, and how many pairs there were to look at."""
+
+    similar: list[_Pair]
+    n_tested: int
+
+
+class _Link(NamedTuple):
+    pair: _Pair
+    identical: bool
+    expected: float | None
+
+
+def _similar_pairs(votes: Votes) -> _Similar:
+    """Pairs that agree enough to be copies, the most similar first."""
+    frequent_j = np.bincount(votes.worker_n, minlength=len(votes.workers)) >= SHARED_ITEMS
+    kept = np.flatnonzero(frequent_j[votes.worker_n])
+    similar, n_tested = [], 0
+    for counts in pair_counts(_take_votes(votes, kept, votes.worker_n[kept]), min_items=SHARED_ITEMS):
+        agreement_p = counts.agreed_p / counts.items_p
+        covariance_p, most_p = _covariance(counts, agreement_p)
+        similarity_p = np.divide(covariance_p, most_p, out=(agreement_p == 1).astype(float), where=most_p > 1e-9)
+        error_p = np.sqrt(agreement_p * (1 - agreement_p) / counts.items_p) / np.maximum(most_p, 1e-9)
+        upper_p = similarity_p + STANDARD_ERRORS * error_p
+        n_tested += len(similarity_p)
+        for p in np.flatnonzero(similarity_p > REPEATED):
+            a, b = int(counts.worker_a_p[p]), int(counts.worker_b_p[p])
+            shared, agreed = int(counts.items_p[p]), int(counts.agreed_p[p])
+            similar.append(_Pair(a, b, shared, agreed, float(similarity_p[p]), float(upper_p[p])))
+    similar.sort(key=lambda pair: -pair.similarity)
+    return _Similar(similar[:COMPARED_PAIRS], n_tested)
+
+
+def _covariance(counts: PairCounts, agreement_p: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Agreement beyond chance, and what it would be if the two never differed: 0 if one always gives one label."""
+    n_pairs, n_cells = counts.table_pc.shape
+    n_classes = round(n_cells**0.5)
+    table = counts.table_pc.tocoo()
+    share = table.data / counts.items_p[table.row]
+    share_a_pl, share_b_pl = np.zeros((2, n_pairs, n_classes))
+    np.add.at(share_a_pl, (table.row, table.col // n_classes), share)
+    np.add.at(share_b_pl, (table.row, table.col % n_classes), share)
+    most_a_p, most_b_p = (np.maximum(1 - (x**2).sum(axis=1), 0.0) for x in (share_a_pl, share_b_pl))
+    return agreement_p - (share_a_pl * share_b_pl).sum(axis=1), np.sqrt(most_a_p * most_b_p)
+
+
+def _partners(similar: Sequence[_Pair]) -> dict[int, list[tuple[int, float]]]:
+    """For each worker the others who are similar, and how much."""
+    partners: dict[int, list[tuple[int, float]]] = {}
+    for pair in similar:
+        partners.setdefault(pair.a, []).append((pair.b, pair.similarity))
+        partners.setdefault(pair.b, []).append((pair.a, pair.similarity))
+    return partners
+
+
+class _VoteIndex:
+    """The votes of each worker, centred, and their sums over all voters of each item."""
+
+    def __init__(self, votes: Votes) -> None:
+        n_items, n_workers, n_classes = votes.shape
+        order = np.argsort(votes.worker_n, kind="stable")
+        self.start_j = np.concatenate([[0], np.cumsum(np.bincount(votes.worker_n, minlength=n_workers))])
+        self.item_n, self.label_n = votes.item_n[order], votes.label_n[order]
+        votes_jl = votes_by_worker(votes).astype(float)
+        # Label shares of workers with few votes are drawn to those of all.
+        all_l = votes_jl.sum(axis=0) / max(votes_jl.sum(), 1.0)
+        self.share_jl = (votes_jl + 20 * all_l) / (votes_jl.sum(axis=1, keepdims=True) + 20)
+        self.n_classes = n_classes
+        centred_nl = -self.share_jl[votes.worker_n]
+        centred_nl[np.arange(votes.n_votes), votes.label_n] += 1
+        self.sum_il = np.zeros((n_items, n_classes))
+        np.add.at(self.sum_il, votes.item_n, centred_nl)
+        square_n = (centred_nl**2).sum(axis=1)
+        self.square_i: FloatArray = np.bincount(votes.item_n, square_n, minlength=n_items).astype(float)
+        self.votes_i = votes.votes_i
+
+    def of(self, j: int) -> tuple[IntArray, IntArray]:
+        """The items and labels of a worker, in the order of the items."""
+        rows = slice(self.start_j[j], self.start_j[j + 1])
+        return self.item_n[rows], self.label_n[rows]
+
+    def centred(self, j: int, label_p: IntArray) -> FloatArray:
+        """Labels of a worker as indicator rows less its label shares."""
+        rows_pl = np.tile(-self.share_jl[j], (len(label_p), 1))
+        rows_pl[np.arange(len(label_p)), label_p] += 1
+        return rows_pl
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """Per shared item the agreement beyond chance of A and B, of each with the rest, and within the rest."""
+
+    ab_i: FloatArray
+    ar_i: FloatArray
+    br_i: FloatArray
+    rr_i: FloatArray
+    most_i: FloatArray  # what `ab_i` would be if the two never differed
+    chance: float
+    has_outsiders: bool  # whether the rest leaves out everybody who may be a copy of one of the two
+
+    @property
+    def expected(self) -> float | None:
+        """How often A and B would agree if they voted independently."""
+        if len(self.rr_i) < SHARED_ITEMS or self.rr_i.mean() <= 0:
+            return None
+        return float(np.clip(self.chance + self.ar_i.mean() * self.br_i.mean() / self.rr_i.mean(), 0, 1))
+
+    def explains(self, repeated: float) -> bool:
+        """Whether skill explains the agreement, and neither repeats that share of the other's votes."""
+        return self.has_outsiders and self.z(repeated) < -STANDARD_ERRORS
+
+    def z(self, repeated: float) -> float:
+        """Standard errors by which A and B agree more than if one repeated that share of the other's votes.
+
+        0 where the rest cannot tell.
+        """
+        n_items = len(self.rr_i)
+        if n_items < SHARED_ITEMS or self.rr_i.mean() <= 0:
+            return 0.0
+        ab, ar, br, rr, most = (x.mean() for x in (self.ab_i, self.ar_i, self.br_i, self.rr_i, self.most_i))
+        excess = (ab - repeated * most) * rr - (1 - repeated) * ar * br
+        influence_i = (self.ab_i - repeated * self.most_i) * rr + (ab - repeated * most) * self.rr_i
+        influence_i -= (1 - repeated) * (ar * self.br_i + br * self.ar_i)
+        error = influence_i.std() / np.sqrt(n_items)
+        return float(excess / error) if error > 1e-12 else 0.0
+
+
+def _compare(index: _VoteIndex, pair: _Pair, partners: dict[int, list[tuple[int, float]]]) -> _Compared:
+    """Compare two workers with the other voters on the items they share.
+
+    Others who agree with one of the two nearly as well may be copies too, and are left out where enough voters remain.
+    """
+    item_a, label_a = index.of(pair.a)
+    item_b, label_b = index.of(pair.b)
+    item, at_a, at_b = np.intersect1d(item_a, item_b, assume_unique=True, return_indices=True)
+    if len(item) > COMPARED_ITEMS:
+        some = np.linspace(0, len(item) - 1, COMPARED_ITEMS).astype(int)
+        item, at_a, at_b = item[some], at_a[some], at_b[some]
+    label_a, label_b = label_a[at_a], label_b[at_b]
+    close = {
+        other
+        for j in (pair.a, pair.b)
+        for other, similarity in partners[j]
+        if other not in (pair.a, pair.b) and similarity >= SIMILAR * pair.similarity
+    }
+    said = [(pair.a, np.arange(len(item)), label_a), (pair.b, np.arange(len(item)), label_b)]
+    rest = _without(index, item, said)
+    has_outsiders = False
+    if len(close) <= MOST_CLOSE:
+        apart = _without(index, item, [*said, *(_votes_on(index, j, item) for j in sorted(close))])
+        has_outsiders = bool((apart.votes_i >= 2).sum() >= max(SHARED_ITEMS, 0.5 * (rest.votes_i >= 2).sum()))
+        rest = apart if has_outsiders else rest
+    usable = np.flatnonzero(rest.votes_i >= 2)
+    votes_i, sum_il = rest.votes_i[usable], rest.sum_il[usable]
+    a_il, b_il = np.eye(index.n_classes)[label_a[usable]], np.eye(index.n_classes)[label_b[usable]]
+    share_a, share_b = (x.sum(axis=0) / max(len(usable), 1) for x in (a_il, b_il))
+    a_il, b_il = a_il - share_a, b_il - share_b
+    most_a, most_b = (a_il**2).sum(axis=1), (b_il**2).sum(axis=1)
+    mean_a, mean_b = (max(float(x.sum()) / max(len(usable), 1), 1e-12) for x in (most_a, most_b))
+    return _Compared(
+        ab_i=(a_il * b_il).sum(axis=1),
+        ar_i=(a_il * sum_il).sum(axis=1) / votes_i,
+        br_i=(b_il * sum_il).sum(axis=1) / votes_i,
+        rr_i=((sum_il**2).sum(axis=1) - rest.square_i[usable]) / (votes_i * (votes_i - 1)),
+        most_i=np.sqrt(mean_a * mean_b) * (most_a / mean_a + most_b / mean_b) / 2,
+        chance=float(share_a @ share_b),
+        has_outsiders=has_outsiders,
+    )
+
+
+def _differ_rarely(pair: _Pair, compared: _Compared, n_tested: int) -> bool:
+    """Whether so few differences are improbable, in any of so many pairs, if one repeats REPEATED of the votes.
+
+    With few items or few differences the standard errors are too small; these binomial tails are not.
+    """
+    from scipy.special import bdtr
+
+    assert compared.expected is not None
+    differ = (1 - REPEATED) * (1 - compared.expected)
+    return bool(bdtr(pair.shared - pair.agreed, pair.shared, differ) * n_tested <= 0.05)
+
+
+class _Rest(NamedTuple):
+    """The votes on some items: how many, the sum of their centred indicators, and of the squares of these."""
+
+    votes_i: NDArray[np.int64]
+    sum_il: FloatArray
+    square_i: FloatArray
+
+
+def _votes_on(index: _VoteIndex, j: int, item: IntArray) -> tuple[int, IntArray, IntArray]:
+    """Where in `item` a worker voted, and what."""
+    own, label = index.of(j)
+    _, place, at = np.intersect1d(item, own, assume_unique=True, return_indices=True)
+    return j, place, label[at]
+
+
+def _without(index: _VoteIndex, item: IntArray, said: Sequence[tuple[int, IntArray, IntArray]]) -> _Rest:
+    votes_i, sum_il = index.votes_i[item].copy(), index.sum_il[item].copy()
+    square_i: FloatArray = index.square_i[item].copy()
+    for j, place, label in said:
+        centred = index.centred(j, label)
+        votes_i[place] -= 1
+        sum_il[place] -= centred
+        square_i[place] -= (centred**2).sum(axis=1)
+    return _Rest(votes_i, sum_il, square_i)
+
+
+def _never_differ(votes: Votes, pair: _Pair) -> bool:
+    """Whether two workers agree on all items they share, also outside a sample."""
+    of_a, of_b = (np.flatnonzero(votes.worker_n == j) for j in (pair.a, pair.b))
+    _, at_a, at_b = np.intersect1d(votes.item_n[of_a], votes.item_n[of_b], assume_unique=True, return_indices=True)
+    return bool((votes.label_n[of_a[at_a]] == votes.label_n[of_b[at_b]]).all())
+
+
+def _as_groups(votes: Votes, links: Sequence[_Link]) -> tuple[CopyGroup, ...]:
+    """Workers linked as copies, directly or through others; groups and members with the most votes first."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    if not links:
+        return ()
+    n_workers = len(votes.workers)
+    a, b = (np.array([link.pair[end] for link in links]) for end in (0, 1))
+    graph: Any = csr_array((np.ones(len(links)), (a, b)), shape=(n_workers, n_workers))
+    _, group_j = connected_components(graph, directed=False)
+    votes_j = np.bincount(votes.worker_n, minlength=n_workers)
+    order = np.argsort(-votes_j, kind="stable")
+    members: dict[int, list[int]] = {}
+    linked = set(a.tolist()) | set(b.tolist())
+    for j in order.tolist():
+        if j in linked:
+            members.setdefault(int(group_j[j]), []).append(j)
+    groups = []
+    for number, member in members.items():
+        own = [link for link in links if group_j[link.pair.a] == number]
+        weakest = min(own, key=lambda link: link.pair.agreed / link.pair.shared)
+        groups.append(
+            CopyGroup(
+                workers=tuple(votes.workers[j] for j in member),
+                identical=all(link.identical for link in own),
+                shared=weakest.pair.shared,
+                agreed=weakest.pair.agreed,
+                expected=weakest.expected,
+            )
+        )
+    return tuple(groups)

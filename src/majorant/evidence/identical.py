@@ -1,0 +1,47 @@
+"""Identical rules: how many labels a switch would change bounds what it can gain or lose, whatever the truth is."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from majorant.backend import Backend, of_fits
+from majorant.defaults import MAJORITY
+from majorant.evidence.evidence import Evidence, Source, Tested
+from majorant.methods.fit import Fit, chances
+from majorant.values import Estimate
+
+
+class Difference(NamedTuple):
+    """On how many items two rules differ; the differences of parts of the items add up."""
+
+    items: int  # with votes
+    differ: int
+
+    @property
+    def stake(self) -> float:
+        """The largest possible difference of their accuracies."""
+        return self.differ / self.items if self.items else 0.0
+
+
+def count_differences(backend: Backend, present: Fit, other: Fit) -> Difference:
+    """On how many items two rules say different things; a tie is one of its classes, whichever that is."""
+    return backend.sum(of_fits(_differences, present, other), doing="comparing")
+
+
+def _differences(_: object, present: Fit, other: Fit) -> Difference:
+    voted_i = present.votes_i > 0
+    apart_i = (chances(present.posterior[voted_i]) != chances(other.posterior[voted_i])).any(axis=1)
+    return Difference(items=int(voted_i.sum()), differ=int(np.count_nonzero(apart_i)))
+
+
+def identical_evidence(other: str, apart: Difference, assumptions: tuple[Tested, ...] = ()) -> Evidence:
+    """What the number of changed labels says about the gain of a switch: it lies between plus and minus that share.
+
+    >>> identical_evidence("weighted-vote", Difference(items=200, differ=1)).gain.high
+    0.005
+    """
+    value = None if apart.differ else 0.0
+    gain = Estimate(value, -apart.stake, apart.stake)
+    return Evidence(source=Source.IDENTICAL, present=MAJORITY, other=other, gain=gain, assumptions=assumptions)

@@ -1,0 +1,156 @@
+"""Labels: what gold labels that came with the votes say about other rules, exactly, at any number of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from majorant.ask.betting import bounds
+from majorant.backend import Backend, of_fits
+from majorant.defaults import MAJORITY
+from majorant.evidence.evidence import Assumption, Evidence, Source, Status, Tested
+from majorant.evidence.identical import Difference
+from majorant.items import Keys, name_hashes
+from majorant.methods.fit import Fit, chances
+from majorant.values import Estimate, FloatArray, clopper_pearson
+from majorant.votes import IntArray, Votes
+
+
+class Leads(NamedTuple):
+    """Of gold items on which two rules differ: who is right, and a random key; and how many gold items there are."""
+
+    lead_g: FloatArray
+    key_g: Keys
+    labels: int
+
+
+def gold_evidence(
+    backend: Backend, present: Fit, rules: Mapping[str, tuple[Fit, Difference]], *, level: float
+) -> tuple[Evidence, ...]:
+    """The lead of each rule over the one in use, from the gold labels that came with the votes.
+
+    Parameters
+    ----------
+    present : Fit
+        Majority vote.
+    rules : mapping
+        Other rules, each with where it differs.  They must not have learned from these labels.
+    level : float
+        Probability that all intervals hold at once, at every number of labels: several rules share the error.
+
+    Returns
+    -------
+    tuple of Evidence
+        Empty without gold labels.
+    """
+    if not backend.has_gold:
+        return ()
+    found = [
+        _evidence(backend, present, name, *rule, alpha=(1 - level) / max(len(rules), 1), level=level)
+        for name, rule in rules.items()
+    ]
+    return tuple(one for one in found if one is not None)
+
+
+def _evidence(
+    backend: Backend, present: Fit, name: str, fit: Fit, apart: Difference, *, alpha: float, level: float
+) -> Evidence | None:
+    parts = list(backend.map(of_fits(leads_of, present, fit), doing="comparing"))
+    labels = sum(part.labels for part in parts)
+    if not labels:
+        return None
+    lead_g, key_g = (np.concatenate([part[n] for part in parts]) for n in range(2))
+    return lead_evidence(name, lead_g, key_g, labels, apart, alpha=alpha, level=level)
+
+
+def lead_evidence(
+    name: str, lead_g: FloatArray, key_g: Keys, labels: int, apart: Difference, *, alpha: float, level: float
+) -> Evidence:
+    """The evidence of labels on which a rule is ahead by `lead_g` where the two differ, looked at in order of the keys.
+
+    `alpha` is the probability that the interval misses, at any number of labels ever.
+    """
+    lead_g, share = lead_g[np.argsort(key_g, kind="stable")], apart.stake
+    whole = labels == apart.items
+    value = share * float(lead_g.mean()) if len(lead_g) else 0.0 if whole else None
+    if whole:
+        gain = Estimate(value, value, value)
+    else:
+        low, high = bounds((lead_g + 1) / 2, apart.differ, alpha / 2, alpha / 2) if apart.differ else (0.5, 0.5)
+        gain = Estimate(value, share * (2 * low - 1), share * (2 * high - 1))
+    status = Status.PASSED if whole else Status.UNTESTED
+    return Evidence(
+        source=Source.LABELS,
+        present=MAJORITY,
+        other=name,
+        gain=gain,
+        level=level,
+        assumptions=(Tested(Assumption.RANDOM_LABELS, status),),
+        n_labels=labels,
+        n_used=len(lead_g),
+        wins=float(lead_g[lead_g > 0].sum()),
+        losses=float(-lead_g[lead_g < 0].sum() + 0.0),  # never -0
+    )
+
+
+def leads_of(votes: Votes, present: Fit, fit: Fit) -> Leads:
+    """Who is right on the gold items of these votes where two rules differ."""
+    known = known_items(votes)
+    before_gk, after_gk = chances(np.asarray(present.posterior)[known]), chances(np.asarray(fit.posterior)[known])
+    differ = np.flatnonzero((before_gk != after_gk).any(axis=1))
+    truth_g = np.empty(0, np.int64) if votes.gold_i is None else votes.gold_i[known][differ]
+    rows = np.arange(len(differ))
+    lead_g = after_gk[differ][rows, truth_g] - before_gk[differ][rows, truth_g]
+    order_seed = 2**32 + 1  # of the order in which labels are looked at: any that no label has decided
+    key_g = name_hashes([votes.items[i] for i in known[differ]], order_seed) if len(differ) else np.empty(0, np.uint64)
+    return Leads(lead_g, key_g, len(known))
+
+
+def known_items(votes: Votes) -> IntArray:
+    """The items with votes whose gold label is known."""
+    if votes.gold_i is None:
+        return np.empty(0, dtype=np.int64)
+    return np.flatnonzero((votes.gold_i >= 0) & (votes.votes_i > 0))
+
+
+@dataclass(frozen=True, slots=True)
+class GoldAccuracy:
+    """The share of gold items that are labelled right, a tie counting as a fair draw among the tied classes."""
+
+    value: float
+    low: float
+    high: float
+    n_items: int  # items with a gold label and at least one vote
+
+
+def gold_accuracy(votes: Votes, fit: Fit, *, level: float) -> GoldAccuracy | None:
+    """Accuracy on the items with gold, with its exact binomial (Clopper-Pearson) interval; None without gold.
+
+    The interval is about all items, of which the gold ones are taken for a random sample; where all have gold, it is a
+    point.
+
+    >>> from majorant.methods.majority import Majority
+    >>> votes = Votes.from_codes([0, 0, 1, 1], [0, 1, 0, 1], [1, 1, 0, 1], items="ab", workers="wx", labels="ny",
+    ...                          gold=[1, 0])
+    >>> gold_accuracy(votes, Majority().fit(votes), level=.95).value
+    0.75
+    """
+    known = known_items(votes)
+    if not len(known) or votes.gold_i is None:
+        return None
+    right = float(right_share(fit.posterior[known], votes.gold_i[known]).sum())
+    whole = len(known) == int((votes.votes_i > 0).sum())  # then there is nothing left to guess
+    low, high = (right / len(known),) * 2 if whole else clopper_pearson(right, len(known), level)
+    return GoldAccuracy(right / len(known), low, high, len(known))
+
+
+def right_share(posterior_gk: FloatArray, gold_g: IntArray) -> FloatArray:
+    """For each item 1 if its label is right, 0 if not; a tie counts as a fair draw among the tied classes.
+
+    >>> right_share(np.array([[.9, .1], [.5, .5]]), np.array([1, 1])).tolist()
+    [0.0, 0.5]
+    """
+    return np.asarray(chances(posterior_gk)[np.arange(len(gold_g)), gold_g])

@@ -1,0 +1,131 @@
+"""Track record: how the weighted vote did on public data sets like this one, and how far to believe the models.
+
+`track_record.json` is written by `benchmarks/track_record.py` from every public data set with gold labels.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+import numpy as np
+
+from majorant.defaults import WEIGHTED_VOTE
+from majorant.evidence.evidence import Assumption, Evidence, Record, Source, Status, Tested
+from majorant.methods.fit import Fit, chances
+from majorant.values import Estimate, FloatArray
+
+FEWEST_VOTES = 10  # per worker, on average: with fewer the models cannot tell workers apart
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What votes show without any label: who voted on what, and whether workers differ."""
+
+    panel: bool  # the same few judges vote on (nearly) everything
+    votes_per_worker: float
+    workers_differ: bool  # beyond noise
+
+    @property
+    def teaches(self) -> bool:
+        """Whether the weighted vote has a good track record in such a setting."""
+        return not self.panel and self.votes_per_worker >= FEWEST_VOTES and self.workers_differ
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicSet:
+    """A public data set with gold: its setting, what the models expected, and what was true."""
+
+    name: str
+    setting: Setting
+    expected_gain: float | None  # of the weighted vote over majority vote, on untied items, by the models
+    gain: float  # the same by gold
+    model_accuracy: float | None  # of the weighted vote, by the models
+    accuracy: float  # the same by gold
+
+
+@cache
+def public_sets() -> tuple[PublicSet, ...]:
+    """The data sets of the track record."""
+    rows = json.loads(resources.files("majorant.evidence").joinpath("track_record.json").read_text(encoding="utf-8"))
+    return tuple(PublicSet(**{**row, "setting": Setting(**row["setting"])}) for row in rows["sets"])
+
+
+def track_record(
+    setting: Setting, expected: float | None, sets: Sequence[PublicSet] | None = None
+) -> tuple[Evidence, ...]:
+    """What the weighted vote gained on public data sets like this one; empty where it has no good record.
+
+    Parameters
+    ----------
+    setting : Setting
+        What the votes show without labels.
+    expected : float or None
+        The gain that the models expect, as a share of the items.
+    sets : sequence of PublicSet
+        The record to look at, all of it by default.
+
+    Returns
+    -------
+    tuple of Evidence
+        One, or none for panels, thin crowds and workers who do not differ.
+    """
+    like = [one for one in (public_sets() if sets is None else sets) if one.setting.teaches]
+    if not setting.teaches or expected is None or expected <= 0 or not like:
+        return ()
+    gains = np.array([one.gain for one in like])
+    slope, low, high = _trust([(one.expected_gain or 0.0, one.gain) for one in like])
+    gain = Estimate(slope * expected, low * expected, high * expected)
+    return (
+        Evidence(
+            source=Source.TRACK_RECORD,
+            other=WEIGHTED_VOTE,
+            gain=gain,
+            level=0.8,
+            assumptions=(Tested(Assumption.LIKE_PUBLIC_SETS, Status.UNTESTED),),
+            record=Record(
+                sets=len(like),
+                better=int((gains > 0.0005).sum()),  # half a label in a thousand is no difference
+                worse=int((gains < -0.0005).sum()),
+                mean_gain=float(gains.mean()),
+                worst_gain=float(gains.min()),
+            ),
+        ),
+    )
+
+
+def _trust(pairs: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
+    """What became of an expected gain: its mean, and where eight tenths of it lie, as shares of what was expected."""
+    expected, gained = np.array([pair for pair in pairs if pair[0] > 0]).T
+    ratio = gained / expected
+    order = np.argsort(ratio)
+    middle = (np.cumsum(expected[order]) - expected[order] / 2) / expected.sum()  # each set counts by its stake
+    low, high = np.interp([0.1, 0.9], middle, ratio[order])
+    return float(gained.sum() / expected.sum()), float(low), float(high)
+
+
+def overstatement(panel: bool, sets: Sequence[PublicSet] | None = None) -> tuple[int, Estimate]:
+    """By how much the models overstate accuracy on public panels or crowds: how many sets, the mean, most of the range.
+
+    The interval holds eight sets of ten.
+    """
+    every = public_sets() if sets is None else sets
+    excess = [
+        one.model_accuracy - one.accuracy
+        for one in every
+        if one.setting.panel == panel and one.model_accuracy is not None
+    ]
+    if not excess:
+        return 0, Estimate(None)
+    low, high = np.quantile(excess, [0.1, 0.9])
+    return len(excess), Estimate(float(np.mean(excess)), float(low), float(high))
+
+
+def expected_gain(present: Fit, other: Fit, belief_ik: FloatArray) -> float:
+    """The gain of a rule over another if `belief_ik` are the true probabilities, as a share of the items with votes."""
+    voted_i = present.votes_i > 0
+    lead_ik = chances(other.posterior[voted_i]) - chances(present.posterior[voted_i])
+    return float((belief_ik[voted_i] * lead_ik).sum()) / max(int(voted_i.sum()), 1)

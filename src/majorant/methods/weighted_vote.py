@@ -1,0 +1,291 @@
+"""The weighted vote: each worker weighs as much as their agreement with the others says.
+
+It is the average of what three models believe (one-coin, hierarchical, EBCC) and of the plain shares of votes.  Also
+here: how a method is fitted by its name, and which methods suit these votes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.defaults import COMBINED, MAJORITY, WEIGHTED_VOTE
+from majorant.errors import ConfigError
+from majorant.kernels import Block, rows_in, softmax_rows
+from majorant.limits import limit
+from majorant.methods import estimator_named
+from majorant.methods.fit import Fit
+from majorant.tally import Patterns, counts, distinct_counts, tied
+from majorant.values import FloatArray
+from majorant.votes import IntArray, Votes
+from majorant.wording import NEEDS_GOLD, NEEDS_MATRICES, TWO_CLASSES_ONLY, too_many_numbers
+
+SHRINKING = ("hierarchical", MAJORITY)  # members that set no workers apart who are alike
+ALIKE = "shared"  # the model of workers who are alike
+CLEAR = 2.0  # standard deviations; workers who are alike seem to differ in about one of a hundred cases
+REAL = 2.0  # times the variance of noise: half of what sets workers apart is then their own
+SURE = 1.645  # standard errors: 95 %, one-sided
+MOST_CLASSES = 12  # beyond, what is known of the matrix is too large a table
+SMALLEST = 1e-6  # information, in items: what is not known at all has a large variance
+PATTERNS_AT_ONCE = 1 << 13  # rows
+
+
+def unsuited(method: str, votes: Votes) -> str:
+    """Why these votes cannot be given to the method; empty if they can.
+
+    >>> votes = Votes.from_codes([0, 1, 2], [0, 0, 0], [0, 1, 2], items="abc", workers="w", labels="xyz")
+    >>> unsuited("kos", votes)
+    'for two classes only'
+    """
+    traits = estimator_named(method).traits
+    _, n_workers, n_classes = votes.shape
+    if traits.classes == 2 and n_classes != 2:
+        return TWO_CLASSES_ONLY
+    if traits.needs == "confusion":
+        return NEEDS_MATRICES
+    if traits.needs == "gold" and not has_gold(votes):
+        return NEEDS_GOLD
+    entries = n_workers * n_classes**2 * traits.tables_per_worker
+    if entries > limit("METHOD_CELLS"):
+        return too_many_numbers(entries)
+    return ""
+
+
+def has_gold(votes: Votes) -> bool:
+    """Whether the truth of some item with votes is known."""
+    return n_gold(votes) > 0
+
+
+def n_gold(votes: Votes) -> int:
+    """How many items with votes have a gold label."""
+    return 0 if votes.gold_i is None else int(((votes.gold_i >= 0) & (votes.votes_i > 0)).sum())
+
+
+def fit_method(method: str, votes: Votes, seed: int, start: Fit | None = None) -> Fit:  # noqa: ARG001
+    """The method's fit.
+
+    An iterative method goes on from `start`, a fit of its own to other votes of the same workers.
+
+    >>> votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="xyz", labels=("no", "yes"))
+    >>> fit_method("iwmv", votes, 0).labels()
+    ['yes']
+    """
+    if reason := unsuited(method, votes):
+        raise ConfigError(f"{method} cannot be used on these votes: {reason}.")
+    estimator = estimator_named(method)
+    beginning = {"start": start} if start is not None and estimator.traits.iterative else {}
+    return estimator().fit(votes, **beginning)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Combination:
+    """The fit of each member, and the combined fit; `belief` is that of the models alone.
+
+    Shares of votes steady the labels, but they are no probabilities: what is expected is what the models believe.
+    """
+
+    fits: Mapping[str, Fit]
+    fit: Fit
+    belief: Fit
+
+
+def combination(votes: Votes, seed: int, starts: Mapping[str, Fit] | None = None) -> Combination | None:
+    """Fit the members that the votes can bear, and take their mean; None if no model can be fitted.
+
+    Members go on from their fits in `starts`, to other votes of the same workers.
+
+    Weights learned from held-out votes were tried: they are no better, since the model that predicts votes best need
+    not be the one that has found the true classes (docs/decide.md).
+
+    >>> from majorant.simulate import one_coin_crew, simulate
+    >>> votes, _ = simulate([.5, .5], one_coin_crew([.9, .8, .8, .7, .6, .6]), n_items=300, n_votes=5, rng=0)
+    >>> list(combination(votes, 0).fits)
+    ['one-coin', 'hierarchical', 'ebcc', 'majority']
+    """
+    members = members_for(votes)
+    if not members:
+        return None
+    fits = {method: fit_method(method, votes, seed, (starts or {}).get(method)) for method in members}
+    models = {method: fit for method, fit in fits.items() if method != MAJORITY}
+    fit = combine(fits)
+    if model := combined_counts(fits, partial(fit_method, ALIKE, votes, seed), lambda: distinct_counts(counts(votes))):
+        fit = replace(
+            fit, posterior=keep_majorities(model, fit.posterior.copy(), fits[MAJORITY].posterior, fit.votes_i)
+        )
+    return Combination(fits, fit, combine(models))
+
+
+def combined_counts(
+    members: Collection[str], alike: Callable[[], Fit], patterns: Callable[[], Patterns]
+) -> CountModel | None:
+    """What counts tell, where workers are not told apart; None where they are."""
+    return count_model(patterns(), alike()) if set(members) == set(SHRINKING) else None
+
+
+def members_for(votes: Votes) -> tuple[str, ...]:
+    """The members that the votes can bear; empty where majority vote would be alone.
+
+    Where workers are not told apart by more than noise, those that would follow the noise are left out; a majority is
+    then turned over only where counts alone show it wrong.
+    """
+    members = tuple(method for method in COMBINED if not unsuited(method, votes))
+    if len(members) > 1 and not differ_beyond_noise(votes):
+        members = tuple(method for method in members if method in SHRINKING)
+    return () if members == (MAJORITY,) else members
+
+
+def mean_row(rows: Mapping[str, FloatArray], model: CountModel | None, block: Block) -> FloatArray:
+    of_block = {method: rows_in(posterior, block) for method, posterior in rows.items()}
+    mean = _mean([*of_block.values()])
+    if model is None:
+        return mean
+    return keep_majorities(model, mean, of_block[MAJORITY], block.matrix.sum(axis=1).astype(np.int64))
+
+
+def combine(fits: Mapping[str, Fit]) -> Fit:
+    """The mean of the posteriors, priors and confusion matrices; its method is called `weighted-vote`.
+
+    All fits must be of the same votes; majority vote alone may lack a confusion matrix per worker.  `learned` holds
+    "shares", the weight of the shares of votes, which are no belief, in the mean.
+    """
+    first = next(iter(fits.values()))
+    return Fit(
+        method=WEIGHTED_VOTE,
+        posterior=_mean([fit.posterior for fit in fits.values()]),
+        prior=_mean([fit.prior for fit in fits.values()]),
+        votes_i=first.votes_i,
+        label_values=first.label_values,
+        names=first.names,
+        confusion=_mean([fit.confusion for fit in fits.values() if fit.confusion is not None]),
+        converged=all(fit.converged for fit in fits.values()),
+        n_iter=max(fit.n_iter for fit in fits.values()),
+        learned={"shares": np.array((MAJORITY in fits) / len(fits))},
+    )
+
+
+def _mean(arrays: list[FloatArray]) -> FloatArray:
+    return np.asarray(sum(arrays[1:], start=arrays[0]) / len(arrays))
+
+
+def differ_beyond_noise(votes: Votes) -> bool:
+    """Whether workers differ in agreeing with others, or giving some label, clearly and by more than noise does.
+
+    If workers are alike, an item's votes could as well be passed around among its voters: worker j's total excess over
+    the means of the items is then a sum of independent draws of known variance, whatever the items are like.  The
+    squares of these totals, in units of the variance, are added up and compared with their mean.  Where they
+    are not twice that, a model that sets workers apart by their own votes alone follows noise more than workers.
+
+    >>> from majorant.simulate import one_coin_crew, simulate
+    >>> alike, _ = simulate([.5, .5], one_coin_crew([.8] * 6), n_items=300, n_votes=4, rng=0)
+    >>> unequal, _ = simulate([.5, .5], one_coin_crew([.9, .9, .8, .7, .6, .6]), n_items=300, n_votes=4, rng=0)
+    >>> differ_beyond_noise(alike), differ_beyond_noise(unequal)
+    (False, True)
+    """
+    if not (votes.votes_i > 1).any():
+        return False
+    distance_f, noise_f, variance_f = np.array([_distance(value_n, votes) for value_n in _features(votes)]).T
+    mean_votes = votes.votes_i[votes.votes_i > 1].mean()
+    fellows = mean_votes / (mean_votes - 1)  # the totals of an item's voters add up to 0
+    clear = distance_f.sum() > noise_f.sum() + CLEAR * np.sqrt(fellows * variance_f.sum())
+    return bool(clear and (distance_f > REAL * noise_f).any())
+
+
+def _features(votes: Votes) -> Iterator[FloatArray]:
+    """How many votes on its item agree with each vote, and for each label but the most frequent whether it is that."""
+    n_classes = len(votes.labels)
+    key_n = votes.item_n.astype(np.int64) * n_classes + votes.label_n
+    yield np.bincount(key_n, minlength=len(votes.items) * n_classes)[key_n].astype(float)
+    for label in np.argsort(np.bincount(votes.label_n, minlength=n_classes))[:-1]:
+        yield (votes.label_n == label).astype(float)
+
+
+def _distance(value_n: FloatArray, votes: Votes) -> tuple[float, float, float]:
+    """The workers' squared total excesses in units of their variance, added up, with the mean and variance of that."""
+
+    def by_worker(value_n: FloatArray) -> FloatArray:
+        return np.bincount(votes.worker_n, weights=value_n, minlength=len(votes.workers)).astype(float)
+
+    excess_n = value_n - _item_mean(value_n, votes)
+    square_n = excess_n**2
+    mean_n = _item_mean(square_n, votes)
+    total_j, square_j = by_worker(excess_n), by_worker(mean_n)
+    beyond_j = by_worker(_item_mean(square_n**2, votes) - 3 * mean_n**2)
+    known_j = square_j > 0
+    unit_j = np.where(known_j, square_j, 1.0)
+    variance_j = np.where(known_j, 2 + beyond_j / unit_j**2, 0.0)
+    return float((total_j**2 / unit_j).sum()), float(known_j.sum()), float(variance_j.sum())
+
+
+def _item_mean(value_n: FloatArray, votes: Votes) -> FloatArray:
+    """For each vote the mean over all votes of its item."""
+    votes_i = votes.votes_i[votes.votes_i > 0]
+    return np.repeat(np.add.reduceat(value_n, votes.offsets_i[:-1][votes.votes_i > 0]) / votes_i, votes_i)
+
+
+class CountModel(NamedTuple):
+    """One confusion matrix and prior for all workers, and the information that count patterns hold of both."""
+
+    prior_k: FloatArray
+    crowd_kl: FloatArray
+    information_aa: FloatArray  # of the logits of the prior, then of those of each row
+
+    def shows_wrong(self, count_ik: FloatArray) -> NDArray[np.bool_]:
+        """Items whose leading class is surely not the most probable one."""
+        odds_ik = np.log(self.prior_k) + count_ik @ np.log(self.crowd_kl).T
+        rows, n_classes = np.arange(len(count_ik)), len(self.prior_k)
+        best_i, leader_i = odds_ik.argmax(axis=1), count_ik.argmax(axis=1)
+        moved_ikl = _moved(count_ik, self.crowd_kl)
+        turn_ia = np.zeros((len(count_ik), n_classes + n_classes**2))
+        turn_ikl = turn_ia[:, n_classes:].reshape(len(count_ik), n_classes, n_classes)
+        for class_i, sign in ((best_i, 1.0), (leader_i, -1.0)):
+            turn_ia[rows, class_i] += sign
+            turn_ikl[rows, class_i] += sign * moved_ikl[rows, class_i]
+        variance_i = np.einsum("ia,ai->i", turn_ia, np.linalg.solve(self.information_aa, turn_ia.T))
+        lead_i = odds_ik[rows, best_i] - odds_ik[rows, leader_i]
+        return np.asarray((best_i != leader_i) & (lead_i > SURE * np.sqrt(np.maximum(variance_i, 0.0))))
+
+
+def count_model(patterns: Patterns, fit: Fit) -> CountModel | None:
+    """What count patterns tell of one matrix for all near its fit; None where there are too many classes.
+
+    >>> from majorant.methods.shared import SharedConfusion
+    >>> from majorant.simulate import simulate
+    >>> from majorant.tally import counts, distinct_counts
+    >>> for n_items in (300, 30_000):
+    ...     votes, _ = simulate([.85, .15], [[.75, .25], [.25, .75]], n_items=n_items, n_votes=3, rng=0)
+    ...     model = count_model(distinct_counts(counts(votes)), SharedConfusion().fit(votes))
+    ...     print(model.shows_wrong(np.array([[1.0, 2.0], [0.0, 3.0]])))
+    [False False]
+    [ True False]
+    """
+    n_classes, prior_k, crowd_kl = len(fit.prior), fit.prior, fit.confusion
+    if n_classes > MOST_CLASSES or crowd_kl is None:
+        return None
+    information_aa = SMALLEST * np.eye(n_classes + n_classes**2)
+    for start in range(0, len(patterns.items_p), PATTERNS_AT_ONCE):
+        count_pk = patterns.counts_pk[start : start + PATTERNS_AT_ONCE].astype(float)
+        posterior_pk, _ = softmax_rows(np.log(prior_k) + count_pk @ np.log(crowd_kl).T)
+        by_row_pkl = posterior_pk[:, :, None] * _moved(count_pk, crowd_kl)
+        score_pa = np.concatenate([posterior_pk - prior_k, by_row_pkl.reshape(len(count_pk), -1)], axis=1)
+        information_aa += (score_pa * patterns.items_p[start : start + PATTERNS_AT_ONCE, None]).T @ score_pa
+    return CountModel(prior_k, crowd_kl, information_aa)
+
+
+def _moved(count_ik: FloatArray, crowd_kl: FloatArray) -> FloatArray:
+    """The derivative of an item's log-probability given class k by the logits of row k."""
+    return np.asarray(count_ik[:, None, :] - count_ik.sum(axis=1)[:, None, None] * crowd_kl)
+
+
+def keep_majorities(model: CountModel, mean_ik: FloatArray, shares_ik: FloatArray, votes_i: IntArray) -> FloatArray:
+    """The mean of several beliefs, but the shares of votes where it turns a majority over that nothing shows wrong."""
+    turned = np.flatnonzero((mean_ik.argmax(axis=1) != shares_ik.argmax(axis=1)) & (votes_i > 0))
+    for d in np.split(turned, range(PATTERNS_AT_ONCE, len(turned), PATTERNS_AT_ONCE)):
+        count_dk = np.rint(shares_ik[d] * votes_i[d, None])
+        kept = d[~tied(count_dk.astype(np.int64)) & ~model.shows_wrong(count_dk)]
+        mean_ik[kept] = shares_ik[kept]
+    return mean_ik

@@ -1,0 +1,141 @@
+"""One place decides which existing files may be replaced: those that majorant wrote, as long as nobody changed them.
+
+Beside what it writes, majorant keeps `.majorant-files.json`: the name and the SHA-256 of every file of its own in that
+folder. A file that is not listed there, or whose content has another digest, belongs to the user and is not replaced
+unless the user says so with overwrite=True. An input of the running command is never replaced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from majorant.errors import ConfigError
+
+RECORD = ".majorant-files.json"
+RECORD_FORMAT = "majorant-files"
+REMEDY = "Name another place for the output, or replace it with overwrite=True."
+
+
+@dataclass(slots=True)
+class _Command:
+    """What a running command has read and written, and whether it may replace files of the user's."""
+
+    overwrite: bool
+    inputs: set[tuple[int, int]] = field(default_factory=set)  # device and inode
+    input_paths: set[Path] = field(default_factory=set)  # resolved
+    written: set[Path] = field(default_factory=set)  # resolved
+
+
+_command: ContextVar[_Command | None] = ContextVar("majorant_command", default=None)
+
+
+@contextlib.contextmanager
+def command_scope() -> Iterator[None]:
+    """Remember, until the block ends, which files are read, so that none of them is replaced."""
+    token = _command.set(_Command(overwrite=False))
+    try:
+        yield
+    finally:
+        _command.reset(token)
+
+
+def allow_overwrite() -> None:
+    """Let the running command replace files that majorant did not write."""
+    if (command := _command.get()) is not None:
+        command.overwrite = True
+
+
+def note_input(path: str | os.PathLike[str]) -> None:
+    """Remember that the running command reads a file or folder; without a running command, do nothing."""
+    command = _command.get()
+    if command is None:
+        return
+    with contextlib.suppress(OSError, ValueError):
+        status = Path(path).stat()
+        command.inputs.add((status.st_dev, status.st_ino))
+        command.input_paths.add(Path(path).resolve())
+
+
+def refuse_unsafe(paths: Iterable[Path], *, overwrite: bool = False) -> None:
+    """Refuse to write where that would replace an input, or a file that is not ours.
+
+    Raises
+    ------
+    ConfigError
+        If one of the files exists and may not be replaced.
+    """
+    for path in paths:
+        if path.is_file() or path.is_dir():
+            replaceable_digest(path.resolve(), path, overwrite=overwrite)
+
+
+def replaceable_digest(target: Path, given: Path, *, overwrite: bool = False, update: bool = False) -> str | None:
+    """The digest of a file of ours that may be replaced; None where there is none, or where the user lets it go.
+
+    With `update`, the new content is made from the present one, as when a label is added: then anything goes, since
+    nothing is lost.
+    """
+    command = _command.get() or _Command(overwrite=False)
+    if update:
+        return None
+    if target in command.written:
+        raise ConfigError(f"Cannot write {given}: this command writes two outputs to it. Name another place for one.")
+    try:
+        status = target.stat()
+    except OSError:
+        return None
+    inside = target.is_dir() and any(path.is_relative_to(target) for path in command.input_paths)
+    if inside or (status.st_dev, status.st_ino) in command.inputs:
+        raise ConfigError(f"Cannot write {given}: it is an input of this command. Name another place for the output.")
+    known = _recorded(target.parent).get(target.name, [])
+    if known and (digest := digest_of(target)) in known:
+        return digest
+    if overwrite or command.overwrite:
+        return None
+    if known:
+        raise ConfigError(f"{given} was changed after majorant wrote it. {REMEDY}")
+    raise ConfigError(f"{given} exists, and majorant did not write it. {REMEDY}")
+
+
+def record_text(folder: Path, digests: Mapping[str, tuple[str, str | None]]) -> str:
+    """The record of a folder before files take their names in it: the new digests, and those of the files replaced.
+
+    Both are kept, so that a run which is killed in between leaves nothing that looks like a file of the user's.
+    """
+    known = {name: listed for name, listed in _recorded(folder).items() if (folder / name).exists()}
+    known |= {name: [new, *([old] if old not in (None, new) else [])] for name, (new, old) in digests.items()}
+    return json.dumps({"format": RECORD_FORMAT, "version": 1, "files": dict(sorted(known.items()))}, indent=1) + "\n"
+
+
+def note_written(paths: Iterable[Path]) -> None:
+    """Remember that the running command wrote these files."""
+    if (command := _command.get()) is not None:
+        command.written.update(paths)
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file's content in hexadecimal digits; of a folder, that of the names and sizes in it."""
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if not file.is_dir())
+        listed = [f"{file.relative_to(path).as_posix()} {file.stat().st_size}" for file in files]
+        return hashlib.sha256("\n".join(listed).encode("utf-8", "surrogateescape")).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _recorded(folder: Path) -> dict[str, list[str]]:
+    """The digests by name that a folder's record lists; none where it is missing, damaged or not ours."""
+    try:
+        content = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        if content["format"] != RECORD_FORMAT:
+            return {}
+        return {str(name): [str(digest) for digest in listed] for name, listed in content["files"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}

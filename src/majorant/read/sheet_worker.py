@@ -1,0 +1,54 @@
+"""Read a spreadsheet in a process of its own: a damaged or hostile workbook can make its parser abort.
+
+Run as a script, with the folder of python-calamine, the file, the sheet ("" for the only one that is filled) and a
+limit on memory; it prints JSON and imports nothing else of this package.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+
+def main(library: str, path: str, sheet: str, memory: int) -> None:
+    """Print the names of the sheets, which of them are filled, and the rows of one."""
+    try:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    except (ImportError, ValueError, OSError):
+        pass  # not on this system: at least only this process aborts
+    sys.path.append(library)
+    import python_calamine
+
+    try:
+        book = python_calamine.load_workbook(path)
+        cells = {name: read_sheet(book, name) for name in book.sheet_names}
+    except (python_calamine.CalamineError, OSError, ValueError) as error:
+        print(json.dumps({"error": str(error)}))
+        return
+    filled = [name for name, rows in cells.items() if rows]
+    chosen = sheet or (filled[0] if len(filled) == 1 else "")
+    json.dump({"sheets": list(cells), "filled": filled, "rows": cells.get(chosen, [])}, sys.stdout)
+
+
+def read_sheet(book: Any, name: str) -> list[list[Any]]:
+    """The rows of a sheet that hold anything."""
+    rows = book.get_sheet_by_name(name).to_python(skip_empty_area=True)
+    plain = ([plain_cell(cell) for cell in row] for row in rows)
+    return [row for row in plain if any(cell is not None for cell in row)]
+
+
+def plain_cell(cell: Any) -> Any:
+    """A cell as JSON can hold it: None if it is empty, whole numbers as integers, dates as text."""
+    if cell is None or (isinstance(cell, str) and not cell.strip()) or cell != cell:
+        return None
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
+        return int(cell)
+    return cell if isinstance(cell, (str, int, float, bool)) else str(cell)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:4], int(sys.argv[4]))

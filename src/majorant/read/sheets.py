@@ -1,0 +1,83 @@
+"""Spreadsheets: a sheet of an Excel or OpenDocument workbook, by the extra `excel` (python-calamine)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from majorant.errors import ConfigError, DataError
+from majorant.limits import limit
+from majorant.read import sheet_worker
+from majorant.read.columns import ROW_NAMES
+from majorant.read.files import File
+from majorant.read.frames import open_positions
+from majorant.read.options import ReadOptions
+from majorant.read.table import RowSource
+
+
+def open_excel(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:  # noqa: ARG001
+    """The rows of a sheet: the first row names the columns; the only sheet with anything in it, or the one named."""
+    from dataclasses import replace
+
+    book = _read_workbook(file, how.sheet)
+    name = _choose_sheet(file.name, book, how.sheet)
+    header, *rows = book["rows"]
+    width = max(map(len, book["rows"]))
+    table = [row + [None] * (width - len(row)) for row in (header, *rows)]
+    columns = [list(cells) for cells in zip(*table, strict=True)]
+    while len(columns) > 1 and all(cell is None for cell in columns[-1]):
+        columns.pop()
+    names = ["" if column[0] is None else str(column[0]).strip() for column in columns]
+    names[0] = names[0] or ROW_NAMES
+    rounded = {p: cell for p, column in enumerate(columns) for cell in column[1:] if _has_lost_digits(cell)}
+    opened = open_positions(
+        file.name, names, [column[1:] for column in columns], format=f"spreadsheet, sheet {name!r}", first_row=2
+    )
+    return replace(opened, rounded=rounded)
+
+
+def _has_lost_digits(cell: Any) -> bool:
+    """Whether a number has more than the 15 digits that spreadsheets keep."""
+    return isinstance(cell, (int, float)) and abs(cell) >= 1e15
+
+
+def _read_workbook(file: File, sheet: str | None) -> dict[str, Any]:
+    try:
+        import python_calamine
+    except ImportError:
+        raise ConfigError(
+            f"{file.name} is a spreadsheet; reading it takes python-calamine: pip install 'majorant[excel]'. "
+            "Or save the sheet as CSV."
+        ) from None
+    library = str(Path(str(python_calamine.__file__)).parent.parent)
+    arguments = [library, str(file.path), sheet or "", str(limit("SHEET_MEMORY"))]
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", sheet_worker.__file__, *arguments], capture_output=True, check=False
+    )
+    try:
+        book: dict[str, Any] = json.loads(done.stdout)
+    except ValueError:
+        raise DataError(
+            f"{file.name} is a spreadsheet that is damaged, or too large to read: a cell far from the others makes it "
+            "so. Save the sheet as CSV."
+        ) from None
+    if "error" in book:
+        raise DataError(f"{file.name} is a spreadsheet that cannot be read ({book['error']}). Save it as CSV.")
+    return book
+
+
+def _choose_sheet(source: str, book: dict[str, Any], sheet: str | None) -> str:
+    filled, listed = book["filled"], ", ".join(map(repr, book["sheets"]))
+    if sheet is not None and sheet not in book["sheets"]:
+        raise ConfigError(f"{source} has no sheet {sheet!r}. Its sheets are {listed}.")
+    if sheet is not None and sheet not in filled:
+        raise DataError(f"{source}, sheet {sheet!r} is empty.")
+    if not filled:
+        raise DataError(f"{source} holds no filled sheet.")
+    if sheet is None and len(filled) > 1:
+        raise DataError(f"{source} has several sheets: {listed}. Say which with sheet={filled[0]!r}.")
+    return sheet or str(filled[0])

@@ -1,0 +1,242 @@
+"""The answer in words: what to do, how sure that is, what it rests on, and what would make it surer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from majorant.ask.learn import LEARNED
+from majorant.decide import Action, Answer, Step
+from majorant.defaults import MAJORITY, WEIGHTED_VOTE
+from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status
+from majorant.evidence.track_record import FEWEST_VOTES, overstatement
+from majorant.render.assumptions import ASSUMPTION_TEXT
+from majorant.render.numbers import about_points, count, one_decimal, percent_of, points_range
+
+if TYPE_CHECKING:
+    from majorant.ask.learn import LearnedRule
+    from majorant.pipeline import Result
+
+
+class AnswerText(NamedTuple):
+    """The sentences of an answer."""
+
+    headline: str
+    evidence: str
+    ties: str  # empty where no item is tied
+    next: str  # what to do now, without the command
+
+
+def rule_name(rule: str) -> str:
+    """A rule as a sentence names it.
+
+    >>> rule_name("weighted-vote"), rule_name("majority"), rule_name("gpt-4o")
+    ('the weighted vote', 'majority vote', 'gpt-4o')
+    """
+    names = {MAJORITY: "majority vote", WEIGHTED_VOTE: "the weighted vote", LEARNED: "the learned rule"}
+    return names.get(rule, rule)
+
+
+def answer_text(result: Result) -> AnswerText:
+    """All sentences of the answer."""
+    return AnswerText(headline(result), evidence_line(result), ties_line(result), next_line(result))
+
+
+def headline(result: Result) -> str:
+    """The answer in one sentence that a manager understands."""
+    answer = result.answer
+    if answer.action is Action.SWITCH:
+        return f"Switch to {rule_name(answer.rule)}: {_switch(result)}"
+    if answer.other == MAJORITY:
+        return "Keep majority vote: no other rule can be learned from these votes."
+    if answer.certainty in (Certainty.PROVED, Certainty.SUPPORTED):
+        return f"Keep majority vote: {_keep(result)}"
+    return f"Keep majority vote for now: {_keep_for_now(result)}"
+
+
+def _switch(result: Result) -> str:
+    answer, basis = result.answer, result.answer.basis
+    if basis is None or basis.gain.value is None:
+        return "it is ahead."
+    if answer.certainty is Certainty.PROVED:
+        return f"{points_range(basis.gain)}, proved by {count(basis.n_labels, 'label')}."
+    if basis.other == LEARNED:
+        taught = f"taught by your {count(basis.n_labels, 'label')}, likely {about_points(basis.gain.value)} better"
+        return f"{taught}. {_labels_to_decide(answer)}".rstrip()
+    if basis.source is Source.LABELS:
+        return f"it leads on {_right_of(basis)}. {_labels_to_decide(answer)}"
+    return f"likely {about_points(basis.gain.value)} better. {_labels_to_decide(answer)}".rstrip()
+
+
+def _right_of(basis: Evidence) -> str:
+    right, total = round(basis.wins), round(basis.wins + basis.losses)
+    return f"{right} of the {count(total, 'label')} that tell the two apart"
+
+
+def _labels_to_decide(answer: Answer) -> str:
+    if answer.next.step is Step.PROVE:
+        more = "more label" if answer.basis is not None and answer.basis.n_labels else "label"
+        return f"{count(answer.next.labels, more)} would prove it."
+    if answer.next.step is Step.GO_ON:
+        return f"About {count(answer.next.labels, 'more label')} would decide."
+    if answer.next.step is Step.TEACH:
+        return f"{count(answer.next.labels, 'label')} would tell."
+    return ""
+
+
+def _keep(result: Result) -> str:
+    basis, other = result.answer.basis, rule_name(result.answer.other)
+    if basis is None:
+        return ""
+    if basis.source is Source.IDENTICAL:
+        share = percent_of(result.differ.differ, result.differ.items)
+        changed = f"only {share} of the labels" if result.differ.differ else "no label"
+        return f"switching to {other} would change {changed}."
+    if basis.source is Source.LABELS:
+        high = basis.gain.high or 0.0
+        gains = f"{other} gains at most {one_decimal(high)} points" if high > 0 else f"{other} is no better"
+        return f"{gains}, proved by {count(basis.n_labels, 'label')}."
+    items = count(result.differ.items, "item")
+    return f"no rule can beat it if workers err independently, and {items} show no sign against that."
+
+
+def _keep_for_now(result: Result) -> str:
+    answer, basis, setting = result.answer, result.answer.basis, result.setting
+    decide = _labels_to_decide(answer)
+    if basis is not None and basis.source is Source.LABELS:
+        total = round(basis.wins + basis.losses)
+        right = f"right on only {round(basis.wins)} of the {total} labels that tell the two apart"
+        return f"{rule_name(basis.other)} is {right}. {decide}"
+    if setting.panel:
+        same = f"switching to {rule_name(answer.other)} would change no label, but "
+        return (
+            f"{same if not result.differ.differ else ''}judges may share mistakes, and votes cannot show that. {decide}"
+        )
+    if setting.votes_per_worker < FEWEST_VOTES:
+        return f"with {setting.votes_per_worker:.0f} votes per worker, no rule can tell good workers from bad. {decide}"
+    if not setting.workers_differ:
+        return f"workers do not differ by more than chance. {decide}"
+    return f"nothing shows that {rule_name(answer.other)} is better. {decide}"
+
+
+def evidence_line(result: Result) -> str:
+    """What the answer rests on."""
+    answer, basis, other = result.answer, result.answer.basis, rule_name(result.answer.other)
+    if answer.other == MAJORITY:
+        return "It takes two classes, and items with three votes, to tell good workers from bad."
+    differ = (
+        f"{other.capitalize() if other.startswith('the ') else other} and majority vote disagree on "
+        f"{result.differ.differ:,} of {count(result.differ.items, 'item')}."
+    )
+    if basis is None:
+        return f"{differ} {_no_guess(result)}"
+    if basis.source is Source.IDENTICAL:
+        return f"{differ} This says nothing about how accurate they are.{_doubts(basis)}"
+    if basis.source is Source.CERTIFICATE:
+        return f"{differ} The assumptions behind this were tested and passed: see majorant certify."
+    if basis.other == LEARNED and result.learned is not None:
+        proof = "" if basis.gain.low is None else f"{_by_labels(basis, other)} "
+        return f"{differ} {proof}{_by_learning(result.learned)}{_doubts(basis)}"
+    if basis.source is Source.LABELS:
+        return f"{differ} {_by_labels(basis, other)}{_doubts(basis)}"
+    return f"{differ} {_by_record(basis)}"
+
+
+def _by_labels(basis: Evidence, other: str) -> str:
+    sure = f"{100 * basis.level:g}% sure, even if you stop early"
+    total = round(basis.wins + basis.losses)
+    if not basis.n_used:
+        return f"None of the {count(basis.n_labels, 'label')} is on an item where the two disagree."
+    won = (
+        f"{round(basis.wins)} of the {total} labels that tell them apart" if total else "no label that tells them apart"
+    )
+    return f"{other.removeprefix('the ').capitalize()} is right on {won}: {points_range(basis.gain)} ({sure})."
+
+
+def _by_learning(learned: LearnedRule) -> str:
+    """How the learned rule did on labels that it had not seen, and what it weighs."""
+    right = f"It is right on {100 * learned.accuracy:.0f}% of the labels that it was not taught (cross-validation)"
+    heavy = sorted(learned.weights.items(), key=lambda pair: -abs(pair[1]))[:3]
+    shown = ", ".join(f"{worker} {weight:+.1f}" for worker, weight in heavy)
+    return f"{right}. Largest weights beyond one vote each: {shown}."
+
+
+def _by_record(basis: Evidence) -> str:
+    record, gain = basis.record, basis.gain
+    if record is None or gain.low is None or gain.high is None:
+        return ""
+    return (
+        f"Best guess {points_range(gain)}: on {record.sets} public crowds like yours the weighted vote was better on "
+        f"{record.better} and worse on {record.worse}, {one_decimal(record.mean_gain)} points better on average "
+        f"(worst {one_decimal(record.worst_gain)})."
+    )
+
+
+def _no_guess(result: Result) -> str:
+    if result.setting.panel:
+        return "On panels of judges, models of the votes are as often wrong as right about which rule is better."
+    return "Public crowds like yours do not show which of the two is better."
+
+
+def _doubts(basis: Evidence) -> str:
+    """What could not be shown, or failed."""
+    parts = []
+    for tested in basis.with_status(Status.FAILED, Status.UNTESTABLE):
+        name = ASSUMPTION_TEXT[tested.assumption]
+        parts.append(
+            f" A test rejects that {name}."
+            if tested.status is Status.FAILED
+            else f" These votes cannot show that {name}."
+        )
+    if basis.source is Source.LABELS and any(
+        tested.assumption is Assumption.RANDOM_LABELS and tested.status is Status.UNTESTED
+        for tested in basis.assumptions
+    ):
+        parts.append(" This assumes that the labelled items are a random sample.")
+    return "".join(parts)
+
+
+def ties_line(result: Result) -> str:
+    """How many items are tied, and who decided them."""
+    if not result.tied:
+        return ""
+    items = int(result.counts.patterns.items_p.sum())
+    decided = "a coin fixed by the item's name" if result.tie_breaker is None else rule_name(result.tie_breaker)
+    are = "is a tie" if result.tied == 1 else "are ties"
+    return f"{result.tied:,} of {count(items, 'item')} {are}, decided by {decided} and marked in the column tied."
+
+
+def next_line(result: Result) -> str:
+    """What would make the answer surer."""
+    step, answer = result.answer.next, result.answer
+    if step.step is Step.NOTHING:
+        return (
+            "Use the labels." if answer.certainty is Certainty.PROVED else "No label can decide between the two rules."
+        )
+    if step.step is Step.TEACH:
+        return f"Label {step.labels} random items: they measure every judge and teach a better rule."
+    if step.step is Step.GO_ON:
+        return f"Label about {step.labels} more items."
+    some = (
+        f"{step.labels} of the {step.items:,} items" if step.labels < step.items else f"the {count(step.items, 'item')}"
+    )
+    return f"Label {some} on which the two rules disagree."
+
+
+def accuracy_warning(panel: bool) -> str:
+    """How far to believe a model's figure of accuracy: what public data sets show."""
+    n_sets, excess = overstatement(panel)
+    if not n_sets or excess.low is None or excess.high is None:
+        return "This is the model's own figure."
+    kind = "panels" if panel else "crowds"
+    low, high = (max(round(100 * end), 0) for end in (excess.low, excess.high))
+    return f"This is the model's own figure; on {n_sets} public {kind} the truth was {low} to {high} points lower."
+
+
+def python_command(result: Result) -> str:
+    """The call that takes the next step, for a notebook; empty where there is none."""
+    step = result.answer.next
+    if step.step in (Step.NOTHING, Step.GO_ON):
+        return ""
+    source = result.backend.votes.account.source
+    votes = "df" if "DataFrame" in source else "votes" if "(" in source or " " in source else repr(source)
+    return f"mj.ask({votes}, n={step.labels})"

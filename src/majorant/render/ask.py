@@ -1,0 +1,275 @@
+"""What `ask` and `label` say: what is asked and why, what labels prove, and what to do next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from majorant.ask.learn import LearnedRule
+from majorant.ask.question import Outcome
+from majorant.render.numbers import count, one_decimal, percent_of, points_range, signed_points
+from majorant.wording import NOT_A_SAMPLE as NOT_A_SAMPLE
+from majorant.wording import listed, one_of
+
+A_SAMPLE = "These items are a random sample, so their labels also measure every rule and every judge."
+ACCURACY_COSTS = "Measuring accuracy to 3 points takes hundreds of labels; comparing two rules takes tens."
+
+
+def at_stake(rules: Sequence[str], differ: int, n_items: int, tolerance: float) -> str:
+    """How far rules can be apart: they are equally right where they give the same label.
+
+    >>> at_stake(["majority", "weighted-vote"], 72, 800, .01)
+    'majority and weighted-vote differ on 72 of 800 items, so at most 9.0 points are at stake.'
+    >>> at_stake(["majority", "weighted-vote"], 5, 500, .01)
+    'majority and weighted-vote differ on 5 of 500 items (1.0%): whichever you use, accuracy changes by at most that.'
+    """
+    if not differ:
+        return f"{one_of(rules)} give all {count(n_items, 'item')} the same labels."
+    share = f"{one_of(rules)} differ on {differ:,} of {count(n_items, 'item')}"
+    if len(rules) > 2:
+        return f"{share}; on the others the choice does not matter."
+    if differ <= tolerance * n_items:
+        return f"{share} ({percent_of(differ, n_items)}): whichever you use, accuracy changes by at most that."
+    return f"{share}, so at most {one_decimal(differ / n_items)} points are at stake."
+
+
+def labels_planned(expected: int | None, asked: int) -> str:
+    """How many labels it will probably take.
+
+    >>> labels_planned(18, 25), labels_planned(40, 25)
+    ('About 18 labels should settle it.', 'About 40 labels should settle it; these 25 come first.')
+    """
+    if expected is None:
+        return "How many labels it takes will show after these."
+    if expected == 0:
+        return "No labels are needed."
+    first = "" if asked >= expected else f"; these {asked:,} come first"
+    return f"About {count(expected, 'label')} should settle it{first}."
+
+
+def labelling_help(labels: Sequence[Any]) -> str:
+    """What to write into the empty column."""
+    return (
+        f"Fill in the column label from the top ({listed(map(str, labels))}; ? where you cannot tell) without looking "
+        "at the votes. Stop whenever you like."
+    )
+
+
+def outcome_sentence(outcome: Outcome) -> str:
+    """What labels drawn by design prove so far."""
+    if outcome.kind == "accuracy":
+        return _accuracy_sentence(outcome)
+    if outcome.kind == "teach":
+        return _session_sentence(outcome)
+    return _two_rules(outcome) if len(outcome.rules) == 2 else _several_rules(outcome)
+
+
+def _session_sentence(outcome: Outcome) -> str:
+    learned = outcome.learned
+    if learned is None:
+        more = f"; {count(outcome.more or 0, 'more label')} will teach a rule" if outcome.more else ""
+        return f"{count(outcome.labels, 'label')} so far{_skipped(outcome)}{more}."
+    taught = learned_sentence(learned)
+    if outcome.verdict == "open" and not outcome.n_proving:
+        left = f" About {count(outcome.more, 'more label')} to go." if outcome.more else ""
+        return f"{taught}{left}"
+    return f"{_two_rules(outcome)} {taught}"
+
+
+def learned_sentence(learned: LearnedRule) -> str:
+    """What labels taught, and how well it does on labels that it was not taught."""
+    right, before = (round(share * learned.n_labels) for share in (learned.accuracy, learned.baseline_accuracy))
+    tested = f"right on {right} of {learned.n_labels} labels it was not taught, {learned.baseline} on {before}"
+    if not learned.adopted:
+        return f"{count(learned.n_labels, 'label')} taught no better rule yet ({tested})."
+    return f"{count(learned.n_labels, 'label')} taught a rule ({tested}).{_weights(learned)}"
+
+
+def _weights(learned: LearnedRule) -> str:
+    """The judges who count most, for a panel."""
+    if not 1 < len(learned.weights) <= 20:
+        return ""
+    strong = sorted((weight, str(name)) for name, weight in learned.weights.items() if abs(weight) >= 0.3)[::-1]
+    if not strong:
+        return " All judges count about the same."
+    shown = listed([f"{name} {weight:.1f}" for weight, name in strong[:4]])
+    others = "; the others are near 0" if len(strong) < len(learned.weights) else ""
+    return f" Weights: {shown}{others}."
+
+
+def _two_rules(outcome: Outcome) -> str:
+    present, other = outcome.rules
+    labels = outcome.n_proving if outcome.kind == "teach" else outcome.labels
+    if not labels and outcome.decided:
+        return at_stake(outcome.rules, outcome.n_differ, outcome.n_items, outcome.tolerance)
+    counted = (
+        f"on {labels:,} of the {outcome.n_differ:,} items where they differ, {other} was right on "
+        f"{outcome.right[other]:,} and {present} on {outcome.right[present]:,}{_skipped(outcome)}"
+    )
+    ends = f"{signed_points(outcome.value.low or 0.0)} to {signed_points(outcome.value.high or 0.0)} points"
+    if outcome.verdict == "same":
+        return f"{other} and {present} are within {one_decimal(outcome.tolerance)} points of each other: {counted}."
+    if outcome.decided:
+        best = other if outcome.verdict == "better" else present
+        return f"{best} is better: {counted}. {other} gains {points_range(outcome.value)}, {_level(outcome)}."
+    return f"Open: {counted}. {other} gains {ends}, {_level(outcome)}. {_more(outcome)}"
+
+
+def _several_rules(outcome: Outcome) -> str:
+    near, best = one_decimal(outcome.tolerance), outcome.leader
+    same = outcome.facts["same_as"]
+    out = [rule for rule in outcome.rules if rule not in outcome.alive and rule not in same]
+    dropped = f" Out: {listed(out)}." if out else ""
+    if outcome.decided:
+        apart = [rule for rule in outcome.alive if rule != best]
+        alike = f" Not told apart: {listed([str(best), *apart])}." if apart else ""
+        claim = f"{best} is within {near} points of the best of these {len(outcome.rules) - len(same)} rules"
+        return f"{claim} ({count(outcome.labels, 'label')}{_skipped(outcome)}, {_level(outcome)}).{dropped}{alike}"
+    right = [f"{rule} {outcome.right[rule]:,}" for rule in outcome.rules if rule != best]
+    leads = f"{best} leads: right on {outcome.right[str(best)]:,} ({listed(right)})"
+    below = f"It may be up to {one_decimal(outcome.below or 0.0)} points below the best."
+    return (
+        f"After {count(outcome.labels, 'label')}{_skipped(outcome)} {leads}. {below}{dropped} "
+        f"Use {best} now, or go on. {_more(outcome)}"
+    )
+
+
+def _accuracy_sentence(outcome: Outcome) -> str:
+    low, high = (100 * (end or 0.0) for end in (outcome.value.low, outcome.value.high))
+    text = (
+        f"{outcome.leader}'s labels are right on {low:.1f}% to {high:.1f}% of these {outcome.n_items:,} items "
+        f"({count(outcome.labels, 'label')} of a random sample{_skipped(outcome)}, {_level(outcome)})."
+    )
+    return text if outcome.decided else f"{text} {_more(outcome)}"
+
+
+def _level(outcome: Outcome) -> str:
+    """How sure it is.
+
+    The level holds at every number of labels, so looking early does no harm.
+    """
+    return f"{100 * outcome.level:g}% sure, even if you stop early"
+
+
+def _skipped(outcome: Outcome) -> str:
+    return f", {outcome.skipped:,} skipped" if outcome.skipped else ""
+
+
+def _more(outcome: Outcome) -> str:
+    if outcome.more is None:
+        return "It will take hundreds more labels to settle it."
+    if not outcome.more:
+        return "No item is left that could settle it."
+    return f"About {count(outcome.more, 'more label')} should settle it."
+
+
+def answers_notes(outcome: Outcome) -> list[str]:
+    """What there is to know about the labels themselves."""
+    notes = []
+    if outcome.ignored:
+        named = listed(map(str, outcome.ignored))
+        notes.append(f"{count(len(outcome.ignored), 'labelled item')} outside the design, not counted: {named}.")
+    if outcome.unknown:
+        notes.append(f"Labels that no vote uses, counted as skipped: {listed(map(repr, outcome.unknown))}.")
+    if outcome.relabelled:
+        named = listed(map(str, outcome.relabelled))
+        notes.append(f"{count(len(outcome.relabelled), 'item')} labelled twice, the last label counts: {named}.")
+    if outcome.disagreed:
+        named = listed(map(str, outcome.disagreed))
+        notes.append(f"Experts disagree on {count(len(outcome.disagreed), 'item')}, counted as skipped: {named}.")
+    return notes
+
+
+def sample_note(outcome: Outcome) -> str:
+    """What the labels may be used for beside the question of their design."""
+    if outcome.n_proving and outcome.n_taught:
+        return (
+            f"The first {outcome.n_taught:,} labels are a random sample and measure every rule and judge; the others "
+            "were picked because the rules disagree on them."
+        )
+    return A_SAMPLE if outcome.uniform else NOT_A_SAMPLE
+
+
+def ask_lines(facts: Mapping[str, Any], check: str) -> list[str]:
+    """What is asked and why, how many labels it will take, and what to do with the files."""
+    question, rules, items, asked = (facts[name] for name in ("question", "rules", "items", "asked"))
+    files, labels = facts["files"], facts["labels"]
+    lines = []
+    if question == "rules":
+        lines.append(at_stake(rules, facts["differ"], items, facts["tolerance"]))
+    elif question == "teach":
+        lines.append(
+            f"Label {count(asked, 'random item')}: they measure each judge and teach a rule; a few more then prove it."
+        )
+    else:
+        lines.append(f"How often are the labels of {rules[0]} right on these {items:,} items? {ACCURACY_COSTS}")
+    lines += tie_lines(facts)
+    if not asked:
+        return [*lines, "No labels are needed." if question == "rules" else "There is nothing to label."]
+    if question != "teach":
+        lines.append(labels_planned(facts["expected"], asked))
+    in_tool = "Label them from the top in your tool and export them, here to EXPORT."
+    return [
+        *lines,
+        f"Wrote    {one_of(files)}: {count(asked, 'item')} in random order, and the design that will judge them.",
+        labelling_help(labels) if files[0].endswith(".csv") else in_tool,
+        label_next(files[0], check),
+    ]
+
+
+def substitute_lines(outcome: Outcome, files: Sequence[str], check: str) -> list[str]:
+    """What labels of somebody in place of an expert say, and whose truth it is."""
+    whose = f"{outcome.truth} answered in place of an expert: right means what {outcome.truth} says."
+    return [outcome_sentence(outcome), whose, f"Wrote    {one_of(files)}.", f"Next     {check}"]
+
+
+def tie_lines(facts: Mapping[str, Any]) -> list[str]:
+    """What ties are worth: they are decided the same way under every rule."""
+    ties = facts.get("ties")
+    if not ties or not ties["items"]:
+        return []
+    worth = "" if ties["vote"] is None else f"; one more vote on each would gain {one_decimal(ties['vote'])} points"
+    return [f"{count(ties['items'], 'item')} with tied votes are left out: every rule decides them alike{worth}."]
+
+
+def more_lines(added: int, files: Sequence[str], check: str) -> list[str]:
+    """What was added to a file of items to label, and what to do with it."""
+    wrote = f"Wrote    {one_of(files)}: {count(added, 'further item')}; labels in the file stay."
+    return [wrote if added else "No item is left to ask about.", label_next(files[0], check)]
+
+
+def label_next(file: str, check: str) -> str:
+    """The command to label items with, and the one that uses the labels."""
+    if not file.endswith(".csv"):
+        return f"Next     {check}"
+    return f"Next     majorant label {shlex.quote(file)}   or fill in the file; then {check}"
+
+
+def label_line(number: int, n_items: int, shown: Mapping[str, str], keys: Mapping[str, str]) -> list[str]:
+    """An item to label in the terminal, and the keys."""
+    content = [f"  {name}: {value}" for name, value in shown.items()]
+    choices = "   ".join(f"[{key}] {label}" for key, label in keys.items())
+    return ["", f"{number} of {n_items}", *content, f"  {choices}   [s] cannot tell   [u] undo   [q] quit"]
+
+
+def question_words(kind: str, rules: Sequence[str]) -> str:
+    """The question that labels by design answer.
+
+    >>> question_words("rules", ["majority", "weighted-vote"]), question_words("accuracy", ["majority"])
+    ('Which is right more often, majority or weighted-vote?', 'How often are the labels of majority right?')
+    """
+    if kind == "accuracy":
+        return f"How often are the labels of {rules[-1]} right?"
+    if kind == "teach":
+        return "Which judges are right, and what rule follows from that?"
+    return f"Which is right more often, {' or '.join(rules)}?"
+
+
+def labels_left(more: int | None) -> str:
+    """How much labelling is left, beside the item to label.
+
+    >>> labels_left(12), labels_left(None)
+    ('about 12 more', 'how many more will show')
+    """
+    return "how many more will show" if more is None else f"about {more:,} more"

@@ -1,0 +1,391 @@
+"""Certificates in words, and as plain data for JSON and pages.
+
+All sentences about claims and their assumptions are made here, from typed facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+from majorant.evidence.certificate.certificate import Certificate, Claim, Dependence, Family, Model, Reason, Verdict
+from majorant.evidence.certificate.design import VotingDesign
+from majorant.evidence.certificate.plug_in import PlugIn
+from majorant.evidence.certificate.slices import Slice
+from majorant.evidence.evidence import Assumption, Status, Tested
+from majorant.render.assumptions import ASSUMPTION_TEXT
+from majorant.render.plain import facts_of, finite, plain, to_plain
+from majorant.values import Estimate
+from majorant.wording import listed, shown
+
+TITLES = {
+    Family.ANONYMOUS: "Rules that ignore who voted",
+    Family.NAMED: "All rules",
+    Family.GOLD: "Rules that ignore who voted, by gold labels alone",
+}
+_RULES = {
+    Family.ANONYMOUS: "rule that ignores who voted",
+    Family.NAMED: "rule",
+    Family.GOLD: "rule that ignores who voted",
+}
+_FAILED = {
+    Assumption.INDEPENDENT_VOTES: "votes on the same item depend on each other",
+    Assumption.ITEM_DIFFICULTY: "votes on the same item depend on each other by more than the item's difficulty",
+    Assumption.INDEPENDENT_WORKERS: "workers do not err independently of each other",
+    Assumption.EXCHANGEABLE_WORKERS: "workers differ, and items share them",
+    Assumption.VOTES_PER_ITEM: "items with more votes differ from the others",
+    Assumption.NO_COPIES: "some workers repeat others",
+}
+_UNTESTABLE = {
+    Assumption.INDEPENDENT_VOTES: "whether votes on the same item are independent",
+    Assumption.INDEPENDENT_WORKERS: "whether workers err independently of each other",
+    Assumption.EXCHANGEABLE_WORKERS: "whether workers are alike",
+    Assumption.NO_COPIES: "whether some workers repeat others",
+}
+_STATUS = {
+    Status.PASSED: "passed",
+    Status.FAILED: "failed",
+    Status.UNTESTABLE: "cannot be tested",
+    Status.UNTESTED: "not tested",
+}
+
+
+# --- sentences
+
+
+def certificate_sentence(certificate: Certificate) -> str:
+    """The claim to go by and the one about all rules, in one or two sentences."""
+    first = claim_sentence(certificate.standing)
+    named = certificate.named
+    if named is None or _same_gap(certificate.standing, named):
+        return first
+    return f"{first} {claim_sentence(named)}"
+
+
+def _same_gap(one: Claim, other: Claim) -> bool:
+    """Whether two claims are open for the same reason: saying so once is enough."""
+    return one.verdict == other.verdict == Verdict.OPEN and _why_open(one) == _why_open(other)
+
+
+def claim_sentence(claim: Claim) -> str:
+    """What a claim says, how sure it is, or why it is open.
+
+    >>> print(claim_sentence(Claim(family=Family.NAMED, reason=Reason.NOT_IDENTIFIED)))
+    Cannot say whether any rule beats majority vote: the votes do not show how good each worker is.
+    """
+    rule, source = _RULES[claim.family], "By the gold labels, " if claim.family == Family.GOLD else ""
+    if claim.verdict == Verdict.OPEN:
+        return f"{_capital(f'{source}cannot say whether any {rule} beats majority vote')}: {_why_open(claim)}."
+    sure = f"{claim.certainty}, {_percent(claim.level)}"
+    if claim.verdict == Verdict.OPTIMAL:
+        return f"{_capital(f'{source}no {rule} beats majority vote')} ({sure})."
+    gain = f" by about {loss_text(claim.loss)}" if claim.loss.value is not None else ""
+    some = "another rule" if claim.family == Family.NAMED else f"another {rule}"
+    return f"{_capital(f'{source}{some} beats majority vote')}{gain} ({sure})."
+
+
+def _why_open(claim: Claim) -> str:
+    if claim.reason == Reason.ASSUMPTION_FAILED:
+        return " and ".join(failed_text(one) for one in claim.with_status(Status.FAILED))
+    if claim.reason == Reason.CANNOT_BE_TESTED:
+        asked = (one.assumption for one in claim.with_status(Status.UNTESTABLE))
+        return f"these votes cannot show {' or '.join(_UNTESTABLE.get(one, f'whether {one}') for one in asked)}"
+    if claim.reason == Reason.NOT_IDENTIFIED:
+        if claim.family == Family.GOLD:
+            return "no item with votes has a gold label"
+        whose = "each worker is" if claim.family == Family.NAMED else "the votes are"
+        return f"the votes do not show how good {whose}"
+    return f"there are too few items; {more_items_text(claim)}"
+
+
+def failed_text(tested: Tested) -> str:
+    """What is wrong if an assumption failed."""
+    return _FAILED.get(tested.assumption, f"a test rejects that {ASSUMPTION_TEXT[tested.assumption]}")
+
+
+def more_items_text(claim: Claim) -> str:
+    """How many fresh items would settle an open claim."""
+    what = "gold labels" if claim.family == Family.GOLD else "items"
+    if not claim.more_items:
+        return f"more {what} of this kind would not settle it"
+    return f"about {_round(claim.more_items):,} fresh {what} would settle it"
+
+
+def loss_text(loss: Estimate) -> str:
+    """A loss in points of accuracy with its interval.
+
+    >>> loss_text(Estimate(.021, .008, .033)), loss_text(Estimate(.0004))
+    ('2.1 points (0.8 to 3.3)', '0.0 points')
+    """
+    if loss.value is None:
+        return loss.reason
+    ends = "" if loss.low is None or loss.high is None else f" ({100 * loss.low:.1f} to {100 * loss.high:.1f})"
+    return f"{100 * loss.value:.1f} points{ends}"
+
+
+def assumption_sentence(tested: Tested) -> str:
+    """An assumption and what is known about it.
+
+    >>> print(assumption_sentence(Tested(Assumption.INDEPENDENT_VOTES, Status.FAILED, .0123)))
+    votes on an item are independent given the truth: failed (p = 0.012)
+    """
+    p_value = "" if tested.p_value is None else f" (p = {tested.p_value:.2g})"
+    return f"{ASSUMPTION_TEXT[tested.assumption]}: {_STATUS[tested.status]}{p_value}"
+
+
+def untested_sentence(claims: Iterable[Claim]) -> str:
+    """What claims assume and nothing tests, each assumption once."""
+    untested = dict.fromkeys(
+        ASSUMPTION_TEXT[one.assumption] for claim in claims for one in claim.with_status(Status.UNTESTED)
+    )
+    return f"{'; '.join(untested)}." if untested else ""
+
+
+def breakdown_text(claim: Claim) -> str:
+    """Up to which correlation of votes on an item a verdict would hold; empty if that is not known."""
+    if claim.breakdown is None:
+        return ""
+    if claim.breakdown == 0:
+        return "would not hold if votes on an item correlated by 0.05"
+    last = " (the largest tried)" if claim.breakdown >= 0.3 else ""
+    return f"would hold if votes on an item correlated by up to {claim.breakdown:g}{last}"
+
+
+def design_sentence(design: VotingDesign) -> str:
+    """Who voted on what."""
+    sets = "1 set of workers" if design.n_sets == 1 else f"{design.n_sets:,} sets of workers"
+    if design.kind == "panel":
+        share = "all" if design.covered == 1 else f"{100 * design.covered:.0f}% of the"
+        first = "The same workers" if design.n_sets == 1 else "The same few sets of workers"
+        return f"A panel: {first.lower()} labeled {share} items."
+    return f"A crowd: {sets} labeled {design.n_items:,} items."
+
+
+def dependence_sentence(dependence: Dependence | None) -> str:
+    """Whether the workers of a panel err together; empty if that is not known."""
+    if dependence is None or dependence.tested.status not in (Status.PASSED, Status.FAILED):
+        return ""
+    p_value = f"p = {dependence.tested.p_value:.2g}"
+    if dependence.tested.status == Status.PASSED:
+        return f"No shared errors are seen ({p_value})."
+    parts = [f"They err together, or avoid each other's errors ({p_value})", worth_text(dependence)]
+    return f"{'; '.join(part for part in parts if part)}."
+
+
+def worth_text(dependence: Dependence) -> str:
+    """How many independent votes those on an item are worth; empty if that is not known."""
+    n_eff = dependence.n_eff
+    if n_eff.value is None:
+        return ""
+    if n_eff.low is None or n_eff.high is None:
+        return f"the votes on an item are worth at most about {n_eff.value:.1f} independent ones"
+    return f"the votes on an item are worth {n_eff.value:.1f} independent ones ({n_eff.low:.1f} to {n_eff.high:.1f})"
+
+
+def plug_in_sentence(verdict: PlugIn) -> str:
+    """Whether majority vote is optimal at an estimate; no level stands behind it."""
+    against = [str(n_votes) for n_votes, one in sorted(verdict.by_votes.items()) if one.verdict != "optimal"]
+    votes = "1 vote" if against == ["1"] else f"{listed(against)} votes"
+    where = "" if len(against) in (0, len(verdict.by_votes)) else f" on items with {votes}"
+    answer = "is" if not against else "is not"
+    return f"At the {verdict.method} estimate, majority vote {answer} the best rule that ignores who voted{where}."
+
+
+PLUG_IN_NOTE = (
+    "The estimate is taken for the truth and votes for independent, so nothing bounds the error. "
+    "Leave out --plug-in for a verdict with a level."
+)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _percent(level: float) -> str:
+    return f"{100 * level:.10g}%"
+
+
+def _round(number: int) -> int:
+    """Two digits, as a person would say it."""
+    return int(float(f"{number:.2g}"))
+
+
+# --- what `majorant certify` prints
+
+
+def certificate_text(certificate: Certificate) -> str:
+    """The certificate in one sentence, then each claim with its numbers and assumptions."""
+    lines = [certificate_sentence(certificate)]
+    for claim in certificate.claims:
+        lines += ["", *_claim_lines(claim)]
+    if certificate.design is not None:
+        lines += ["", design_sentence(certificate.design)]
+    if certificate.dependence is not None:
+        lines += ["", "Do the workers err together?", *_facts(_dependence_facts(certificate))]
+    return "\n".join(lines)
+
+
+def _claim_lines(claim: Claim) -> list[str]:
+    sure = f" ({claim.certainty})" if claim.certainty is not None else f" ({claim.reason})"
+    model = "" if claim.model == Model.NONE else f", model: {claim.model}"
+    lines = [f"{TITLES[claim.family]}: {claim.verdict}{sure} at {_percent(claim.level)}{model}"]
+    assumptions = [("assumes", assumption_sentence(one)) for one in claim.assumptions]
+    return [*lines, *_facts([*claim_facts(claim), *assumptions])]
+
+
+def claim_facts(claim: Claim) -> list[tuple[str, str]]:
+    """The numbers of a claim, each with its name."""
+    facts = []
+    if claim.margin is not None:
+        facts.append(("margin", f"{claim.margin:+.3f} nats"))
+    if claim.loss.value is not None:
+        facts.append(("loss", loss_text(claim.loss)))
+    if claim.accuracy is not None:
+        items = "gold items" if claim.family == Family.GOLD else "items, by the model"
+        facts.append(("majority", f"right on {100 * claim.accuracy:.1f}% of the {items}"))
+    if claim.tied_share:
+        facts.append(("ties", f"{100 * claim.tied_share:.1f}% of the items, left out"))
+    if text := breakdown_text(claim):
+        facts.append(("robust", text))
+    if claim.more_items:
+        facts.append(("more", more_items_text(claim)))
+    return facts
+
+
+def _dependence_facts(certificate: Certificate) -> list[tuple[str, str]]:
+    dependence = certificate.dependence
+    assert dependence is not None
+    facts = [("test", assumption_sentence(dependence.tested))]
+    if dependence.pairs:
+        facts.append(("pairs", _clear_pairs(dependence, 1 - certificate.level)))
+    facts.append(("worth", worth_text(dependence) or f"not known: {dependence.n_eff.reason}"))
+    return facts
+
+
+def _clear_pairs(dependence: Dependence, alpha: float) -> str:
+    """The pairs that stand out, all pairs considered, the strongest first."""
+    pairs = sorted(dependence.pairs, key=lambda pair: -abs(pair.correlation))
+    clear = [pair for pair in pairs if pair.p_value * len(pairs) <= alpha]
+    if not clear:
+        return "none stands out"
+    strongest = listed(f"{' and '.join(map(shown, pair.workers))} {pair.correlation:+.2f}" for pair in clear)
+    source = "on gold items" if dependence.truth == "gold" else "by votes alone, rough"
+    return f"correlated given the true label ({source}): {strongest}"
+
+
+def _facts(facts: list[tuple[str, str]]) -> list[str]:
+    return [f"    {name:<10} {text}" for name, text in facts]
+
+
+# --- plain data
+
+
+def certificate_summary(certificate: Certificate) -> dict[str, Any]:
+    """The facts of a certificate with their sentences; infinite numbers are the strings inf and -inf."""
+    return {
+        "level": certificate.level,
+        "standing": str(certificate.standing.family),
+        "sentence": certificate_sentence(certificate),
+        "untested_sentence": untested_sentence(certificate.claims),
+        **{str(family): _claim_or_none(getattr(certificate, family)) for family in Family},
+        "design": None if certificate.design is None else design_summary(certificate.design),
+    }
+
+
+def _claim_or_none(claim: Claim | None) -> dict[str, Any] | None:
+    return None if claim is None else claim_summary(claim)
+
+
+def claim_summary(claim: Claim) -> dict[str, Any]:
+    """The facts of a claim with its sentences."""
+    return {
+        "title": TITLES[claim.family],
+        "sentence": claim_sentence(claim),
+        "verdict": str(claim.verdict),
+        "certainty": None if claim.certainty is None else str(claim.certainty),
+        "reason": None if claim.reason is None else str(claim.reason),
+        "level": claim.level,
+        "margin": finite(claim.margin),
+        "loss": to_plain(claim.loss),
+        "accuracy": claim.accuracy,
+        "tied_share": claim.tied_share,
+        "model": str(claim.model),
+        "assumptions": [tested_summary(one) for one in claim.assumptions],
+        "breakdown": claim.breakdown,
+        "breakdown_sentence": breakdown_text(claim),
+        "n_items": claim.n_items,
+        "n_labels": claim.n_labels,
+        "more_items": claim.more_items,
+    }
+
+
+def tested_summary(tested: Tested) -> dict[str, Any]:
+    """An assumption, its status, and both in a sentence."""
+    return {
+        "name": tested.assumption.name.lower(),
+        "assumption": ASSUMPTION_TEXT[tested.assumption],
+        "status": str(tested.status),
+        "p_value": tested.p_value,
+        "sentence": assumption_sentence(tested),
+    }
+
+
+def design_summary(design: VotingDesign) -> dict[str, Any]:
+    """The voting design and its sentence."""
+    return {**facts_of(design, "kind n_workers n_items n_sets covered"), "sentence": design_sentence(design)}
+
+
+def dependence_summary(dependence: Dependence | None) -> dict[str, Any] | None:
+    """Which workers of a panel err together, and what the panel is worth."""
+    if dependence is None:
+        return None
+    names: list[Hashable] = list(dict.fromkeys(name for pair in dependence.pairs for name in pair.workers))
+    return {
+        "tested": tested_summary(dependence.tested),
+        "sentence": dependence_sentence(dependence),
+        **facts_of(dependence, "truth n_eff"),
+        "redundant": [plain(name) for name in dependence.redundant],
+        "workers": [plain(name) for name in names],
+        "pairs": [
+            {"workers": [plain(name) for name in pair.workers], **facts_of(pair, "correlation p_value")}
+            for pair in dependence.pairs
+        ],
+    }
+
+
+def slice_summary(one: Slice) -> dict[str, Any]:
+    """The facts of a slice: the verdict of each claim, and what is lost."""
+    certificate = one.certificate
+    return {
+        "value": plain(one.value),
+        "items": one.n_items,
+        "votes": one.n_votes,
+        "level": certificate.level,
+        "standing": str(certificate.standing.family),
+        "sentence": certificate_sentence(certificate),
+        **{
+            str(family): None if (claim := getattr(certificate, family)) is None else _verdict_summary(claim)
+            for family in Family
+        },
+    }
+
+
+def _verdict_summary(claim: Claim) -> dict[str, Any]:
+    summary = claim_summary(claim)
+    return {name: summary[name] for name in ("verdict", "certainty", "reason", "loss")}
+
+
+def plug_in_summary(verdict: PlugIn) -> dict[str, Any]:
+    """The facts of a plug-in verdict."""
+    rows = [
+        facts_of(one, "votes=n_votes verdict margin handicap majority_accuracy optimal_accuracy gap")
+        for _, one in sorted(verdict.by_votes.items())
+    ]
+    return {
+        "sentence": plug_in_sentence(verdict),
+        "note": PLUG_IN_NOTE,
+        "method": verdict.method,
+        "level": None,
+        **facts_of(verdict, "share items=n_items optimal margin loss prior confusion"),
+        "by_votes": [{"votes": row["votes"], "items": verdict.items[row["votes"]], **row} for row in rows],
+    }

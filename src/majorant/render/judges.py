@@ -1,0 +1,176 @@
+"""Judges in words: is one good enough to gate on, which to keep, who repeats whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from majorant.render.plain import facts_of, plain
+from majorant.render.workers import copies_facts, copies_text
+from majorant.results.judges import Gate, Judge, Judges, Position, Repeats
+from majorant.results.sub_panels import GOLD_TO_CHOOSE, Enough, SubPanel
+from majorant.wording import count, listed, one_of, shown
+
+PRINTED = 30  # judges
+PAIRS_PRINTED = 3
+
+
+def gate_text(judges: Judges) -> str:
+    """Whether a judge is good enough to gate on."""
+    bar, best, sure = f"{judges.bar:.0%}", judges.best, f"{100 * judges.level:g}% sure"
+    if best is None:
+        return (
+            "Not known: votes alone do not show how accurate judges are, because judges may share mistakes. "
+            "Label a few items: majorant ask."
+        )
+    seen = f"{shown(best.name)} is right on {best.accuracy.value or 0:.1%} of {count(best.judged, 'gold item')}"
+    if judges.gate is Gate.MET:
+        return f"Good enough to gate on at {bar}: {seen}, at least {best.accuracy.low or 0:.1%} in general ({sure})."
+    if judges.gate is Gate.NOT_MET:
+        return f"Not good enough to gate on at {bar}: the best, {seen}, at most {best.accuracy.high or 0:.1%} ({sure})."
+    few = f"{count(judges.n_gold, 'gold label')} {'is' if judges.n_gold == 1 else 'are'} too few"
+    return f"Not known yet: {few} to show whether any judge is right {bar} of the time."
+
+
+def keep_text(sub_panels: Sequence[SubPanel], n_judges: int, n_gold: int) -> list[str]:
+    """Which judges to keep: the best one, three and five by gold, beside all of them."""
+    if not sub_panels:
+        if n_judges < 2:
+            return []
+        if n_gold < GOLD_TO_CHOOSE:
+            return [f"Which judges to keep needs labels: {GOLD_TO_CHOOSE} would do (you have {n_gold})."]
+        return []
+    better = sorted((one for one in sub_panels if one.enough is Enough.BETTER), key=lambda one: -one.accuracy)
+    enough = better[:1] or [one for one in sub_panels if one.enough is Enough.AS_GOOD][:1]
+    lines = []
+    if enough:
+        verb = "is" if len(enough[0].judges) == 1 else "are"
+        than = "better than" if enough[0].enough is Enough.BETTER else "as good as"
+        lines.append(f"{_names(enough[0])} {verb} {than} all {n_judges} judges together.")
+    else:
+        lines.append(f"The labels do not show that fewer judges are as good as all {n_judges}.")
+    for one in sub_panels:
+        size = {1: "The best judge", 3: "The best three", 5: "The best five"}.get(len(one.judges), "The best")
+        lines.append(f"  {size}: {_names(one)}, right on {one.accuracy:.1%}, {_difference(one, n_judges)}")
+    return lines
+
+
+def _names(one: SubPanel) -> str:
+    return one_of([shown(name) for name in one.judges])
+
+
+def _difference(one: SubPanel, n_judges: int) -> str:
+    value, low, high = (100 * (end or 0.0) for end in one.difference.ends)
+    more = f"{abs(value):.1f} points {'more' if value >= 0 else 'less'} than all {n_judges}"
+    return f"{more} ({low:+.1f} to {high:+.1f})"
+
+
+def judges_lines(judges: Judges) -> list[str]:
+    """What `majorant judges` prints."""
+    lines = [gate_text(judges)]
+    every = [*judges.judges[:PRINTED], *([judges.panel] if judges.panel else [])]
+    for one in every:
+        lines += _judge_lines(one, judges.labels)
+    if (more := len(judges.judges) - PRINTED) > 0:
+        lines.append(f"  and {count(more, 'more judge')}")
+    if judges.left_out:
+        names = listed(shown(name) for name in judges.left_out)
+        lines.append(f"  Left out, too few gold items: {names}")
+    lines += keep_text(judges.sub_panels, judges.n_judges, judges.n_gold)
+    if text := copies_text(judges.copies.groups):
+        lines.append(text)
+    lines += _worth(judges)
+    lines += [_pair_line(pair) for pair in judges.repeats[:PAIRS_PRINTED]]
+    return [*lines, *map(_position_line, judges.positions)]
+
+
+def _judge_lines(one: Judge, labels: Sequence[Any]) -> list[str]:
+    if one.accuracy.value is None:
+        return [f"  {shown(one.name)}: labels no gold item"]
+    right = f"{one.right:g}" if one.right == int(one.right) else f"{one.right:.1f}"
+    between = f"{one.accuracy.low or 0:.1%} to {one.accuracy.high or 0:.1%}"
+    ties = f", {count(one.tied, 'tie')} counted by halves or less" if one.tied else ""
+    kappa = "" if one.kappa is None else f", kappa {one.kappa:.2f}"
+    names = [str(item) for item in one.wrong]
+    wrong = f"; wrong on {listed(names)}" if names and max(map(len, names)) <= 30 else ""
+    lines = [f"  {shown(one.name)}: {right} of {one.judged:,} right ({between}){ties}{kappa}{wrong}"]
+    return [*lines, *_mistakes(one.confusion_kl.tolist(), labels)]
+
+
+def _mistakes(confusion_kl: Sequence[Sequence[int]], labels: Sequence[Any]) -> list[str]:
+    """The two mistakes that a judge makes most.
+
+    >>> _mistakes([[5, 2], [1, 9]], ["fail", "pass"])
+    ['    said pass on 2 of 7 fail, fail on 1 of 10 pass']
+    """
+    off = [(n, k, l) for k, row in enumerate(confusion_kl) for l, n in enumerate(row) if k != l and n]
+    most = [
+        f"{shown(labels[l])} on {n} of {sum(confusion_kl[k])} {shown(labels[k])}"
+        for n, k, l in sorted(off, key=lambda one: -one[0])[:2]
+    ]
+    return [f"    said {', '.join(most)}"] if most else []
+
+
+def _worth(judges: Judges) -> list[str]:
+    """How many independent judges they are worth: by gold, or at most as many as do not repeat each other."""
+    worth = judges.worth
+    if worth.value is not None and worth.low is not None and worth.high is not None:
+        ends = f"{worth.low:.1f} to {worth.high:.1f}"
+        worth_text = f"worth {worth.value:.1f} independent ones ({ends}), by their gold errors"
+        return [f"  The {judges.n_judges} judges are {worth_text}"]
+    repeated = sum(len(group) - 1 for group in judges.copies.workers)
+    if repeated:
+        return [f"  At most {count(judges.n_judges - repeated, 'independent judge')}"]
+    return []
+
+
+def _pair_line(pair: Repeats) -> str:
+    errors = f"; they share {pair.both_wrong} of their {pair.either_wrong} mistakes" if pair.either_wrong else ""
+    agreed = f"{pair.agreed:.1%} of {count(pair.common, 'item')}"
+    return f"  {shown(pair.first)} and {shown(pair.second)} agree on {agreed}{errors}"
+
+
+def _position_line(one: Position) -> str:
+    biased = one.p_value is not None and one.p_value < 0.05
+    leans = "first" if one.first_twice > one.second_twice else "second"
+    verdict = f"prefers the one shown {leans} (p = {one.p_value:.2g})" if biased else "no preference for a place found"
+    return (
+        f"  {shown(one.judge)}: the same answer in both orders on {one.consistent} of {one.pairs} pairs, "
+        f"the first twice on {one.first_twice}, the second twice on {one.second_twice}: {verdict}"
+    )
+
+
+def judges_facts(judges: Judges) -> dict[str, Any]:
+    """The facts for JSON."""
+    return {
+        "gate": str(judges.gate),
+        "sentence": gate_text(judges),
+        "best": None if judges.best is None else plain(judges.best.name),
+        "judges": [_judge_facts(one) for one in judges.judges],
+        "panel": None if judges.panel is None else _judge_facts(judges.panel),
+        "left_out": [plain(name) for name in judges.left_out],
+        "sub_panels": sub_panels_facts(judges.sub_panels),
+        "copies": copies_facts(judges.copies.groups),
+        **facts_of(judges, "repeats positions worth labels gold=n_gold bar level"),
+    }
+
+
+def sub_panels_facts(sub_panels: Sequence[SubPanel]) -> list[dict[str, Any]]:
+    """The best one, three and five judges."""
+    return [
+        {
+            "judges": [plain(name) for name in one.judges],
+            "accuracy": one.accuracy,
+            **facts_of(one, "difference"),
+            "enough": str(one.enough),
+        }
+        for one in sub_panels
+    ]
+
+
+def _judge_facts(judge: Judge) -> dict[str, Any]:
+    return {
+        **facts_of(judge, "name right judged tied"),
+        **facts_of(judge.accuracy, "accuracy=value low high"),
+        **facts_of(judge, "kappa confusion=confusion_kl wrong"),
+    }

@@ -1,0 +1,188 @@
+"""Notes on the input in words, for Python or for the command line."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, assert_never
+
+from majorant.render.plain import to_plain
+from majorant.votes import Account, Note, NoteKind
+from majorant.wording import count, one_of, printable
+
+Spell = Callable[..., str]  # an option and its values, as Python or the command line writes it
+REASONS = {  # why a column of a wide table is not a worker's
+    "lists": "holds lists",
+    "values": "has too many different values",
+    "alone": "shares no value with the others",
+    "about": "describes the item, by its name",
+    "truth": "may hold true or combined labels, by its name",
+    "unlike": "is named unlike the others",
+}
+
+
+def note_text(note: Note, *, flags: bool = False) -> str:
+    """A note as a sentence or two.
+
+    Parameters
+    ----------
+    note : Note
+        What to know about the input.
+    flags : bool
+        Name options as the command line does (``--empty NA``) rather than as Python does (``empty='NA'``).
+
+    Examples
+    --------
+    >>> note_text(Note(NoteKind.MISSING_LABEL, {"labels": {"NA": 12}}))
+    "'NA' (12 votes) counts as a label. If it means no vote, say empty='NA'."
+    >>> note_text(Note(NoteKind.WIDE, {"workers": ["Dr Lee", "Dr Wu"], "left_out": {}}), flags=True)
+    "One row per item, one column per worker: 'Dr Lee' and 'Dr Wu'. To choose others: --workers 'Dr Lee,Dr Wu'."
+    """
+    return printable(_text(note.kind, note.facts, _as_flag if flags else _as_argument))
+
+
+def account_facts(account: Account) -> dict[str, Any]:
+    """The account of what was read, as JSON can hold it, its notes with their text."""
+    return {**to_plain(account), "notes": [note_facts(note) for note in account.notes]}
+
+
+def note_facts(note: Note) -> dict[str, Any]:
+    """A note as JSON can hold it."""
+    told = {"kind": str(note.kind), "text": note_text(note), "changes_meaning": note.kind.changes_meaning}
+    return {**told, "facts": to_plain(dict(note.facts))}
+
+
+def _as_argument(name: str, *values: Any) -> str:
+    return f"{name}={True if not values else values[0] if len(values) == 1 else [*values]!r}"
+
+
+def _as_flag(name: str, *values: Any) -> str:
+    flag = f"--{name.replace('_', '-')}"
+    if name in ("workers", "item"):
+        values = (",".join(values),)
+    return " ".join(f"{flag} {shlex.quote(str(value))}" for value in values) or flag
+
+
+def _text(kind: NoteKind, facts: Mapping[str, Any], spell: Spell) -> str:
+    n = facts.get("count", 0)
+    match kind:
+        case NoteKind.MISSING_LABEL:
+            labels = facts["labels"]
+            shown = one_of([f"{label!r} ({count(votes, 'vote')})" for label, votes in labels.items()])
+            said = "counts as a label. If it means" if len(labels) == 1 else "count as labels. If they mean"
+            return f"{shown} {said} no vote, say {spell('empty', *labels)}."
+        case NoteKind.LABEL_VARIANTS:
+            alike = _counted_groups(facts["groups"])
+            return f"These labels look alike but count as different: {alike}. To merge them: {spell('fold_case')}."
+        case NoteKind.MIXED_LABELS:
+            known = {"bool": "true/false", "number": "numbers", "text": "text"}
+            kinds = one_of([known.get(kind, kind) for kind in facts["kinds"]])
+            return (
+                f"The label column mixes {kinds}: 1, '1' and true count as different. To merge: {spell('fold_case')}."
+            )
+        case NoteKind.NUMBER_LABELS:
+            return _number_labels(facts, spell)
+        case NoteKind.ID_VARIANTS:
+            role, groups = facts["role"], facts.get("groups", [])
+            shown = "; ".join(one_of([repr(name) for name in group]) for group in groups)
+            more = f" and {n - len(groups):,} more such groups" if groups and n > len(groups) else ""
+            alike = f"Some {role}s look alike but count as different" + (f": {shown}{more}" if shown else "")
+            return f"{alike}. If they are the same, correct the file."
+        case NoteKind.ROUNDED_IDS:
+            example = f", such as {facts['example']}" if "example" in facts else ""
+            column = f"Column {facts['column']!r} holds numbers that a spreadsheet has rounded{example}"
+            return f"{column}: different {facts['role']}s may have become one. Export the column as text."
+        case NoteKind.WIDE:
+            return _wide(facts, spell)
+        case NoteKind.GUESSED_COLUMNS:
+            shown = ", ".join(f"{role} = {name!r}" for role, name in facts["columns"].items())
+            said = " ".join(spell(role, name) for role, name in facts["columns"].items())
+            return f"Columns guessed from their content: {shown}. To confirm or change them: {said}."
+        case NoteKind.FILE_WORKERS:
+            shown = f": {_names(facts['workers'])}" if "workers" in facts else ""
+            return f"Each file is taken for one worker{shown}. Otherwise name the column: {spell('worker', 'NAME')}."
+        case NoteKind.JOINED_ITEMS:
+            columns = facts["columns"]
+            return f"An item is a {' with its '.join(columns)}: {spell('item', *columns)}."
+        case NoteKind.DROPPED_RESPONSES:
+            kept, total = facts["kept"], facts["total"]
+            return f"The log holds {total:,} responses; its filter kept {kept:,} of them, and only these are votes."
+        case NoteKind.REPEATED_HEADER:
+            return f"{count(facts['rows'], 'row')} repeated the header and did not count (were files joined?)."
+        case NoteKind.UNANIMOUS:
+            same = f"All votes agree on each of the {facts['items']:,} items with several votes."
+            return f"{same} Are these labels combined already? Give each worker's own label."
+        case NoteKind.GOLD_UNKNOWN_ITEMS:
+            shown = f": {_names(facts['items'], n)}" if "items" in facts else ""
+            return f"{count(n, 'item')} of {facts['source']} without votes{shown}."
+        case NoteKind.THRESHOLD:
+            return f"Every claim is about whether a score is at least {facts['threshold']:g}, not about its size."
+        case NoteKind.ORDER:
+            shown = " < ".join(facts["labels"][:6])
+            claim = f"Every claim is about the exact label ({shown}), however far labels are apart"
+            return f"{claim}; majorant scores measures distances."
+        case NoteKind.SEVERAL:
+            return "Every claim is about one label at a time: is it given, yes or no?"
+        case NoteKind.FOLDED_LABELS:
+            return f"Merged labels that look alike: {_counted_groups(facts['groups'])}."
+        case NoteKind.ABSTAINED:
+            abstained = count(facts["rows"], "abstention")
+            return f"{abstained}: rows with an empty label, or with a status that says there is no vote."
+        case NoteKind.MERGED:
+            copies = "1 exact copy" if facts["rows"] == 1 else f"{facts['rows']:,} exact copies"
+            return f"{copies} of earlier votes merged."
+        case NoteKind.DROPPED:
+            dropped = count(facts["rows"], "repeated vote")
+            return f"{dropped} left out: the {facts['repeats']} of each worker and item counts."
+        case NoteKind.SINGLE_CLASS:
+            return f"Every vote says {facts['label']!r}: there is nothing to decide."
+        case NoteKind.UNLABELLED_ITEMS | NoteKind.SILENT_WORKERS:
+            what = "item" if kind == NoteKind.UNLABELLED_ITEMS else "worker"
+            shown = f": {_names(facts['names'], n)}" if "names" in facts else ""
+            return f"{count(n, what)} without any vote{shown}."
+        case NoteKind.GOLD_UNUSED:
+            return f"{count(n, 'gold label')} that no worker used: {_names(facts['names'], n)}."
+        case NoteKind.GOLD_SAMPLE:
+            source, labels = facts["source"], facts["labels"]
+            return f"The {labels:,} gold labels of {source} are a random sample: ask drew the items."
+        case NoteKind.GOLD_SKIPPED:
+            return f"{facts['items']:,} items of the sample have no label: gold says nothing of them."
+        case _:
+            assert_never(kind)
+
+
+def _names(values: Sequence[Any], n_all: int | None = None) -> str:
+    shown = [repr(value) for value in values[:6]]
+    left = (n_all or len(values)) - len(shown)
+    return f"{', '.join(shown)} and {left:,} more" if left > 0 else one_of(shown)
+
+
+def _counted_groups(groups: Sequence[Sequence[tuple[Any, int]]]) -> str:
+    return "; ".join(one_of([f"{label!r} ({votes:,})" for label, votes in group]) for group in groups[:3])
+
+
+def _number_labels(facts: Mapping[str, Any], spell: Spell) -> str:
+    low, high = facts["low"], facts["high"]
+    commands = "mj.scores and mj.rate" if spell is _as_argument else "majorant scores and majorant rate"
+    return (
+        f"{facts['classes']:,} different numbers from {low:g} to {high:g} count as classes, each its own. If they are "
+        f"scores, make two classes with {spell('threshold', float(f'{(low + high) / 2:.2g}'))}, or see {commands}."
+    )
+
+
+def _wide(facts: Mapping[str, Any], spell: Spell) -> str:
+    workers, left_out = facts.get("workers", []), facts["left_out"]
+    parts = [f"One row per item, one column per worker{f': {_names(workers)}' if workers else ''}."]
+    if left_out:
+        parts.append(f"Left out: {'; '.join(f'{name!r} {REASONS[why]}' for name, why in left_out.items())}.")
+    truth = [name for name, why in left_out.items() if why in ("truth", "unlike")]
+    if truth:
+        parts.append(f"If {truth[0]!r} holds true labels: {spell('gold', truth[0])}.")
+    if 0 < len(workers) <= 20:
+        parts.append(f"To choose others: {spell('workers', *map(_pattern, workers))}.")
+    return " ".join(parts)
+
+
+def _pattern(name: str) -> str:
+    """A pattern that matches a column's name; a comma would separate two of them."""
+    return "".join({",": "?", "[": "[[]", "*": "[*]", "?": "[?]"}.get(sign, sign) for sign in name)

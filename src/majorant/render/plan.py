@@ -1,0 +1,134 @@
+"""A plan in words: what more votes would gain, and what stopping early would save."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from majorant.render.judges import keep_text, sub_panels_facts
+from majorant.render.plain import facts_of
+from majorant.render.workers import copies_facts, copies_text
+from majorant.results.plan import GOLD_TO_ANCHOR, Advice, Plan, PlanPoint, Stop, Stopping
+from majorant.values import Estimate
+from majorant.wording import count, price
+
+
+def plan_line(plan: Plan) -> str:
+    """The plan in a sentence or two."""
+    return " ".join([_advice(plan), *_saving(plan)[:1]])
+
+
+def _advice(plan: Plan) -> str:
+    target = f"{100 * plan.target:g}%"
+    if plan.advice is Advice.NEEDS_LABELS:
+        need = f"How many votes reach {target} needs labels: {GOLD_TO_ANCHOR} would do (you have {plan.n_gold})."
+        return f"{_gain(plan)} {need}".strip()
+    now = f"Majority vote is right on {_ends(plan.accuracy_now)} of the items, by {count(plan.n_gold, 'gold label')}"
+    if plan.advice is Advice.ENOUGH:
+        return f"{now}: the votes you have are enough for {target}."
+    if plan.advice is Advice.MORE_VOTES:
+        needed = f"About {count(plan.votes_needed or 0, 'vote')} per item would reach {target}"
+        return f"{now}. {needed}; you have {plan.votes_now:.3g}."
+    if plan.advice is Advice.OTHER_JUDGES:
+        return f"{now}, below {target}. More judges like these would hardly help: on public panels they gained nothing."
+    return f"{now}. {len(plan.points)} votes per item would not reach {target}: better workers or instructions would."
+
+
+def _gain(plan: Plan) -> str:
+    """What two more votes per item gain; on panels, nothing is forecast."""
+    if plan.panel:
+        return "What more judges would gain cannot be forecast: on public panels, more of the same kind gained nothing."
+    ahead = round(plan.votes_now) + 2
+    more = [point for point in plan.points if point.n_votes == ahead and point.gain.value is not None]
+    if not more:
+        return ""
+    return f"Two more votes per item would gain about {_points(more[0].gain)}."
+
+
+def _points(gain: Estimate) -> str:
+    value, low, high = (100 * (end or 0.0) for end in gain.ends)
+    return f"{value:.1f} points ({low:.1f} to {high:.1f})"
+
+
+def _ends(accuracy: Estimate) -> str:
+    between = f" ({accuracy.low or 0:.1%} to {accuracy.high or 0:.1%})" if accuracy.low is not None else ""
+    return f"{accuracy.value or 0:.1%}{between}"
+
+
+def _saving(plan: Plan) -> list[str]:
+    return [text for one in plan.stopping if (text := stopping_text(one))]
+
+
+def stopping_text(one: Stopping) -> str:
+    """What stopping early would have saved.
+
+    >>> stopping_text(Stopping(Stop.DECIDED, .31, .31, 0.0))
+    'Stopping once the votes to come cannot change the label saves 31% of the votes and changes no label.'
+    >>> stopping_text(Stopping(Stop.LEAD_OF_THREE, .5, .8, .013))
+    'Stopping at a lead of three votes saves 50% of the votes (80% of their price) and changes 1.3% of the labels.'
+    """
+    if one.votes_saved < 0.005:
+        return ""
+    when = "once the votes to come cannot change the label" if one.stop is Stop.DECIDED else "at a lead of three votes"
+    money = "" if abs(one.price_saved - one.votes_saved) < 0.005 else f" ({one.price_saved:.0%} of their price)"
+    changes = "no label" if one.labels_changed == 0 else f"{100 * one.labels_changed:.1f}% of the labels"
+    return f"Stopping {when} saves {one.votes_saved:.0%} of the votes{money} and changes {changes}."
+
+
+def plan_text(plan: Plan) -> str:
+    """What `majorant plan` prints."""
+    lines = [_advice(plan), *_saving(plan)]
+    if text := copies_text(plan.copies.groups):
+        lines.append(text)
+    if plan.panel:
+        lines += keep_text(plan.sub_panels, plan.n_judges, plan.n_gold)
+    elif plan.points:
+        lines += ["", *_table(plan)]
+    return "\n".join(lines)
+
+
+def _table(plan: Plan) -> list[str]:
+    """A row for each number of votes, as far as it matters."""
+    now, known = round(plan.votes_now), plan.accuracy_now.value is not None
+    last = max(plan.votes_needed or 0, now + 10)
+    rows = [("votes per item", "gain, points", "range", *(["right"] if known else []), "price per item")]
+    # With ties decided by a coin, an even number of votes is as good as one vote less.
+    rows += [
+        _row(point, plan, known=known) for point in plan.points[:last] if point.n_votes % 2 or point.n_votes == now
+    ]
+    widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
+    table = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    basis = "The gain is a model's forecast; the range is what came true of such forecasts on public crowds."
+    return [*table, "", basis]
+
+
+def _row(point: PlanPoint, plan: Plan, *, known: bool) -> tuple[str, ...]:
+    if point.gain.value is None:
+        gain = ("?", "")
+    elif point.n_votes == round(plan.votes_now):
+        gain = ("now", "")
+    else:
+        low, high = (100 * (end or 0.0) for end in (point.gain.low, point.gain.high))
+        gain = (f"{100 * point.gain.value:+.1f}", f"{low:+.1f} to {high:+.1f}")
+    right = () if not known else ("?" if point.accuracy.value is None else f"{point.accuracy.value:.1%}",)
+    return (str(point.n_votes), *gain, *right, price(point.n_votes, plan.price_per_vote))
+
+
+def plan_facts(plan: Plan) -> dict[str, Any]:
+    """The facts for JSON and the report."""
+    return {
+        **facts_of(plan, "target"),
+        "advice": str(plan.advice),
+        "sentence": plan_line(plan),
+        **facts_of(plan, "panel accuracy_now gold=n_gold votes_now votes_needed price_per_vote"),
+        "points": [facts_of(point, "votes=n_votes gain accuracy price") for point in plan.points],
+        "stopping": [
+            {
+                "stop": str(one.stop),
+                **facts_of(one, "votes_saved price_saved labels_changed"),
+                "sentence": stopping_text(one),
+            }
+            for one in plan.stopping
+        ],
+        "sub_panels": sub_panels_facts(plan.sub_panels),
+        "copies": copies_facts(plan.copies.groups),
+    }

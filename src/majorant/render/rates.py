@@ -1,0 +1,279 @@
+"""Rates in words: the number, what the judges say it is, who beats whom, and how many labels would say more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from majorant.defaults import MAJORITY, WEIGHTED_VOTE
+from majorant.render.numbers import count
+from majorant.render.plain import to_plain
+from majorant.render.text import columns, inert
+from majorant.results.rate_inputs import Measure, Order
+from majorant.results.rates import Difference, Rate, Rates, Reported, Winner
+from majorant.wording import shown
+
+LISTED = 12  # judges, and comparisons, that are printed one by one
+
+
+def rate_facts(rates: Rates, *, bar: float | None = None, command: str = "") -> dict[str, Any]:
+    """All that a reader sees, as plain data; the report and the page can be made from it."""
+    facts: dict[str, Any] = to_plain(rates)
+    facts["more"] = [{"half_width": aim, "labels": labels} for aim, labels in rates.overall.more.items()]
+    for one in (facts["overall"], *facts["slices"]):
+        one.pop("more")
+    for one, difference in zip(facts["differences"], rates.differences, strict=True):
+        one["winner"] = str(difference.winner)
+    sentences = {"headline": headline(rates), "panel": panel_line(rates), "sure": sure_line(rates)}
+    return {
+        **facts,
+        **sentences,
+        "at_least": None if bar is None else {"bar": bar, "reached": rates.at_least(bar)},
+        "command": command,
+    }
+
+
+def rate_text(rates: Rates, *, bar: float | None = None, command: str = "") -> str:
+    """What the terminal shows."""
+    lines = [headline(rates)]
+    if bar is not None:
+        lines.append(gate_line(rates, bar))
+    lines += [panel_line(rates), *_judge_lines(rates), *_slice_lines(rates), *_difference_lines(rates)]
+    lines += [*_position_lines(rates), *_notes(rates)]
+    if rates.labels:
+        lines.append(f"Sure     {sure_line(rates)}")
+    following = next_line(rates)
+    if following:
+        lines.append(f"Next     {following}")
+    if command:
+        lines.append(f"         {command}")
+    return "\n".join(line for line in lines if line)
+
+
+def rate_markdown(rates: Rates, *, bar: float | None = None, command: str = "") -> str:
+    """The same for a pull request or a job's summary."""
+    passed = None if bar is None else rates.at_least(bar)
+    sign = {None: "", True: "✅ ", False: "❌ "}[passed]
+    lines = [f"### {sign}{inert(headline(rates))}", ""]
+    lines += [inert(line) for line in (gate_line(rates, bar) if bar is not None else "", panel_line(rates)) if line]
+    if rates.slices:
+        lines += ["", "| | rate | judges say | labels |", "|---|---|---|---:|"]
+        lines += [f"| {inert(_name(one))} | {_ends(one, rates)} | {_panel_rate(one, rates)} | {one.labels} |"
+                  for one in rates.slices]  # fmt: skip
+    lines += ["", *(f"- {inert(line)}" for line in _comparisons(rates))] if rates.differences else []
+    lines += ["", inert(sure_line(rates))] if rates.labels else []
+    following = inert(next_line(rates))
+    lines += ["", f"{following} `{command}`" if command else following] if following or command else []
+    return "\n".join(lines) + "\n"
+
+
+def headline(rates: Rates) -> str:
+    """The rate in one sentence."""
+    what, overall = _what(rates), rates.overall
+    if overall.value is not None:
+        return f"{what} {_ends(overall, rates)}, measured by {count(overall.labels, 'label')}."
+    said = sorted(one.rate for one in overall.reported if not one.judge)
+    low, high = _number(said[0], rates), _number(said[-1], rates)
+    if len(said) == 1 or low == high:
+        return f"{what}: the panel says {low}. There are no labels to check that."
+    return f"{what}: {low} to {high}, whichever rule you take. There are no labels to check that."
+
+
+def panel_line(rates: Rates) -> str:
+    """What the rules over all judges say, and whether the labels refute it."""
+    rules = [one for one in rates.overall.reported if not one.judge]
+    if rates.overall.value is None:
+        record = rates.record
+        return (
+            f"On {record.panels} public panels of judges, majority vote's own rate was off by {100 * record.least:.0f} "
+            f"to {100 * record.most:.0f} points ({100 * record.middle:.0f} in the middle)."
+        )
+    said = " and ".join(f"{_rule(one.name)} says {_number(one.rate, rates)}" for one in rules)
+    verdicts = {_side(one, rates.overall) for one in rules}
+    judged = ""
+    if verdicts == {"too high"} or verdicts == {"too low"}:
+        judged = f", which is {verdicts.pop()}" if len(rules) == 1 else f": {verdicts.pop()}"
+    return f"{said[0].upper()}{said[1:]}{judged}." if said else ""
+
+
+def gate_line(rates: Rates, bar: float) -> str:
+    """Whether the rate is above the bar."""
+    shown_bar = _number(bar, rates)
+    if rates.at_least(bar):
+        return f"Passed: the rate is above {shown_bar}."
+    if rates.high is not None and rates.high < bar:
+        return f"Failed: the rate is below {shown_bar}."
+    return f"Failed: the labels do not show that the rate is above {shown_bar}."
+
+
+def sure_line(rates: Rates) -> str:
+    """How sure the intervals are, and what that rests on."""
+    level = f"{100 * rates.level:g}%"
+    together = ", all intervals together" if rates.slices else ""
+    if rates.order is Order.DRAWN:
+        return f"{level}{together}, even if you stop early."
+    unit = "questions" if rates.clustered else "items"
+    if rates.order is Order.GIVEN:
+        return f"{level}{together}, even if you stop early, if the {unit} were labelled in random order."
+    return f"{level}{together}, if the labelled {unit} are a random sample."
+
+
+def next_line(rates: Rates) -> str:
+    """How many more labels make the interval shorter."""
+    scale = rates.limits[1] - rates.limits[0]
+    steps = [
+        f"about {labels:,} more for ±{100 * aim:.0f} points" if rates.measure is not Measure.SCORE
+        else f"about {labels:,} more for ±{aim * scale:.2g}"
+        for aim, labels in rates.overall.more.items() if labels
+    ]  # fmt: skip
+    if not rates.labels:
+        return "Label a few items drawn at random." + (f" Labels: {steps[0].replace(' more', '')}." if steps else "")
+    return f"Labels: {', '.join(steps)}." if steps else ""
+
+
+def _what(rates: Rates) -> str:
+    if rates.measure is Measure.SCORE:
+        return "Mean score"
+    if rates.measure is Measure.WIN:
+        first = _win_name(rates)
+        return f"Win rate of {first}" if first else "Win rate of the first of each pair"
+    return f"Share of {shown(rates.label)}"
+
+
+def _win_name(rates: Rates) -> str | None:
+    """The candidate whose wins are counted, where there is one pair only."""
+    return shown(rates.candidates[0][0]) if len(rates.candidates) == 1 else None
+
+
+def _number(value: float, rates: Rates) -> str:
+    if rates.measure is Measure.SCORE:
+        return f"{value:.2f}"
+    return f"{100 * value:.1f}%" if 0 < value < 0.05 or 0.95 < value < 1 else f"{100 * value:.0f}%"
+
+
+def _ends(rate: Rate | Difference, rates: Rates) -> str:
+    """A rate with its interval, the unit once."""
+    if rate.value is None or rate.low is None or rate.high is None:
+        return "not known"
+    value, low, high = (_number(end, rates) for end in (rate.value, rate.low, rate.high))
+    return value if low == high else f"{value} ({low.removesuffix('%')} to {high.removesuffix('%')})"
+
+
+def _points(difference: Difference, rates: Rates, *, turned: bool = False) -> str:
+    """A difference with its interval, in points or in the unit of the score."""
+    assert difference.value is not None
+    assert difference.low is not None
+    assert difference.high is not None
+    ends = (difference.value, difference.low, difference.high)
+    value, low, high = (-ends[0], -ends[2], -ends[1]) if turned else ends
+    if rates.measure is Measure.SCORE:
+        return f"{value:.2f} ({low:.2f} to {high:.2f})"
+    decided = low > 0
+    style = "{:.0f}" if decided else "{:+.0f}"
+    shown_ends = [style.format(100 * end).replace("-0", "0").replace("+0", "0") for end in (value, low, high)]
+    unit = "point" if shown_ends[0] in ("1", "+1", "-1") else "points"
+    return f"{shown_ends[0]} {unit} ({shown_ends[1]} to {shown_ends[2]})"
+
+
+def _side(reported: Reported, rate: Rate) -> str:
+    if rate.low is not None and reported.rate < rate.low:
+        return "too low"
+    return "too high" if rate.high is not None and reported.rate > rate.high else "possible"
+
+
+def _rule(name: Any) -> str:
+    return {MAJORITY: "majority vote", WEIGHTED_VOTE: "the weighted vote"}.get(name, f"the {shown(name)}")
+
+
+def _judge_lines(rates: Rates) -> list[str]:
+    judges = sorted((one for one in rates.overall.reported if one.judge), key=lambda one: -one.rate)
+    if len(judges) < 2:
+        return []
+    if len(judges) > LISTED:
+        most, least = judges[0], judges[-1]
+        return [f"Judges   from {_number(least.rate, rates)} ({shown(least.name)}) to {_number(most.rate, rates)} "
+                f"({shown(most.name)})"]  # fmt: skip
+    return ["Judges   " + ", ".join(f"{shown(one.name)} {_number(one.rate, rates)}" for one in judges)]
+
+
+def _name(rate: Rate) -> str:
+    return "all" if rate.name is None else shown(rate.name)
+
+
+def _panel_rate(rate: Rate, rates: Rates) -> str:
+    first = next((one for one in rate.reported if not one.judge), None)
+    return "" if first is None else _number(first.rate, rates)
+
+
+def _slice_lines(rates: Rates) -> list[str]:
+    if not rates.slices:
+        return []
+    head = ("", "rate", "judges say", "labels")
+    ranked = sorted(rates.slices, key=lambda one: -(one.value if one.value is not None else -1.0))
+    rows = [(_name(one), _ends(one, rates), _panel_rate(one, rates), f"{one.labels:,}") for one in ranked]
+    return columns([head, *rows], left=(0, 1))
+
+
+def _comparisons(rates: Rates) -> list[str]:
+    """A sentence per decided pair, then the open ones, nearest to a decision first."""
+    lines, still_open = [], []
+    for one in rates.differences:
+        first, second = shown(one.first), shown(one.second)
+        if one.winner is Winner.FIRST:
+            lines.append(f"{first} beats {second} by {_points(one, rates)}.")
+        elif one.winner is Winner.SECOND:
+            lines.append(f"{second} beats {first} by {_points(one, rates, turned=True)}.")
+        elif one.value is not None:
+            turned = one.value < 0
+            ahead, behind = (second, first) if turned else (first, second)
+            more = (
+                "this file cannot settle it" if one.more is None else f"about {one.more:,} more labels would settle it"
+            )
+            line = f"{ahead} or {behind}: open, {_points(one, rates, turned=turned)}; {more}."
+            still_open.append((one.more is None, one.more or 0, line))
+    return [*lines, *(line for *_, line in sorted(still_open))]
+
+
+def _difference_lines(rates: Rates) -> list[str]:
+    lines = _comparisons(rates)
+    hidden = len(lines) - LISTED
+    return lines if hidden <= 0 else [*lines[:LISTED], f"{hidden} more comparisons: --json lists them."]
+
+
+def _position_lines(rates: Rates) -> list[str]:
+    lines = []
+    for one in rates.positions:
+        judge = shown(one.judge)
+        if one.both_orders:
+            flips = one.both_orders - one.consistent
+            side = "first" if one.first_twice >= one.second_twice else "second"
+            biased = one.p_value is not None and one.p_value < 0.01
+            leaning = f", mostly to whichever came {side}" if biased else ""
+            lines.append(f"Order    {judge} changed its mind on {flips:,} of {one.both_orders:,} pairs when the order "
+                         f"was swapped{leaning}.")  # fmt: skip
+        elif one.first_share is not None:
+            lines.append(f"Order    {judge} prefers whichever came first in {100 * one.first_share:.0f}% of pairs.")
+    return lines[:LISTED]
+
+
+def _notes(rates: Rates) -> list[str]:
+    notes = []
+    if rates.measure is Measure.SCORE:
+        low, high = rates.limits
+        middle = f"{(low + high) / 2:g}"
+        notes.append(f"Note     Labels are numbers from {low:g} to {high:g}, so this is their mean. "
+                     f"For the share above a bar: --threshold {middle}.")  # fmt: skip
+    if rates.overall.skipped:
+        notes.append(f"Note     {count(rates.overall.skipped, 'item')} without a label count as the worst case.")
+    if rates.ignored:
+        notes.append(f"Note     {count(rates.ignored, 'labelled item')} without votes were left out.")
+    return notes
+
+
+def labelling_lines(asked: int, files: Sequence[str], command: str) -> list[str]:
+    """What `majorant ask --rate` has written, and what to do with it."""
+    return [
+        f"{count(asked, 'item')} drawn at random, to measure a rate exactly.",
+        f"Wrote    {files[0]} and its design. Label from the top; leave what you cannot tell as ?.",
+        f"Then     {command}",
+    ]

@@ -1,0 +1,210 @@
+"""Workers in words: who is barely better than guessing, who repeats whom, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from majorant.evidence.copies import CopyGroup
+from majorant.render.plain import facts_of, number, plain
+from majorant.results.workers import FEW_VOTES, Flag, FlagKind, Removal, Workers
+from majorant.wording import count, level_percent, listed, one_of, shown
+
+ROWS_SHOWN = 500
+ROWS_PRINTED = 30
+
+
+def flag_text(flag: Flag) -> str:
+    """Why a worker is flagged.
+
+    >>> flag_text(Flag(kind=FlagKind.NEAR_CHANCE, votes=1200, accuracy=.52, chance=.5, typical=.83))
+    'right on 52% of 1,200 votes; guessing gets 50%, the typical worker 83%'
+    >>> flag_text(Flag(kind=FlagKind.ONE_LABEL, votes=90, label="no", times=1e9))
+    'no on all 90 votes, which a typical worker would do less than once in a million times'
+    >>> flag_text(Flag(kind=FlagKind.COPY, votes=500, other="gpt-4o", agreed=497, shared=500))
+    'the same answer as gpt-4o on 497 of 500 shared items'
+    """
+    if flag.kind in (FlagKind.ADVERSARIAL, FlagKind.NEAR_CHANCE):
+        right = f"right on {flag.accuracy or 0:.0%} of {flag.votes:,} votes"
+        return f"{right}; guessing gets {flag.chance or 0:.0%}, the typical worker {flag.typical or 0:.0%}"
+    if flag.kind is FlagKind.ONE_LABEL:
+        times = flag.times or 0.0
+        rare = f"once in {times:,.0f} times" if times < 1e6 else "less than once in a million times"
+        return f"{flag.label} on all {flag.votes:,} votes, which a typical worker would do {rare}"
+    if flag.kind is FlagKind.TOO_FAST:
+        fast = f"{flag.share or 0:.0%} of {flag.votes:,} votes in under a third of the usual time on the item"
+        return f"{fast}, against {flag.others or 0:.0%} of the others' votes; median {flag.seconds or 0:.3g} s"
+    if flag.kind is FlagKind.COPY:
+        if not flag.shared:
+            return f"linked to {flag.other} through other copies"
+        return f"the same answer as {flag.other} on {flag.agreed or 0:,} of {flag.shared:,} shared items"
+    return f"{flag.votes} votes are fewer than the {FEW_VOTES} that it takes to judge a worker"
+
+
+def copies_text(groups: Sequence[CopyGroup]) -> str:
+    """Who repeats whom; empty where nobody does.
+
+    >>> group = CopyGroup(workers=("a", "b"), identical=True, shared=500, agreed=500, expected=.6)
+    >>> copies_text([group])
+    'a and b gave identical answers on 500 shared items. They count as one.'
+    """
+    sentences = [_group_text(group) for group in groups[:3]]
+    if (more := len(groups) - 3) > 0:
+        sentences.append(f"{count(more, 'more group')} of workers repeat each other.")
+    return " ".join(sentences)
+
+
+def _group_text(group: CopyGroup) -> str:
+    names = one_of([shown(name) for name in group.workers])
+    if group.identical:
+        return f"{names} gave identical answers on {count(group.shared, 'shared item')}. They count as one."
+    agree = f"{names} repeat each other: they agree on {group.agreed / group.shared:.0%} of {group.shared:,} items"
+    expected = "" if group.expected is None else f", where skill explains {group.expected:.0%}"
+    return f"{agree}{expected}. They count as one."
+
+
+def workers_line(workers: Workers, copies: Sequence[CopyGroup], removal: Removal | None) -> str:
+    """Who stands out, in a sentence or three."""
+    names = _weak_names(workers)
+    n_workers = count(len(workers.names), "judge" if workers.panel else "worker")
+    if workers.panel and not workers.gold_votes_j.any():
+        about = f"{n_workers}. Votes alone do not show how accurate a judge of a panel is: judges may share mistakes."
+    elif names:
+        are = "is" if len(names) == 1 else "are"
+        about = f"{len(names):,} of {n_workers} {are} barely better than guessing: {listed(names)}."
+    else:
+        about = f"{n_workers}, none barely better than guessing."
+    others = [kind for kind in (FlagKind.ONE_LABEL, FlagKind.TOO_FAST) if _n_flagged(workers, kind)]
+    parts = [about, *(f"{_n_flagged(workers, kind):,} flagged {kind}." for kind in others), copies_text(copies)]
+    if removal is not None:
+        changed = count(removal.labels_changed, "label")
+        parts.append(f"Without the {removal.workers:,} flagged, {changed} would change.")
+    return " ".join(filter(None, parts))
+
+
+def _weak_names(workers: Workers) -> list[str]:
+    return [shown(workers.names[j]) for j in workers.worst_first if workers.weak_j[j]]
+
+
+def _n_flagged(workers: Workers, kind: FlagKind) -> int:
+    return sum(any(flag.kind is kind for flag in flags) for flags in workers.flags)
+
+
+def accuracy_source(workers: Workers) -> str:
+    """What the accuracies are, under a table of workers; empty where there are none.
+
+    Intervals of estimates are widened, since estimates alone promise too much: docs/workers.md.
+    """
+    level = level_percent(workers.level).replace(" ", "")
+    if workers.by_gold_j.all():
+        return f"Accuracy by gold labels, with {level} intervals."
+    if workers.panel:
+        return "Accuracy by gold labels." if workers.by_gold_j.any() else ""
+    estimated = "estimated from the votes, with intervals widened to what public crowds show"
+    return (
+        f"Accuracy by gold labels where marked, else {estimated}."
+        if workers.by_gold_j.any()
+        else f"Accuracy is {estimated}."
+    )
+
+
+def workers_lines(workers: Workers, copies: Sequence[CopyGroup]) -> list[str]:
+    """The table of `majorant workers`, the worst first."""
+    lines = [f"Workers  {workers_line(workers, copies, None)}"]
+    order = workers.worst_first[:ROWS_PRINTED]
+    if len(order) < len(workers.names):
+        lines.append(f"         The first {len(order)} of {len(workers.names):,}, worst first; the table has them all.")
+    lines += _columns([_head(workers), *(_row(workers, int(j)) for j in order)])
+    if source := accuracy_source(workers):
+        lines.append(f"         {source}")
+    for j in order:
+        if workers.mistakes[j]:
+            train = listed(shown(item) for item in workers.mistakes[j])
+            lines.append(f"         Items to train {shown(workers.names[j])} on: {train}.")
+    return lines
+
+
+def _head(workers: Workers) -> tuple[str, ...]:
+    if np.isnan(workers.accuracy_j).all():
+        return ("worker", "votes", "agreement", "flags")
+    name = "accuracy" if workers.by_gold_j.any() else "estimated"
+    return ("worker", "votes", name, "interval", "agreement", "flags")
+
+
+def _row(workers: Workers, j: int) -> tuple[str, ...]:
+    agreement = "-" if np.isnan(workers.agreement_j[j]) else f"{workers.agreement_j[j]:.0%}"
+    flags = "; ".join(flag.kind for flag in workers.flags[j])
+    ends = (shown(workers.names[j]), f"{workers.votes_j[j]:,}"), (agreement, flags)
+    if np.isnan(workers.accuracy_j).all():
+        return (*ends[0], *ends[1])
+    if np.isnan(workers.accuracy_j[j]):
+        return (*ends[0], "-", "", *ends[1])
+    mark = "" if workers.by_gold_j[j] or not workers.by_gold_j.any() else " est."
+    between = f"{workers.low_j[j]:.0%} to {workers.high_j[j]:.0%}"
+    return (*ends[0], f"{workers.accuracy_j[j]:.0%}{mark}", between, *ends[1])
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows as aligned columns, names and flags to the left."""
+    widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
+    last = len(widths) - 1
+    return [
+        "         "
+        + "  ".join(
+            cell.ljust(width) if c in (0, last) else cell.rjust(width)
+            for c, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def workers_facts(workers: Workers) -> dict[str, Any]:
+    """The facts for JSON and the report: how many are flagged and how, and a row per worker, the worst first."""
+    kinds = [flag.kind for flags in workers.flags for flag in flags]
+    return {
+        "level": workers.level,
+        "workers": len(workers.names),
+        "panel": workers.panel,
+        "by_gold": bool(workers.by_gold_j.any()),
+        "source": accuracy_source(workers),
+        "weak": [plain(workers.names[j]) for j in workers.worst_first if workers.weak_j[j]],
+        "flagged": {str(kind): kinds.count(kind) for kind in dict.fromkeys(kinds)},
+        "rows": [
+            {
+                "worker": plain(workers.names[j]),
+                "votes": int(workers.votes_j[j]),
+                "gold_votes": int(workers.gold_votes_j[j]),
+                "by_gold": bool(workers.by_gold_j[j]),
+                **{name: number(getattr(workers, f"{name}_j")[j]) for name in ("accuracy", "low", "high", "chance")},
+                "agreement": number(workers.agreement_j[j]),
+                "flags": [{"flag": str(flag.kind), "evidence": flag_text(flag)} for flag in workers.flags[j]],
+                "wrong_on": [plain(item) for item in workers.mistakes[j]],
+            }
+            for j in workers.worst_first[:ROWS_SHOWN]
+        ],
+    }
+
+
+def copies_facts(groups: Sequence[CopyGroup]) -> dict[str, Any]:
+    """The facts for JSON and the report: the groups, and the sentence."""
+    return {
+        "text": copies_text(groups),
+        "groups": [
+            {
+                "workers": [plain(name) for name in group.workers],
+                **facts_of(group, "identical shared agreed expected"),
+            }
+            for group in groups
+        ],
+    }
+
+
+def worker_columns(workers: Workers) -> dict[str, Any]:
+    """The columns of workers.csv: those of the result, and the evidence of each flag in words."""
+    columns = workers.table()
+    evidence = ["; ".join(map(flag_text, workers.flags[j])) for j in workers.worst_first]
+    names = list(columns)
+    at = names.index("flags") + 1
+    return {name: columns[name] for name in names[:at]} | {"evidence": evidence} | {n: columns[n] for n in names[at:]}

@@ -1,0 +1,157 @@
+"""All methods side by side, and how accurate each is: by gold where there is gold, else by the models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from majorant.defaults import LEVEL, MAJORITY, WEIGHTED_VOTE
+from majorant.errors import ConfigError, NotIdentified
+from majorant.evidence.labels import gold_accuracy
+from majorant.methods import ESTIMATORS, method_named
+from majorant.methods.fit import NO_LABEL, Fit, chances
+from majorant.methods.judge import fit_judge
+from majorant.methods.known_workers import AnchorMap
+from majorant.methods.weighted_vote import Combination, combination, fit_method, unsuited
+from majorant.read import Reading, as_votes
+from majorant.results.rules import seed_of_fits
+from majorant.tabular import Records
+from majorant.values import Estimate, FloatArray, as_generator, as_level
+from majorant.votes import Votes
+from majorant.wording import DID_NOT_CONVERGE, MODEL_IS_TRUTH, NO_MODEL, NO_VOTED_ITEM
+
+UNKNOWN = Estimate(None, reason=NO_MODEL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alternative:
+    """A method, and how accurate it is."""
+
+    method: str
+    accuracy: Estimate = UNKNOWN  # by gold where there is gold, else the models' own figure
+    source: Literal["gold", "model"] = "model"
+    agreement: float | None = None  # share of the items that majority vote labels on which it says the same
+    note: str = ""  # why it was not run, or what to know about it
+
+    def row(self) -> dict[str, Any]:
+        """The method with what is known of it, as plain values."""
+        return {
+            "method": self.method,
+            "accuracy": self.accuracy.value,
+            "accuracy_low": self.accuracy.low,
+            "accuracy_high": self.accuracy.high,
+            "source": self.source,
+            "agreement": self.agreement,
+            "note": self.note,
+        }
+
+
+def rate_method(
+    fit: Fit, votes: Votes, majority: Fit, belief: FloatArray | None, *, level: float, name: str | None = None
+) -> Alternative:
+    """A fitted method with its accuracy; `belief` holds the models' probabilities, for where there is no gold."""
+    by_gold = gold_accuracy(votes, fit, level=level)
+    if by_gold is not None:
+        accuracy = Estimate(by_gold.value, by_gold.low, by_gold.high)
+    else:
+        accuracy = UNKNOWN if belief is None else expected_accuracy(fit, belief)
+    return Alternative(
+        method=name or fit.method,
+        accuracy=accuracy,
+        source="model" if by_gold is None else "gold",
+        agreement=agreement(fit, majority),
+        note="" if fit.converged else DID_NOT_CONVERGE,
+    )
+
+
+def expected_accuracy(fit: Fit, belief_ik: FloatArray) -> Estimate:
+    """The expected share of right labels if the given probabilities hold; a tie is a fair draw."""
+    voted = np.flatnonzero(fit.votes_i > 0)
+    if not len(voted):
+        return Estimate(None, reason=NO_VOTED_ITEM)
+    right_i = np.einsum("ik,ik->i", chances(fit.posterior[voted]), belief_ik[voted])
+    return Estimate(float(right_i.mean()), reason=MODEL_IS_TRUTH)
+
+
+def agreement(fit: Fit, majority: Fit) -> float | None:
+    """The share of the items that majority vote labels on which a fit says the same."""
+    majority_i = majority.codes()
+    labelled = majority_i != NO_LABEL
+    return float((fit.codes()[labelled] == majority_i[labelled]).mean()) if labelled.any() else None
+
+
+def compare(
+    votes: Any,
+    rules: Sequence[str] | None = None,
+    *,
+    level: float = LEVEL,
+    rng: int | np.random.Generator = 0,
+    **reading: Unpack[Reading],
+) -> Records[Alternative]:
+    """Methods and judges side by side, with their accuracy.
+
+    Parameters
+    ----------
+    votes : Any
+        Whatever `mj.read` takes, with the same keyword arguments, such as `gold=`.
+    rules : sequence of str, optional
+        Methods, `weighted-vote` or names of judges; by default every method, the weighted vote first.
+    level : float
+        Confidence level of the intervals, which exist where there is gold.
+    rng : int or numpy Generator
+        Random seed.
+
+    Returns
+    -------
+    Records of Alternative
+        One row per rule; a method that does not suit these votes says why.  Nothing is chosen here, so the accuracy of
+        each by gold is unbiased; a method that learns from gold judges each gold item without its own label.
+
+    Examples
+    --------
+
+    >>> from majorant.simulate import simulate
+    >>> votes, _ = simulate([.6, .3, .1], [[.8, .1, .1], [.1, .8, .1], [.2, .2, .6]], 60, 3, n_workers=6, rng=0)
+    >>> rows = {row.method: row for row in compare(votes, rng=0)}
+    >>> rows["kos"].note, rows["majority"].agreement
+    ('for two classes only', 1.0)
+    """
+    votes = as_votes(votes, **reading)
+    as_level(level)
+    seed = seed_of_fits(as_generator(rng))
+    blind = replace(votes, gold_i=None)
+    combined = combination(blind, seed) if len(votes.labels) > 1 else None
+    majority = fit_method(MAJORITY, blind, seed)
+    fits = {MAJORITY: majority}
+    if combined is not None:
+        fits = {**combined.fits, MAJORITY: majority, WEIGHTED_VOTE: combined.fit}
+    names: Sequence[str] = [*([] if combined is None else [WEIGHTED_VOTE]), *ESTIMATORS]
+    if rules is not None:
+        judges = {str(worker): j for j, worker in enumerate(votes.workers)}
+        names = [name if name in judges else method_named(name, beside=[WEIGHTED_VOTE, *judges]) for name in rules]
+        fits |= {name: fit_judge(blind, judges[name]) for name in names if name in judges}
+    return Records(_row(name, votes, fits.get(name), majority, combined, level=level, seed=seed) for name in names)
+
+
+def _row(
+    method: str, votes: Votes, fit: Fit | None, majority: Fit, combined: Combination | None, *, level: float, seed: int
+) -> Alternative:
+    if fit is None:
+        if reason := unsuited(method, votes):
+            return Alternative(method=method, note=reason)
+        try:
+            fit = _fit_blind(method, votes, seed)
+        except (ConfigError, NotIdentified) as error:  # what only the data show, such as too little overlap
+            return Alternative(method=method, note=str(error))
+    belief = None if combined is None else combined.belief.posterior
+    return rate_method(fit, votes, majority, belief, level=level, name=method)
+
+
+def _fit_blind(method: str, votes: Votes, seed: int) -> Fit:
+    """Fit a method; one that learns from gold judges each gold item without its own label."""
+    if method == AnchorMap.name:
+        return AnchorMap(leave_one_out=True).fit(votes)
+    return fit_method(method, votes, seed)

@@ -1,0 +1,258 @@
+"""What a rate is about, and the labels that measure it: targets and labelled items, as the user gives them."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.ask.design import Design, recognise
+from majorant.ask.question import UNASKED
+from majorant.errors import ConfigError, DataError
+from majorant.read.gold import read_gold
+from majorant.read.names import match_labels
+from majorant.read.options import ReadOptions
+from majorant.read.pairs import TIE, Pairs, is_tie
+from majorant.read.reshape import join_key, split_key
+from majorant.values import FloatArray
+from majorant.votes import NoteKind, Votes
+
+Codes = NDArray[np.int64]
+POSITIVE = ("pass", "passed", "yes", "true", "correct", "good", "win", "positive", "safe", "relevant", "1")
+SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 5.0), (1.0, 10.0), (0.0, 10.0), (0.0, 100.0))
+
+
+class Measure(StrEnum):
+    """What is averaged over items."""
+
+    SHARE = "share"  # of a class
+    SCORE = "score"
+    WIN = "win rate"  # a tie counts half
+
+
+class Order(StrEnum):
+    """What is known about the order of the labels."""
+
+    DRAWN = "drawn"  # by `majorant ask`
+    GIVEN = "given"  # as the caller gave them
+    SHUFFLED = "shuffled"  # sorted, or a column beside the votes: a sample without an order
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """What is averaged: a number in [0, 1] for each label, which may depend on the slice of the item."""
+
+    measure: Measure
+    label: Hashable | None
+    limits: tuple[float, float]
+    value_sk: FloatArray  # (slices or 1, labels)
+    wins: tuple[tuple[Hashable, Hashable], ...] = ()  # of win rates, the two candidates of each slice
+    ties: frozenset[Hashable] = frozenset()
+
+    def of_votes(self, votes: Votes) -> FloatArray:
+        """The number of each vote."""
+        return np.asarray(self.value_sk[self._row(votes, votes.item_n), votes.label_n])
+
+    def of_classes(self, votes: Votes, chance_ik: FloatArray) -> FloatArray:
+        """The mean number of each item, given probabilities of its classes."""
+        rows = self._row(votes, np.arange(len(votes.items)))
+        return np.asarray(np.einsum("ik,ik->i", chance_ik, self.value_sk[rows]))
+
+    def _row(self, votes: Votes, item_n: Any) -> Any:
+        if len(self.value_sk) == 1 or votes.slice_i is None:
+            return np.zeros(len(item_n), dtype=np.int64)
+        return votes.slice_i[item_n]
+
+    def of_gold(self, votes: Votes, item: int, value: Any) -> float:
+        """The number that an expert's label stands for."""
+        low, high = self.limits
+        if self.measure is Measure.SCORE:
+            number = _as_number(value)
+            if number is None or not low <= number <= high:
+                raise DataError(
+                    f"label {value!r} of item {votes.items[item]!r} is not a score from {low:g} to {high:g}. "
+                    "Give the range with limits=."
+                )
+            return (number - low) / (high - low)
+        if self.measure is Measure.SHARE:
+            return float(value == self.label)
+        first, second = self.wins[int(votes.slice_i[item])] if votes.slice_i is not None else self.wins[0]
+        if value in (first, second):
+            return float(value == first)
+        if value in self.ties or is_tie(value):
+            return 0.5
+        raise DataError(f"label {value!r} of item {votes.items[item]!r} is neither {first!r}, {second!r} nor a tie.")
+
+
+def find_target(votes: Votes, pairs: Pairs | None, label: Any, limits: tuple[float, float] | None) -> Target:
+    """The class, score or win rate that is wanted, by what the user says and what the labels look like."""
+    labels = votes.labels
+    if pairs is not None and label is None:
+        win_sk = np.array([[1.0 if k == a else 0.0 if k == b else 0.5 for k in labels] for a, b in pairs.candidates])
+        ties = frozenset(k for k in labels if all(k not in both for both in pairs.candidates)) | {TIE}
+        return Target(Measure.WIN, None, (0.0, 1.0), win_sk, pairs.candidates, ties)
+    if label is not None:
+        matched = match_labels([label], labels)[0]
+        if matched not in labels:
+            shown = ", ".join(repr(one) for one in labels[:8])
+            raise ConfigError(f"label={label!r} is not a label of these votes. Their labels are {shown}.")
+        return _class_target(votes, matched)
+    value_k = [_as_number(one) for one in labels]
+    if _are_scores(value_k):
+        return _score_target(np.array(value_k, dtype=float), limits)
+    likely = obvious_class(labels)
+    if likely is not None:
+        return _class_target(votes, likely)
+    shown = ", ".join(repr(one) for one in labels[:8])
+    raise ConfigError(f"the share of which class? Say it with label=. The labels are {shown}.")
+
+
+def obvious_class(labels: Sequence[Hashable]) -> Hashable | None:
+    """Which of two classes a rate is about if nobody says; None where that is not obvious.
+
+    >>> obvious_class(["fail", "pass"]), obvious_class(["cat", "dog"])
+    ('pass', None)
+    """
+    likely = [one for word in POSITIVE for one in labels if str(one).strip().casefold() == word]
+    likely += [one for one in labels if str(one).startswith("at least ")]  # what a threshold makes of scores
+    return likely[0] if len(labels) == 2 and likely else None
+
+
+def needs_class(labels: Sequence[Hashable]) -> bool:
+    """Whether the user must say which class a rate is about."""
+    return obvious_class(labels) is None and not _are_scores([_as_number(one) for one in labels])
+
+
+def _are_scores(value_k: Sequence[float | None]) -> bool:
+    return all(value is not None for value in value_k) and bool(set(value_k) - {0.0, 1.0})
+
+
+def _class_target(votes: Votes, label: Hashable) -> Target:
+    return Target(Measure.SHARE, label, (0.0, 1.0), np.array([[float(one == label) for one in votes.labels]]))
+
+
+def _score_target(value_k: FloatArray, limits: tuple[float, float] | None) -> Target:
+    least, most = float(value_k.min()), float(value_k.max())
+    fitting = [scale for scale in SCALES if scale[0] <= least and most <= scale[1]]
+    if limits is None and not fitting:
+        raise ConfigError(f"scores from {least:g} to {most:g}: what is their range? Say limits=(LOW, HIGH).")
+    low, high = fitting[0] if limits is None else limits
+    if not low <= least <= most <= high or low == high:
+        raise ConfigError(f"limits=({low:g}, {high:g}) do not hold scores from {least:g} to {most:g}.")
+    return Target(Measure.SCORE, None, (float(low), float(high)), ((value_k - low) / (high - low))[None])
+
+
+def _as_number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real | str):
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return number if np.isfinite(number) else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labelled:
+    """Items in the order in which they were labelled, and what the expert said; None where that is not known."""
+
+    item_t: Codes
+    values: tuple[Any, ...]
+    order: Order
+    ignored: int = 0
+
+
+def read_labelled(gold: Any, votes: Votes, how: ReadOptions, rng: np.random.Generator) -> Labelled:
+    """The labels of a file, frame, Series or dict, or those read with the votes; None without any."""
+    if gold is None:
+        known = np.empty(0, np.int64) if votes.gold_i is None else np.flatnonzero(votes.gold_i >= 0)
+        item_t = rng.permutation(known)
+        said = () if votes.gold_i is None else tuple(votes.labels[votes.gold_i[item]] for item in item_t)
+        return Labelled(item_t, said, Order.SHUFFLED)
+    recognised = recognise(gold)
+    if recognised is not None:
+        return _drawn_labels(recognised.design, recognised.design.codes(recognised.answers), votes)
+    key = tuple(votes.account.columns.get("item", "").split(","))  # the columns that name an item together
+    found = read_gold(_as_table(gold), replace(how, gold_key=key).for_gold(), votes.items, what="label")
+    item_t = np.array(list(found.value_by_item), dtype=np.int64)
+    values = [how.scale.cut(value, str(gold)) for value in found.value_by_item.values()]
+    values = match_labels(values, votes.labels)
+    order = Order.GIVEN
+    question_i = find_questions(votes)
+    unit_t = item_t if question_i is None else np.array(list(dict.fromkeys(question_i[item_t])), dtype=np.int64)
+    if _is_sorted(item_t if len(unit_t) > 0.8 * len(item_t) else unit_t):
+        order, place_t = Order.SHUFFLED, rng.permutation(len(item_t))
+        item_t, values = item_t[place_t], [values[place] for place in place_t]
+    return Labelled(
+        item_t,
+        tuple(values),
+        order,
+        sum(note.facts["count"] for note in found.notes if note.kind is NoteKind.GOLD_UNKNOWN_ITEMS),
+    )
+
+
+def _drawn_labels(design: Design, answer_d: Codes, votes: Votes) -> Labelled:
+    """The labels of a design's random sample, up to the last one; what is missing above it is not known."""
+    answer_d = answer_d[: design.n_sample]
+    if not design.n_sample:
+        raise DataError(
+            "These items were picked because the rules disagree on them: their labels cannot measure a rate. "
+            "Draw items uniformly with majorant ask --rate."
+        )
+    place = {str(item): i for i, item in enumerate(votes.items)}
+    answered = np.flatnonzero(answer_d != UNASKED)
+    last = int(answered[-1]) + 1 if len(answered) else 0
+    if len(design.order) < int((votes.votes_i > 0).sum()) and len(design.order) < 20_000:
+        raise DataError(
+            "These votes hold items that the design did not draw from. Use the votes of then, or ask again."
+        )
+    try:
+        item_t = np.array([place[str(item)] for item in design.order[:last]], dtype=np.int64)
+    except KeyError as error:
+        raise DataError(f"item {error} of the design is not among these votes. Use the votes of then.") from None
+    values = tuple(None if code < 0 else design.labels[code] for code in answer_d[:last])
+    return Labelled(item_t, tuple(match_labels(values, votes.labels)), Order.DRAWN)
+
+
+def _as_table(gold: Any) -> Any:
+    """A dict or a Series of item -> label as a table."""
+    if isinstance(gold, Mapping) and not {"item", "gold", "label", "truth"} & {str(name) for name in gold}:
+        pairs: Iterable[tuple[Any, Any]] = gold.items()
+    elif (
+        hasattr(gold, "index") and hasattr(gold, "items") and not hasattr(gold, "columns") and not isinstance(gold, str)
+    ):
+        pairs = gold.items()  # a pandas Series
+    else:
+        return gold
+    named = [(join_key(item) if isinstance(item, tuple) else item, value) for item, value in pairs]
+    return {"item": [item for item, _ in named], "gold": [value for _, value in named]}
+
+
+def find_questions(votes: Votes) -> Codes | None:
+    """The question that each item answers, where names are a question and a slice, and slices share questions."""
+    if votes.slice_i is None:
+        return None
+    questions = []
+    for item, s in zip(votes.items, votes.slice_i, strict=True):
+        parts = list(split_key(str(item)))
+        own = str(votes.slices[s]) if s >= 0 else ""
+        if own not in parts or len(parts) < 2:
+            return None
+        parts.remove(own)
+        questions.append(join_key(parts))
+    _, question_i = np.unique(questions, return_inverse=True)
+    return question_i if len(questions) > question_i.max(initial=0) + 1 else None
+
+
+def _is_sorted(item_t: Codes) -> bool:
+    """Whether the order is too regular to be random: hardly any descent among neighbours, or hardly any ascent."""
+    n = len(item_t)
+    if n < 5:
+        return False
+    descents = int((np.diff(item_t) < 0).sum())
+    return bool(abs(descents - (n - 1) / 2) > 3.2 * np.sqrt((n + 1) / 12))

@@ -1,0 +1,537 @@
+"""Rates: the share of a class, the mean of a score or a win rate, from votes and a few labels; and who beats whom.
+
+What the panel itself reports is off wherever judges err in one direction.  A few labels of randomly drawn items measure
+the rate exactly, at any time; the votes make the interval shorter, and cannot make it wrong (`ask/rate.py`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from majorant.ask.rate import Bets, Features, bounds, labels_for, offer_bets
+from majorant.defaults import LEVEL, MAJORITY, WEIGHTED_VOTE
+from majorant.errors import ConfigError, DataError, DataNote
+from majorant.methods.fit import chances
+from majorant.read import as_votes, read_with
+from majorant.read.options import ReadOptions
+from majorant.read.pairs import Judged, Pairs, read_pairs
+from majorant.results.judges import sign_test
+from majorant.results.rate_inputs import (
+    Codes,
+    Labelled,
+    Measure,
+    Order,
+    Target,
+    find_questions,
+    find_target,
+    read_labelled,
+)
+from majorant.results.rules import fit_rule
+from majorant.tally import counts
+from majorant.values import FloatArray, as_generator, as_level, lock
+from majorant.votes import Account, NoteKind, Votes
+
+AIMS = (0.05, 0.03)  # half-widths that people ask for, as shares of the range
+MEAN = "mean of the judges"
+MOST_MODELLED = 20  # classes up to which the weighted vote is asked as well
+MOST_JUDGES = 60  # who get a coefficient, and are listed, each
+LEAST_COVERAGE = 0.3  # of the items, for a judge to get a coefficient
+MOST_COMPARED = 30  # slices that are compared in pairs
+
+
+class Winner(StrEnum):
+    """Which of two slices has the higher rate."""
+
+    FIRST = "first"
+    SECOND = "second"
+    OPEN = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What a rule or a judge says the rate is, without any label."""
+
+    name: Hashable
+    rate: float
+    n_items: int
+    judge: bool  # False for a rule over all judges
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """A rate with the interval that holds it; None without labels.  In the unit of the labels: a share, or a score."""
+
+    name: Hashable | None  # the slice, None for all items
+    value: float | None
+    low: float | None
+    high: float | None
+    n_items: int
+    labels: int
+    skipped: int  # items drawn whose label is not known: they count as the worst case on either side
+    reported: tuple[Reported, ...]
+    more: Mapping[float, int]  # half-width as a share of the range -> about how many more labels reach it
+
+    def said_by(self, name: Hashable) -> float | None:
+        """What a rule or judge reports."""
+        return next((one.rate for one in self.reported if one.name == name), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """The rate of one slice less that of another."""
+
+    first: Hashable
+    second: Hashable
+    value: float | None
+    low: float | None
+    high: float | None
+    n_units: int  # items of both slices, or questions that both answered
+    paired: bool  # labelled question by question
+    labels: int  # units labelled
+    more: int | None  # about how many more labels of the file settle it; 0: settled, None: not even all would
+
+    @property
+    def winner(self) -> Winner:
+        """Who has the higher rate, as far as the labels show."""
+        if self.low is not None and self.low > 0:
+            return Winner.FIRST
+        return Winner.SECOND if self.high is not None and self.high < 0 else Winner.OPEN
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How a judge takes the order of two candidates."""
+
+    judge: Hashable
+    both_orders: int  # pairs that it judged in both orders
+    consistent: int  # with the same verdict
+    first_twice: int  # for whichever stood first
+    second_twice: int
+    p_value: float | None  # exact: an unbiased judge contradicts itself either way alike
+    first_share: float | None  # of its verdicts, ties apart, for the one that stood first
+
+
+@dataclass(frozen=True, slots=True)
+class RateRecord:
+    """By how much majority vote's own rates were off on public panels with gold, as shares."""
+
+    panels: int
+    least: float
+    middle: float
+    most: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """What `rate` finds; facts only.  All intervals hold together at the level."""
+
+    measure: Measure
+    label: Hashable | None  # the class
+    limits: tuple[float, float]  # of a value
+    candidates: tuple[tuple[Hashable, Hashable], ...]  # of win rates, the two of each pair: wins of the first count
+    account: Account  # what was read
+    overall: Rate
+    slices: tuple[Rate, ...]
+    differences: tuple[Difference, ...]
+    positions: tuple[Position, ...]  # of pairwise judgements
+    order: Order
+    clustered: bool  # labels came question by question
+    ignored: int  # labelled items without votes
+    level: float
+    record: RateRecord
+
+    @property
+    def value(self) -> float | None:
+        """The best estimate of the rate over all items."""
+        return self.overall.value
+
+    @property
+    def low(self) -> float | None:
+        """The lower end of its interval."""
+        return self.overall.low
+
+    @property
+    def high(self) -> float | None:
+        """The upper end of its interval."""
+        return self.overall.high
+
+    @property
+    def labels(self) -> int:
+        """How many labels were used."""
+        return self.overall.labels
+
+    def at_least(self, bar: float) -> bool:
+        """Whether the labels show that the rate is above the bar."""
+        return self.low is not None and self.low > bar
+
+
+def rate(
+    votes: Any,
+    gold: Any = None,
+    *,
+    label: Any = None,
+    by: str | None = None,
+    limits: tuple[float, float] | None = None,
+    level: float = LEVEL,
+    rng: int | np.random.Generator = 0,
+    label_column: str | None = None,
+    **reading: Any,
+) -> Rates:
+    """The share of a class (or mean score, or win rate) among all items, exactly, from a few labels.
+
+    Parameters
+    ----------
+    votes : Votes, or anything that `mj.read` takes
+        The votes of the judges.  Tables of pairwise judgements (model_a, model_b, winner) give win rates.
+    gold : path, frame, Series or dict of item -> label; or the name of a column of the votes
+        Labels of items drawn uniformly at random, in the order in which they were labelled; a file drawn by
+        `majorant ask` knows its order.  None: the gold labels that were read with the votes, if any.
+    label : a label of the votes
+        The class whose share is wanted; by default the obvious one (pass, yes, correct, 1).  Numbers without a label
+        are scores, whose mean is wanted.
+    by : str
+        A column by which to slice the items, such as the system that answered: a rate for each, and differences.
+    limits : (low, high)
+        The range of scores, if it is not 0 to 1, 1 to 5, 1 to 10 or 0 to 100.
+    level : float
+        Probability with which all intervals hold, together and at every look.
+    rng : int or Generator
+        Puts labels that have no order into one.
+    label_column : str
+        The column that holds the votes' labels, if its name does not say so: what `mj.read` calls `label`.
+    **reading
+        How to read the votes, as for `mj.read`.
+
+    Returns
+    -------
+    Rates
+        `.value`, `.low`, `.high`, `.overall`, `.slices`, `.differences`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> truth = {f"q{i}": "pass" if rng.random() < .7 else "fail" for i in range(400)}
+    >>> said = [(q, j, "pass" if t == "pass" or rng.random() < .5 else "fail") for q, t in truth.items() for j in "abc"]
+    >>> found = rate(said, gold={q: truth[q] for q in list(truth)[:60]}, label="pass")
+    >>> found.low < sum(t == "pass" for t in truth.values()) / 400 < found.high
+    True
+    >>> found.overall.said_by("majority") > found.high
+    True
+    """
+    reading |= {} if label_column is None else {"label": label_column}
+    how = ReadOptions.of(reading)
+    column = gold if isinstance(gold, str) and not os.path.exists(gold) else None  # noqa: PTH110
+    settings: dict[str, Any] = {"label": label, "limits": limits, "level": level, "rng": rng}
+    if isinstance(votes, Votes):
+        table = as_votes(votes, **reading)
+        if column is not None:
+            raise DataError(f"gold: there is no file {gold!r}. To use a column, name it when the votes are read.")
+        if by is not None and table.slice_i is None:
+            raise ConfigError(f"these votes were read without slices: say by={by!r} when you read them.")
+        return measure_rate(table, gold, how=how, **settings)
+    how = replace(how, by=by, gold=column if column is not None else how.gold)
+    pairs = read_pairs(votes, how)
+    table = read_with(votes, how) if pairs is None else pairs.votes
+    for note in table.account.notes:
+        if note.kind.changes_meaning and note.kind is not NoteKind.NUMBER_LABELS:  # scores are welcome here
+            warnings.warn(DataNote(note), stacklevel=2)
+    return measure_rate(table, None if column is not None else gold, how=how, pairs=pairs, **settings)
+
+
+def measure_rate(
+    votes: Votes,
+    gold: Any,
+    *,
+    how: ReadOptions,
+    pairs: Pairs | None = None,
+    label: Any = None,
+    limits: Sequence[float] | None = None,
+    level: float = LEVEL,
+    rng: int | np.random.Generator = 0,
+) -> Rates:
+    """The same for votes that are read already; `how` says how labels in files are written."""
+    as_level(level)
+    generator = as_generator(rng)
+    if limits is not None and len(limits) != 2:
+        raise ConfigError("limits= takes two numbers, the lowest and the highest score.")
+    if not votes.n_votes:
+        raise DataError("No item has a vote.")
+    target = find_target(votes, pairs, label, None if limits is None else (limits[0], limits[1]))
+    labelled = read_labelled(gold, votes, how, generator)
+    positions = () if pairs is None else tuple(_position(judged) for judged in pairs.judged)
+    return _measure(votes, target, labelled, level, positions)
+
+
+def _measure(votes: Votes, target: Target, labelled: Labelled, level: float, positions: tuple[Position, ...]) -> Rates:
+    """Every rate and difference, at a level that holds for all of them."""
+    panel = Panel.of(votes, target)
+    sample = Sample.of(panel, votes, target, labelled)
+    present = [s for s in range(len(votes.slices)) if (panel.slice_i == s).any()] if votes.slice_i is not None else []
+    present = present if len(present) > 1 else []
+    pairs = [(a, b) for n, a in enumerate(present) for b in present[n + 1 :]]
+    if target.measure is Measure.WIN or len(present) > MOST_COMPARED:
+        pairs = []  # a slice of win rates is a pair already
+    tail = (1 - level) / 2 / (1 + len(present) + len(pairs))
+    return Rates(
+        measure=target.measure,
+        label=target.label,
+        limits=target.limits,
+        candidates=target.wins,
+        account=votes.account,
+        overall=_rate(None, panel, sample, target, tail),
+        slices=tuple(_rate(s, panel, sample, target, tail) for s in present),
+        differences=tuple(_difference(a, b, panel, sample, target, tail) for a, b in pairs),
+        positions=positions,
+        order=labelled.order,
+        clustered=sample.question_i is not None,
+        ignored=labelled.ignored,
+        level=level,
+        record=rate_record(),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Panel:
+    """What the votes say of the items that have any."""
+
+    item_i: Codes  # their codes
+    slice_i: Codes
+    slices: tuple[Hashable, ...]
+    rule_i: Mapping[str, FloatArray]  # by each rule, a number in [0, 1] for each item
+    judges: tuple[Hashable, ...]
+    judge_n: Codes  # of each vote by a judge: who, on which item, and which number it stands for
+    place_n: Codes
+    value_n: FloatArray
+    features: Features
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    @classmethod
+    def of(cls, votes: Votes, target: Target) -> Panel:
+        item_i = np.flatnonzero(votes.votes_i > 0)
+        n_items, n_workers, n_classes = len(item_i), len(votes.workers), len(votes.labels)
+        place_n = np.repeat(np.arange(n_items), votes.votes_i[item_i])
+        value_n = target.of_votes(votes)
+        mean_i = np.bincount(place_n, value_n, n_items) / votes.votes_i[item_i]
+        shares = [mean_i]
+        rules = {MEAN: mean_i}
+        if target.measure is not Measure.SCORE:
+            rules = {MAJORITY: target.of_classes(votes, chances(counts(votes).astype(float)))[item_i]}
+        if target.measure is Measure.SHARE and 1 < n_classes <= MOST_MODELLED and n_workers > 1:
+            posterior_ik = np.asarray(fit_rule(WEIGHTED_VOTE, votes, 0).posterior)
+            shares.append(target.of_classes(votes, posterior_ik)[item_i])
+            rules[WEIGHTED_VOTE] = target.of_classes(votes, chances(posterior_ik))[item_i]
+        steady = np.flatnonzero(np.bincount(votes.worker_n, minlength=n_workers) >= LEAST_COVERAGE * n_items)
+        judge_ij = np.full((n_items, len(steady)), np.nan) if len(steady) <= MOST_JUDGES else np.empty((n_items, 0))
+        column_j = np.full(n_workers, -1)
+        column_j[steady[: judge_ij.shape[1]]] = np.arange(judge_ij.shape[1])
+        own = np.flatnonzero(column_j[votes.worker_n] >= 0)
+        judge_ij[place_n[own], column_j[votes.worker_n[own]]] = value_n[own]
+        slice_i = np.zeros(n_items, np.int64) if votes.slice_i is None else votes.slice_i[item_i].astype(np.int64)
+        return cls(
+            item_i=item_i,
+            slice_i=slice_i,
+            slices=votes.slices,
+            rule_i=rules,
+            judges=votes.workers if n_workers <= MOST_JUDGES else (),
+            judge_n=votes.worker_n.astype(np.int64),
+            place_n=place_n,
+            value_n=value_n,
+            features=Features.of(np.stack(shares, axis=1), judge_ij, None if votes.slice_i is None else slice_i),
+        )
+
+    def reported(self, mine_i: Any, target: Target) -> tuple[Reported, ...]:
+        """What each rule and each judge says of some items."""
+        low, high = target.limits
+        n_items = int(mine_i.sum())
+        said = [Reported(name, low + (high - low) * float(value_i[mine_i].mean()), n_items, False)
+                for name, value_i in self.rule_i.items()]  # fmt: skip
+        mine_n = mine_i[self.place_n]
+        for j, judge in enumerate(self.judges):
+            own_n = mine_n & (self.judge_n == j)
+            if own_n.any():
+                mean = float(self.value_n[own_n].mean())
+                said.append(Reported(judge, low + (high - low) * mean, int(own_n.sum()), True))
+        return tuple(said)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Sample:
+    """Labels in their order, and what a predictor learns from them one by one.
+
+    `question_i` is set where labels came question by question: then a question is what was drawn at random.
+    """
+
+    item_t: Codes
+    y_t: FloatArray
+    learned_td: FloatArray
+    features: Features
+    question_i: Codes | None
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    @classmethod
+    def of(cls, panel: Panel, votes: Votes, target: Target, labelled: Labelled) -> Sample:
+        place_i = np.full(len(votes.items), -1, dtype=np.int64)
+        place_i[panel.item_i] = np.arange(len(panel.item_i))
+        given = [(int(place_i[item]), value) for item, value in zip(labelled.item_t, labelled.values, strict=True)]
+        given = [(place, value) for place, value in given if place >= 0]
+        item_t = np.array([place for place, _ in given], dtype=np.int64)
+        y_t = np.array([
+            np.nan if value is None else target.of_gold(votes, int(panel.item_i[place]), value)
+            for place, value in given
+        ], dtype=float)  # fmt: skip
+        question_i = find_questions(votes)
+        common_i = None if question_i is None else question_i[panel.item_i]
+        return cls(
+            item_t=item_t,
+            y_t=y_t,
+            learned_td=panel.features.learn(item_t, y_t),
+            features=panel.features,
+            question_i=common_i if common_i is not None and _came_by_question(common_i, item_t) else None,
+        )
+
+    def bets(self, coefficient_i: FloatArray) -> tuple[Bets, int]:
+        """Bets on the sum of coefficient times y over the units that have one, per unit; and the labels in them.
+
+        A unit is an item, or all items of a question where labels came question by question.
+        """
+        pool = np.flatnonzero(coefficient_i)
+        unit_of = np.arange(len(pool)) if self.question_i is None else self.question_i[pool]
+        _, unit_p = np.unique(unit_of, return_inverse=True)
+        n_units, weight_p = int(unit_p.max(initial=-1)) + 1, coefficient_i[pool]
+        place_i = np.full(len(coefficient_i), -1, dtype=np.int64)
+        place_i[pool] = np.arange(len(pool))
+        mine = np.flatnonzero(place_i[self.item_t] >= 0)
+        at_t = place_i[self.item_t[mine]]
+        y_p = np.full(len(pool), np.nan)
+        y_p[at_t] = self.y_t[mine]
+        y_u = np.bincount(unit_p, weight_p * y_p, n_units)  # NaN until every item of the unit is labelled
+        first, at = np.unique(unit_p[at_t], return_index=True)
+        by_time = np.argsort(at)
+        unit_t, label_t = first[by_time], mine[at[by_time]]
+        features_pd = self.features.value_id[pool]
+
+        def predictions() -> Iterator[FloatArray]:
+            for coefficient_d in self.learned_td[[*label_t, len(self.learned_td) - 1]]:
+                predicted_p = np.clip(features_pd @ coefficient_d, 0.0, 1.0)
+                yield np.bincount(unit_p, weight_p * predicted_p, n_units).astype(float)
+
+        low_u = np.bincount(unit_p, np.minimum(weight_p, 0.0), n_units)
+        high_u = np.bincount(unit_p, np.maximum(weight_p, 0.0), n_units)
+        bets = offer_bets(predictions(), unit_t, y_u[unit_t], n=n_units, low_i=low_u, high_i=high_u)
+        return bets, int(np.isfinite(self.y_t[mine]).sum())
+
+
+def _came_by_question(question_i: Codes, item_t: Codes) -> bool:
+    """Whether nearly every labelled question is labelled in full, which chance alone would not bring about."""
+    if not len(item_t) or len(item_t) > 0.8 * len(question_i):
+        return False
+    size_q = np.bincount(question_i)
+    labelled_q = np.bincount(question_i[item_t], minlength=len(size_q))
+    several = (labelled_q > 0) & (size_q > 1)
+    return bool(several.any() and (labelled_q[several] == size_q[several]).mean() >= 0.8)
+
+
+def _rate(s: int | None, panel: Panel, sample: Sample, target: Target, tail: float) -> Rate:
+    """The rate of all items, or of a slice."""
+    low_limit, high_limit = target.limits
+    scale = high_limit - low_limit
+    mine_i = np.ones(len(panel.item_i), dtype=bool) if s is None else panel.slice_i == s
+    n_items = int(mine_i.sum())
+    per_unit = 1.0
+    if sample.question_i is not None:
+        per_unit = n_items / len(np.unique(sample.question_i[mine_i]))
+    bets, n_labels = sample.bets(mine_i / per_unit)
+    value = low = high = None
+    if n_labels:
+        whole = target.measure is Measure.SHARE and per_unit == 1.0
+        low, high = bounds(bets, tail, whole=whole)
+        value = min(max(float(bets.estimate or 0.0), low), high)
+        value, low, high = (low_limit + scale * end for end in (value, low, high))
+    more = {}
+    for aim in AIMS:
+        units = labels_for(aim, spread=bets.spread, n=bets.n, alpha=tail)
+        reached = low is not None and high is not None and high - low <= 2 * aim * scale
+        more[aim] = 0 if reached else max(round((units - bets.drawn) * per_unit), 1)
+    return Rate(
+        name=None if s is None else panel.slices[s],
+        value=value,
+        low=low,
+        high=high,
+        n_items=n_items,
+        labels=n_labels,
+        skipped=int(np.isnan(sample.y_t[mine_i[sample.item_t]]).sum()),
+        reported=panel.reported(mine_i, target),
+        more=more,
+    )
+
+
+def _difference(a: int, b: int, panel: Panel, sample: Sample, target: Target, tail: float) -> Difference:
+    """How much higher the rate of slice a is than that of slice b."""
+    first_i, second_i = panel.slice_i == a, panel.slice_i == b
+    paired = sample.question_i is not None
+    if sample.question_i is not None:
+        both = np.intersect1d(sample.question_i[first_i], sample.question_i[second_i])
+        first_i, second_i = (mine_i & np.isin(sample.question_i, both) for mine_i in (first_i, second_i))
+    n_first, n_second = int(first_i.sum()), int(second_i.sum())
+    n_units = n_first if paired else n_first + n_second
+    weights = (first_i / max(n_first, 1) - second_i / max(n_second, 1)) * n_units
+    bets, n_labels = sample.bets(weights)
+    value = low = high = None
+    scale = target.limits[1] - target.limits[0]
+    if n_labels and n_first and n_second:
+        low, high = bounds(bets, tail)
+        value = min(max(float(bets.estimate or 0.0), low), high)
+    more: int | None = 0
+    if value is None or low is None or high is None or low <= 0 <= high:
+        needed = labels_for(abs(value or 0.0) + 1e-9, spread=bets.spread, n=bets.n, alpha=tail, width=2.0)
+        per_unit = 2 if paired else len(panel.item_i) / max(n_first + n_second, 1)
+        more = None if value is None or needed >= 0.9 * bets.n else max(round((needed - bets.drawn) * per_unit), 1)
+    ends = [None if end is None else scale * end for end in (value, low, high)]
+    return Difference(
+        first=panel.slices[a],
+        second=panel.slices[b],
+        value=ends[0],
+        low=ends[1],
+        high=ends[2],
+        n_units=n_units,
+        paired=paired,
+        labels=bets.drawn,
+        more=more,
+    )
+
+
+def _position(judged: Judged) -> Position:
+    """How a judge takes the order of two candidates."""
+    first, second = judged.first_twice, judged.second_twice
+    decided = judged.for_first + judged.for_second
+    return Position(
+        judge=judged.judge,
+        both_orders=judged.both_orders,
+        consistent=judged.consistent,
+        first_twice=first,
+        second_twice=second,
+        p_value=sign_test(first, first + second),
+        first_share=judged.for_first / decided if decided else None,
+    )
+
+
+@cache
+def rate_record() -> RateRecord:
+    """The record that `benchmarks/rates.py --record` wrote."""
+    text = resources.files("majorant.results").joinpath("rate_record.json").read_text(encoding="utf-8")
+    off = sorted(abs(one["reported"] - one["true"]) for one in json.loads(text)["panels"])
+    return RateRecord(len(off), off[0], float(np.median(off)), off[-1])

@@ -1,0 +1,136 @@
+"""Rules: whatever labels every item, by its name, on votes wherever they are; and who decides ties.
+
+Majority vote means the plurality where there is one.  Ties are decided the same way under every rule, so two rules are
+compared on the other items only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from majorant.backend import Backend
+from majorant.defaults import COMBINED, MAJORITY, WEIGHTED_VOTE
+from majorant.errors import ConfigError
+from majorant.evidence.certificate.claims import whole_or_sample
+from majorant.kernels import Block, rows_in
+from majorant.methods import method_named
+from majorant.methods.fit import Fit, leaders
+from majorant.methods.weighted_vote import (
+    combination,
+    combine,
+    combined_counts,
+    fit_method,
+    mean_row,
+    members_for,
+    unsuited,
+)
+from majorant.values import FloatArray, as_generator
+from majorant.votes import Votes
+
+AUTO = "auto"  # the rule of the answer
+
+
+class Rule(NamedTuple):
+    """A rule on all items, on the votes that are in memory, and how it is fitted to other votes."""
+
+    everywhere: Fit
+    here: Fit
+    refit: Callable[[Votes], Fit]
+
+    @property
+    def name(self) -> str:
+        """The name by which users call it."""
+        return self.everywhere.method
+
+
+def seed_of_fits(rng: np.random.Generator) -> int:
+    """The seed from which every stochastic method starts."""
+    return int(rng.integers(2**32))
+
+
+def fit_rule(method: str, votes: Votes, seed: int, starts: Mapping[str, Fit] | None = None) -> Fit:
+    """Fit a rule by its name; models start from their fits in `starts`, to other votes of the same workers.
+
+    >>> votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="xyz", labels=("no", "yes"))
+    >>> fit_rule("weighted-vote", votes, 0).labels()
+    ['yes']
+    """
+    if method != WEIGHTED_VOTE:
+        return fit_method(method, votes, seed, (starts or {}).get(method))
+    combined = combination(votes, seed, starts)
+    return fit_method(MAJORITY, votes, seed) if combined is None else combined.fit
+
+
+def rule_fit(backend: Backend, rule: str, seed: int) -> Fit:
+    """Fit a rule by its name to all votes, as `check` does."""
+    rule, start = method_named(rule, beside=[AUTO, WEIGHTED_VOTE]), seed_of_fits(as_generator(seed))
+    if backend.whole is not None:
+        return fit_rule(rule, backend.whole, start)
+    return fit_everywhere(backend, rule, start, sample_seed=seed)
+
+
+def fit_everywhere(backend: Backend, rule: str, seed: int, *, sample_seed: int | None = None) -> Fit:
+    """Fit a method or the weighted vote to all votes, wherever they are.
+
+    What the weighted vote needs in memory is a sample, which may have its own seed.
+    """
+    backend.refuse(rule)
+    if rule != WEIGHTED_VOTE:
+        return backend.fit(rule, seed)
+    sample = whole_or_sample(backend, rng=as_generator(seed if sample_seed is None else sample_seed))
+    return fit_weighted_vote(backend, sample.votes, seed)[0]
+
+
+def fit_weighted_vote(backend: Backend, sample: Votes, seed: int) -> tuple[Fit, Mapping[str, Fit]]:
+    """Fit the weighted vote to votes that are not in memory, and its members; a sample says which models suit them."""
+    members = members_for(sample)
+    if not members:
+        raise ConfigError(f"{WEIGHTED_VOTE} cannot be used on these votes: {unsuited(COMBINED[0], sample)}.")
+    fits = {method: backend.fit(method, seed) for method in members}
+    nothing = np.empty((0, len(backend.votes.labels)))
+    mean = combine({method: replace(fit, posterior=nothing) for method, fit in fits.items()})
+    rows = {method: fit.posterior for method, fit in fits.items()}
+    model = combined_counts(members, partial(backend.fit, "shared", seed), backend.patterns)
+    return replace(mean, posterior=backend.rows(partial(mean_row, rows, model))), fits
+
+
+def member_fits(backend: Backend, members: Sequence[str], seed: int) -> dict[str, Fit]:
+    """Fit the models that suit these votes, in their order."""
+    suited = [method for method in members if method in backend.methods]
+    if backend.whole is not None:
+        suited = [method for method in suited if not unsuited(method, backend.whole)]
+    return {method: rule_fit(backend, method, seed) for method in suited}
+
+
+def settle_ties(fit: Fit, majority: Fit, breaker: Fit | None) -> Fit:
+    """The rule with majority vote's ties decided by another fit; None leaves them to a coin.
+
+    >>> votes = Votes.from_codes([0, 0, 1], [0, 1, 0], [1, 0, 1], items="ab", workers="wx", labels="ny")
+    >>> majority = fit_rule("majority", votes, 0)
+    >>> settle_ties(majority, majority, replace(majority, posterior=np.array([[.6, .4], [.9, .1]]))).labels()
+    ['n', 'y']
+    """
+    posterior_ik = _settled(fit.posterior, majority.posterior, (majority if breaker is None else breaker).posterior)
+    return replace(fit, posterior=posterior_ik)
+
+
+def settle_everywhere(backend: Backend, fit: Fit, majority: Fit, breaker: Fit | None) -> Fit:
+    """The same for fits to all votes, wherever they are."""
+    if backend.whole is not None:
+        return settle_ties(fit, majority, breaker)
+    posteriors = (fit.posterior, majority.posterior, (majority if breaker is None else breaker).posterior)
+    return replace(fit, posterior=backend.rows(partial(_settled_block, posteriors)))
+
+
+def _settled_block(posteriors: tuple[FloatArray, FloatArray, FloatArray], block: Block) -> FloatArray:
+    return _settled(*(rows_in(posterior, block) for posterior in posteriors))
+
+
+def _settled(rule_ik: FloatArray, majority_ik: FloatArray, breaker_ik: FloatArray) -> FloatArray:
+    _, n_best_i = leaders(majority_ik)
+    return np.where((n_best_i > 1)[:, None], breaker_ik, rule_ik)

@@ -1,0 +1,159 @@
+"""Which judges to keep: the best one, three or five of a panel by gold labels, held against all of them.
+
+The best of many sub-panels looks better than it is, so each interval allows for the number of sub-panels that there are
+of its size: it holds whichever of them is chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import combinations
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+
+from majorant.evidence.copies import Copies, one_vote_each
+from majorant.evidence.labels import right_share
+from majorant.items import take_items
+from majorant.methods.majority import Majority
+from majorant.values import Estimate, FloatArray, binomial_bounds
+from majorant.votes import IntArray, Votes
+
+SIZES = (1, 3, 5)
+GOLD_TO_CHOOSE = 30  # labels; with fewer every interval is too wide to say anything
+MOST_SUBPANELS = 20_000  # of a size that are all tried; of more, judges are added one by one
+COVERED = 0.8  # of the gold items, that a judge must have labelled to be chosen
+NEARLY_AS_GOOD = 0.02  # a sub-panel that is surely no more than this worse is enough
+
+
+class Enough(StrEnum):
+    """How a sub-panel compares with all judges."""
+
+    BETTER = "better"
+    AS_GOOD = "as good"  # surely at most NEARLY_AS_GOOD worse
+    WORSE = "worse"
+    OPEN = "open"  # the labels do not tell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubPanel:
+    """The best judges of one number by gold.
+
+    Attributes
+    ----------
+    judges : tuple of Hashable
+        Their names, the best first.
+    accuracy : float
+        How often their majority vote is right on the gold items; a tie counts by its share.
+    difference : Estimate
+        Accuracy beyond that of all judges, with an interval that holds for all sub-panels of this size at once.
+    """
+
+    judges: tuple[Hashable, ...]
+    accuracy: float
+    difference: Estimate
+
+    @property
+    def enough(self) -> Enough:
+        """How it compares with all judges."""
+        low, high = self.difference.low, self.difference.high
+        if low is not None and low > 0:
+            return Enough.BETTER
+        if low is not None and low >= -NEARLY_AS_GOOD:
+            return Enough.AS_GOOD
+        return Enough.WORSE if high is not None and high < 0 else Enough.OPEN
+
+
+def best_sub_panels(votes: Votes, copies: Copies, *, level: float) -> tuple[SubPanel, ...]:
+    """The best one, three and five judges by gold, in that order; empty where there are too few labels.
+
+    Parameters
+    ----------
+    votes : Votes
+        A panel's votes with gold labels.
+    copies : Copies
+        Judges who repeat another are never chosen.
+    level : float
+        Confidence level of the intervals.
+    """
+    gold_i = np.full(len(votes.items), -1) if votes.gold_i is None else votes.gold_i
+    known = np.flatnonzero((gold_i >= 0) & (votes.votes_i > 0))
+    if len(known) < GOLD_TO_CHOOSE:
+        return ()
+    some = take_items(votes, known)
+    judged_j = np.bincount(one_vote_each(some).worker_n, minlength=len(votes.workers))
+    repeated = {name for group in copies.workers for name in group[1:]}
+    able = [j for j in np.flatnonzero(judged_j >= COVERED * len(known)).tolist() if votes.workers[j] not in repeated]
+    gold = _gold_votes(some, able)
+    full_g = right_share(Majority().fit(some).posterior, gold.gold_g)
+    order = sorted(range(len(able)), key=lambda a: -float((gold.label_ag[a] == gold.gold_g).mean()))
+    found = []
+    for size in SIZES:
+        if size >= len(able):
+            break
+        chosen = _best(gold, order, size)
+        right_g = _right(gold, np.array([chosen]))[0]
+        difference = _difference(right_g - full_g, (1 - level) / comb(len(able), size))
+        names = tuple(votes.workers[able[a]] for a in chosen)
+        found.append(SubPanel(judges=names, accuracy=float(right_g.mean()), difference=difference))
+    return tuple(found)
+
+
+class _GoldVotes(NamedTuple):
+    """What some judges said of the gold items, -1 for nothing, and what is true."""
+
+    label_ag: IntArray
+    gold_g: IntArray
+    n_classes: int
+
+
+def _gold_votes(some: Votes, able: Sequence[int]) -> _GoldVotes:
+    assert some.gold_i is not None
+    place_j = np.full(len(some.workers), -1)
+    place_j[list(able)] = np.arange(len(able))
+    here = np.flatnonzero(place_j[some.worker_n] >= 0)
+    label_ag = np.full((len(able), len(some.items)), -1, dtype=np.int64)
+    label_ag[place_j[some.worker_n[here]], some.item_n[here]] = some.label_n[here]
+    return _GoldVotes(label_ag, some.gold_i, len(some.labels))
+
+
+def _right(gold: _GoldVotes, panel_ps: IntArray) -> FloatArray:
+    """The probability that majority vote among some judges is right on each gold item, (panels, items).
+
+    Ties are decided by a coin; an item that none of them labels is a tie of all labels.
+    """
+    said_akg = (gold.label_ag[:, None, :] == np.arange(gold.n_classes)[:, None]).astype(np.int8)
+    count_pkg = said_akg[panel_ps].sum(axis=1, dtype=np.int8)
+    top_pkg = count_pkg == count_pkg.max(axis=1, keepdims=True)
+    right_pg = np.take_along_axis(top_pkg, gold.gold_g[None, None, :], axis=1)[:, 0]
+    return np.asarray(right_pg / top_pkg.sum(axis=1))
+
+
+def _best(gold: _GoldVotes, order: Sequence[int], size: int) -> tuple[int, ...]:
+    """The judges whose majority vote is right most often: of all sub-panels, or adding two judges at a time."""
+    if comb(len(order), size) <= MOST_SUBPANELS:
+        return _best_of(gold, np.array(list(combinations(order, size))))
+    chosen: tuple[int, ...] = (order[0],)
+    while len(chosen) < size:
+        left = [a for a in order if a not in chosen][:100]
+        chosen = _best_of(gold, np.array([(*chosen, *pair) for pair in combinations(left, 2)]))
+    return chosen
+
+
+def _best_of(gold: _GoldVotes, panel_ps: IntArray) -> tuple[int, ...]:
+    step = max(1, 20_000_000 // (panel_ps.shape[1] * gold.n_classes * len(gold.gold_g)))
+    right_p = np.concatenate(
+        [_right(gold, panel_ps[at : at + step]).sum(axis=1) for at in range(0, len(panel_ps), step)]
+    )
+    return tuple(panel_ps[right_p.argmax()].tolist())
+
+
+def _difference(gain_g: FloatArray, alpha: float) -> Estimate:
+    """The mean gain with an interval: exact bounds on how much is won and how much is lost, each at a quarter."""
+    n_gold = len(gain_g)
+    won, lost = float(gain_g.clip(min=0).sum()), float(-gain_g.clip(max=0).sum())
+    (won_low, lost_low), (won_high, lost_high) = binomial_bounds([won, lost], [n_gold, n_gold], alpha / 4)
+    return Estimate(float(gain_g.mean()), float(won_low - lost_high), float(won_high - lost_low))

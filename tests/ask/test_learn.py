@@ -1,0 +1,199 @@
+"""A rule learned from expert labels: the optimum, what it gains, who is believed, and that harm is stopped."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import majorant
+from majorant.ask.kind import Kind, kind_of, label_free_rule
+from majorant.ask.learn import LEARNED, Features, LearnedRule, gold_labels, learn_rule
+from majorant.backend.files import FileBackend
+from majorant.backend.prepare import prepare
+from majorant.errors import DataError
+from majorant.items import take_items
+from majorant.methods.fit import chances
+from majorant.methods.majority import Majority
+from majorant.read.options import ReadOptions
+from majorant.simulate import one_coin_crew, simulate
+from majorant.votes import Votes
+from needs import NO_DATA
+
+WRONG_PANEL = one_coin_crew([0.95, 0.35, 0.35, 0.35, 0.4])  # one good judge, four who are wrong together more often
+
+
+def panel(seed=0, n_items=600):
+    votes, truth = simulate([0.5, 0.5], WRONG_PANEL, n_items=n_items, n_votes=5, rng=seed)
+    return votes, np.asarray(truth), Majority().fit(votes)
+
+
+def loss(theta, votes, weighted, labelled, truth):
+    """The penalised log-likelihood, written out vote by vote."""
+    _, n_workers, n_classes = votes.shape
+    mix, weight, offset = theta[:2], theta[2 : 2 + n_workers], theta[2 + n_workers :]
+    total = 2 * sum((mix - 0.5) ** 2) + 2 * sum(weight**2) + sum(offset**2)
+    for item, k in zip(labelled, truth, strict=True):
+        mine = votes.item_n == item
+        score = offset.copy()
+        for c in range(n_classes):
+            share = max((votes.label_n[mine] == c).mean(), 0.02)
+            score[c] += mix[0] * np.log(max(weighted[item, c], 0.02)) + mix[1] * np.log(share)
+            score[c] += weight[votes.worker_n[mine & (votes.label_n == c)]].sum()
+        total -= score[k] - np.log(np.exp(score).sum())
+    return total
+
+
+def test_no_step_away_from_what_is_learned_is_better():
+    votes, truth = simulate([0.5, 0.3, 0.2], one_coin_crew([0.8, 0.6, 0.4], 3), n_items=40, n_votes=3, rng=1)
+    weighted = np.random.default_rng(0).dirichlet([0.5, 1, 2], size=40)
+    labelled, truth = np.arange(5, 35), np.asarray(truth)[5:35]
+    weights = Features.of(votes, weighted).fit(labelled, truth)
+    theta = np.concatenate([weights.mix, weights.weight_j, weights.offset_k])
+    best = loss(theta, votes, weighted, labelled, truth)
+    for step in (-1e-2, 1e-2):
+        for c in range(len(theta)):
+            assert loss(theta + step * np.eye(len(theta))[c], votes, weighted, labelled, truth) > best
+
+
+def test_thirty_labels_find_the_one_good_judge():
+    votes, truth, majority = panel()
+    labelled = np.random.default_rng(0).permutation(600)[:30]
+    rule = learn_rule(votes, labelled, truth[labelled], majority, baseline=majority)
+    assert rule.adopted
+    assert max(rule.weights, key=rule.weights.get) == votes.workers[0]
+    fit = rule.fit(votes, majority)
+    assert fit.method == LEARNED
+    right, before = ((each.codes("first") == truth).mean() for each in (fit, majority))
+    assert before < 0.5
+    assert right > 0.85
+    assert rule.accuracy == pytest.approx(right, abs=0.12)
+
+
+def test_the_guard_keeps_the_baseline_where_labels_teach_nothing():
+    crew = one_coin_crew([0.8] * 7)  # workers are alike: majority vote is the best rule
+    adopted = 0
+    for seed in range(10):
+        votes, truth = simulate([0.5, 0.5], crew, n_items=300, n_votes=7, rng=seed)
+        majority = Majority().fit(votes)
+        adopted += learn_rule(votes, range(40), np.asarray(truth)[:40], majority, baseline=majority).adopted
+    assert adopted <= 2
+
+
+def test_every_fold_is_judged_by_weights_that_did_not_see_it():
+    votes, truth, majority = panel(n_items=40)
+    lesson = Features.of(votes, majority.posterior).lesson(np.arange(40), truth)
+    fold = np.arange(40) % 10
+    score = lesson.cross_validated(fold)
+    flipped = replace_at(truth, fold == 3, 1 - truth)
+    other = Features.of(votes, majority.posterior).lesson(np.arange(40), flipped).cross_validated(fold)
+    assert np.allclose(score[fold == 3], other[fold == 3])
+    assert not np.allclose(score[fold != 3], other[fold != 3])
+
+
+def replace_at(values, where, others):
+    return np.where(where, others, values)
+
+
+def test_the_order_of_rows_does_not_matter():
+    votes, truth, _ = panel(n_items=200)
+    order = np.random.default_rng(0).permutation(200)
+    shuffled = take_items(votes, order)
+    rules = [
+        learn_rule(v, np.arange(50) if v is votes else np.flatnonzero(order < 50), t, m, baseline=m)
+        for v, t, m in (
+            (votes, truth[:50], Majority().fit(votes)),
+            (shuffled, truth[order][order < 50], Majority().fit(shuffled)),
+        )
+    ]
+    assert rules[0].accuracy == rules[1].accuracy
+    assert rules[0].weights == pytest.approx(rules[1].weights, abs=1e-4)
+
+
+def test_a_hundred_thousand_workers_are_learned_at_once():
+    rng, n_items = np.random.default_rng(0), 60_000
+    truth = rng.integers(2, size=n_items)
+    item, worker = np.repeat(np.arange(n_items), 3), rng.integers(100_000, size=3 * n_items)
+    label = np.where(rng.random(3 * n_items) < 0.8, truth[item], 1 - truth[item])
+    votes = Votes.from_codes(item, worker, label, items=range(n_items), workers=range(100_000), labels="ny")
+    majority = Majority().fit(votes)
+    rule = learn_rule(votes, range(100), truth[:100], majority, baseline=majority)
+    assert len(rule.weights) <= 300
+    assert rule.fit(votes, majority).posterior.shape == (n_items, 2)
+
+
+def test_files_and_memory_give_the_same_rule_and_labels(tmp_path):
+    votes, truth, _ = panel()
+    path = tmp_path / "votes.csv"
+    rows = [f"q{i},{votes.workers[j]},{l}" for i, j, l in zip(votes.item_n, votes.worker_n, votes.label_n, strict=True)]
+    path.write_text("item,worker,label\n" + "\n".join(rows) + "\n")
+    memory = 1_000_000_000
+    files = FileBackend(prepare(str(path), tmp_path / "store", ReadOptions(), memory=memory), memory)
+    here = majorant.read(str(path))
+    by_name = {f"q{i}": k for i, k in enumerate(truth)}
+    fits = []
+    for backend, names in ((here, here.items), (files, files.take(np.arange(600)).items)):
+        majority = Majority().fit(here) if backend is here else files.fit("majority", 0)
+        labelled = [i for i, name in enumerate(names) if int(name[1:]) < 40]
+        rule = learn_rule(backend, labelled, [by_name[names[i]] for i in labelled], majority, baseline=majority)
+        fits.append(dict(zip(names, np.asarray(rule.fit(backend, majority).posterior)[:, 1], strict=True)))
+    assert fits[0] == pytest.approx(fits[1], abs=1e-4)
+
+
+def test_a_rule_survives_json():
+    votes, truth, majority = panel(n_items=100)
+    rule = learn_rule(votes, range(30), truth[:30], majority, baseline=majority)
+    again = LearnedRule.from_dict(json.loads(json.dumps(rule.to_dict())))
+    assert np.array_equal(again.fit(votes, majority).posterior, rule.fit(votes, majority).posterior)
+    assert (again.lead, again.n_labels, again.baseline) == (rule.lead, 30, "majority")
+
+
+def test_too_few_labels_are_refused():
+    votes, truth, majority = panel(n_items=100)
+    with pytest.raises(DataError, match="at least 20 labels"):
+        learn_rule(votes, range(19), truth[:19], majority, baseline=majority)
+
+
+def test_gold_labels_are_those_of_items_with_votes():
+    votes = Votes.from_codes([0, 2], [0, 0], [1, 0], items="abc", workers="w", labels="ny", gold=[1, 0, -1])
+    assert [array.tolist() for array in gold_labels(votes)] == [[0], [1]]
+
+
+def test_kinds_of_votes():
+    def shape(n_items, n_workers, per_item):
+        item = np.repeat(np.arange(n_items), per_item)
+        worker = (np.arange(len(item)) * 7) % n_workers
+        return Votes.from_codes(item, worker, item * 0, items=range(n_items), workers=range(n_workers), labels="ny")
+
+    assert kind_of(shape(100, 15, 3)) is Kind.PANEL
+    assert kind_of(shape(100, 40, 30)) is Kind.PANEL
+    assert kind_of(shape(1000, 40, 3)) is Kind.CROWD
+    assert kind_of(shape(100, 40, 3)) is Kind.THIN_CROWD
+    assert label_free_rule(shape(1000, 40, 3)) == "combination"
+    assert label_free_rule(shape(100, 40, 3)) == "majority"
+
+
+@pytest.mark.parametrize(
+    ("name", "n_labels", "least"), [("panels/llmbar_six", 30, 20), ("crowds/politifact_six", 60, -0.5)]
+)
+def test_real_sets_gain_and_lose_little(name, n_labels, least):
+    """LLMBar: majority vote is right on half of the items; PolitiFact: the bare formula would lose 6 points."""
+    folder = Path(os.environ.get("MAJORANT_DATA", "")) / name
+    if "MAJORANT_DATA" not in os.environ or not folder.is_dir():
+        pytest.skip(NO_DATA)
+    votes = majorant.read(str(folder / "label.csv"), gold_file=str(folder / "truth.csv"), repeats="each")
+    blind, truth = replace(votes, gold_i=None), votes.gold_i
+    weighted, majority = majorant.aggregate(blind, "combination"), majorant.aggregate(blind, "majority")
+    gains = []
+    for seed in range(8):
+        order = np.random.default_rng(seed).permutation(np.flatnonzero(truth >= 0))
+        labelled, rest = order[:n_labels], order[n_labels:]
+        rule = learn_rule(blind, labelled, truth[labelled], weighted, baseline=majority, seed=seed)
+        use = rule.fit(blind, weighted) if rule.adopted else majority
+        after, before = (
+            chances(fit.posterior[rest])[np.arange(len(rest)), truth[rest]].mean() for fit in (use, majority)
+        )
+        gains.append(100 * (after - before))
+    assert np.mean(gains) >= least

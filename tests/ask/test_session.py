@@ -1,0 +1,300 @@
+"""One labelling session: a random sample teaches a rule, labels of other items prove it, and few proofs are wrong."""
+
+import csv
+import io
+import json
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import majorant as mj
+from majorant.ask.betting import evidence_above
+from majorant.ask.design import Design, recognise
+from majorant.ask.evidence import evidence_from_labels
+from majorant.ask.learn import LEARNED
+from majorant.ask.question import SKIPPED, UNASKED
+from majorant.ask.session import BETS_F, BETTER, WORSE
+from majorant.evidence.evidence import Source
+from majorant.read.tasks import ExpertAnswer
+from majorant.render.ask import outcome_sentence
+from majorant.simulate import one_coin_crew
+
+WRONG_PANEL = one_coin_crew([0.95, 0.35, 0.35, 0.4, 0.4])  # one good judge among four who are mostly wrong
+
+
+def panel(n_items=300, seed=0, crew=WRONG_PANEL):
+    votes, truth = mj.simulate([0.5, 0.5], crew, n_items=n_items, n_votes=len(crew), rng=seed)
+    return votes, {item: votes.labels[k] for item, k in zip(votes.items, truth, strict=True)}
+
+
+def run_session(design, truth, most=100, at_once=10):
+    while True:
+        labels = {item: truth[item] for item in design.items}
+        longer = design.more(min(at_once, most - len(labels)), labels)
+        if design.evaluate(labels).decided or len(longer.items) == len(design.items):
+            return design, labels
+        design = longer
+
+
+@pytest.fixture(scope="module")
+def finished():
+    votes, truth = panel()
+    return votes, truth, *run_session(mj.ask(votes), truth)
+
+
+def test_a_panel_is_taught_by_default_and_a_crowd_is_not():
+    votes, _ = panel(100)
+    assert mj.ask(votes).question.kind == "teach"
+    assert len(mj.ask(votes).items) == 30
+    crowd, _ = mj.simulate([0.5, 0.5], one_coin_crew([0.9, 0.6] * 10), n_items=300, n_votes=3, rng=0)
+    assert mj.ask(crowd).question.kind == "rules"
+    assert mj.ask(crowd, question="teach").question.kind == "teach"
+
+
+def test_thirty_labels_teach_and_a_few_more_prove(finished):
+    votes, truth, design, labels = finished
+    outcome = design.evaluate(labels)
+    assert (outcome.verdict, outcome.leader, outcome.n_taught) == ("better", LEARNED, 30)
+    assert 5 <= outcome.n_proving <= 40
+    assert outcome.value.low > 0
+    best = max(outcome.learned.weights, key=outcome.learned.weights.get)
+    assert best == votes.workers[0]
+    majority = mj.aggregate(votes, "majority")
+    label = dict(zip(votes.items, majority.labels("first"), strict=True))
+    session = design.question
+    rule = dict(zip(design.order, session.taught.label_d, strict=True))
+    for item in design.items[30:]:  # asked to prove: the rules differ there, and the votes are not tied
+        assert votes.labels[rule[item]] != label[item]
+    gain = sum((votes.labels[rule[item]] == truth[item]) - (label[item] == truth[item]) for item in design.order[30:])
+    assert outcome.value.low <= gain / len(votes.items) <= outcome.value.high
+
+
+def test_the_order_goes_on_where_the_sample_ended(finished):
+    _, _, design, _ = finished
+    assert list(design.asked[:30]) == list(range(30))
+    assert list(design.asked[30:]) == sorted(design.asked[30:])
+    assert design.asked[30] >= 30
+
+
+def test_a_session_survives_its_file_at_every_stage(finished, tmp_path):
+    votes, truth, _, _ = finished
+    design = mj.ask(votes)
+    names = set()
+    for _ in range(3):
+        labels = {item: truth[item] for item in design.items}
+        path = tmp_path / "to_label.csv"
+        path.unlink(missing_ok=True)
+        design.write(path, labels=labels)
+        again = recognise(path)
+        assert again.design.evaluate(labels).value == design.evaluate(labels).value
+        assert [answer.label for answer in again.answers] == [str(label) for label in labels.values()]
+        names.add(again.design.id)
+        design = again.design.more(10, labels)
+    assert len(names) == 1  # tasks in a tool keep belonging to the design
+    assert design.question.taught is not None
+
+
+def test_once_frozen_the_rule_stays(finished):
+    _, _, design, labels = finished
+    first = next(iter(labels))
+    other = next(label for label in design.labels if label != labels[first])
+    again = design.more(5, {**labels, first: other})
+    assert again.question.taught.label_d.tolist() == design.question.taught.label_d.tolist()
+
+
+def test_too_few_labels_teach_nothing_and_ask_for_more(finished):
+    votes, truth, _, _ = finished
+    design = mj.ask(votes)
+    few = {item: truth[item] for item in design.items[:12]}
+    outcome = design.evaluate(few)
+    assert (outcome.verdict, outcome.learned, outcome.more, outcome.n_taught) == ("open", None, 18, 12)
+    assert "12 labels so far; 18 more labels will teach a rule" in outcome_sentence(outcome)
+
+
+def test_labels_that_teach_little_are_followed_by_more_of_the_sample():
+    votes, truth = panel(400, crew=one_coin_crew([0.8] * 5))
+    design = mj.ask(votes)
+    for n in (30, 40, 50, 60):
+        labels = {item: truth[item] for item in design.items}
+        assert len(labels) == n
+        assert list(design.asked) == list(range(n))
+        design = design.more(10, labels)
+
+
+def test_skipped_items_do_not_teach_and_widen_the_claim():
+    votes, truth = panel()
+    design = mj.ask(votes, n=40)
+    labels = {item: "?" if n % 8 == 0 else truth[item] for n, item in enumerate(design.items)}
+    longer = design.more(20, labels)
+    assert longer.evaluate(labels).n_taught == 30
+    taught = longer.question.taught
+    assert taught.positions == 35  # five of them skipped
+    answers = {**labels, **{item: truth[item] for item in longer.items[40:]}}
+    outcome = longer.evaluate(answers)
+    code_d = longer.codes([ExpertAnswer(*pair) for pair in answers.items()])
+    whole = longer.question.judged(*longer.question.contest(), np.where(code_d == SKIPPED, 0, code_d))
+    assert outcome.value.low <= whole.value.low
+    assert outcome.skipped == 5
+
+
+def test_proofs_of_a_rule_that_is_no_better_are_rare_at_every_look():
+    """Half of the items on which the rules differ go to each: called better, at any look, in at most 4 of 100."""
+    rng, n = np.random.default_rng(0), 60
+    y_bt = rng.permuted(np.tile(np.arange(n) % 2, (20_000, 1)), axis=1)
+    shown = evidence_above(y_bt[:, : n - 1], n, 0.5, BETS_F)
+    assert (shown >= -np.log(BETTER * 0.05)).mean() <= BETTER * 0.05
+    assert (shown >= -np.log(WORSE * 0.05)).mean() <= WORSE * 0.05 + 0.001
+    assert BETTER + WORSE < 1
+
+
+@pytest.mark.long
+def test_whole_sessions_are_rarely_wrong():
+    """Judges who are alike: majority vote is the best rule, so no learned rule is better on all items."""
+    wrong = 0
+    for seed in range(100):
+        votes, truth = panel(160, seed=seed, crew=one_coin_crew([0.65] * 5))
+        design, labels = run_session(mj.ask(votes, rng=seed), truth)
+        outcome = design.evaluate(labels)
+        if outcome.verdict == "better":
+            everything = {item: truth[item] for item in design.order}
+            wrong += design.more(1000).evaluate(everything).value.value <= 0
+    assert wrong <= 8
+
+
+def test_evidence_of_a_session_is_all_that_check_needs(finished, tmp_path):
+    votes, truth, design, labels = finished
+    design.write(tmp_path / "to_label.csv", labels=labels)
+    said = evidence_from_labels(recognise(tmp_path / "to_label.csv"))
+    (one,) = said.evidence
+    assert (one.source, one.other, one.present) == (Source.LABELS, LEARNED, "majority")
+    assert one.gain.low > 0
+    assert (one.n_labels, one.n_used) == (len(labels), len(labels) - 30)
+    assert one.wins > one.losses
+    assert len(said.sample) == 30
+    assert said.labels == {str(item): label for item, label in labels.items()}
+    table = votes.to_dict()
+    gold = mj.read(table, gold_file=str(tmp_path / "to_label.csv")).gold_i
+    assert {str(votes.items[i]) for i in np.flatnonzero(gold >= 0)} == set(said.sample)
+    result = mj.check(table, gold_file=str(tmp_path / "to_label.csv"))
+    assert (str(result.answer.action), str(result.answer.certainty)) == ("switch", "proved")
+    assert result.rule in (LEARNED, str(votes.workers[0]))  # the good judge alone may be proved better, too
+    written = dict(zip(result.labels.to_dict()["item"], result.labels.to_dict()["label"], strict=True))
+    assert all(written[item] == label for item, label in labels.items())
+    assert np.mean([written[item] == truth[item] for item in truth]) > 0.85
+
+
+def test_gold_that_came_with_the_votes_teaches_and_only_the_proof_is_asked_for():
+    votes, truth = panel()
+    order = np.random.default_rng(0).permutation(len(votes.items))[:40]
+    gold_i = np.full(len(votes.items), -1)
+    gold_i[order] = [votes.labels.index(truth[votes.items[i]]) for i in order]
+    design = mj.ask(replace(votes, gold_i=gold_i), n=20)
+    assert design.question.taught.learned.n_labels == 40
+    assert not set(design.order) & {votes.items[i] for i in order}
+    outcome = design.evaluate({item: truth[item] for item in design.items})
+    assert outcome.n_proving == 20
+    assert outcome.verdict == "better"
+
+
+def test_a_small_file_keeps_items_for_the_proof():
+    votes, _ = panel(44)
+    assert mj.ask(votes).question.teaching == 22
+
+
+def test_several_experts_and_gaps_count_as_everywhere(finished):
+    votes, truth, _, _ = finished
+    design = mj.ask(votes)
+    said = [ExpertAnswer(item, truth[item], expert) for item in design.items[:20] for expert in ("a", "b")]
+    other = {True: design.labels[0], False: design.labels[1]}
+    said += [ExpertAnswer(design.items[20], other[expert == "a"], expert) for expert in ("a", "b")]
+    said += [ExpertAnswer(design.items[22], truth[design.items[22]], "a")]
+    outcome = design.judge(said)
+    assert outcome.disagreed == (design.items[20],)
+    assert (outcome.labels, outcome.skipped) == (21, 2)  # item 21 was left out above one that has a label
+    assert (design.codes(said)[23:] == UNASKED).all()
+
+
+@pytest.fixture
+def files(tmp_path):
+    votes, truth = panel()
+    with (tmp_path / "panel.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["question", "judge", "verdict", "text"])
+        for i, j, k in zip(votes.item_n, votes.worker_n, votes.label_n, strict=True):
+            writer.writerow([f"q{i}", f"judge-{j}", ["fail", "pass"][k], f"Answer {i}"])
+    return {f"q{item}": ["fail", "pass"][votes.labels.index(label)] for item, label in truth.items()}
+
+
+FLAGS = ("--item", "question", "--worker", "judge", "--label", "verdict")
+
+
+def test_label_walks_through_the_stages_without_a_pause(run, files, tmp_path, monkeypatch):
+    code, out, _ = run("ask", "panel.csv", *FLAGS)
+    assert code == 0
+    assert "Label 30 random items" in out
+    assert out.splitlines()[-1].endswith(f"majorant check panel.csv {' '.join(FLAGS)} --gold-file to_label.csv")
+    design = Design.read(tmp_path / "to_label.design.json")
+    whole, labels = run_session(design, files)
+    keys = "".join({"fail": "1", "pass": "2"}[label] for label in labels.values())
+    monkeypatch.setattr(sys, "stdin", io.StringIO(keys))
+    code, out, _ = run("label", "to_label.csv")
+    assert code == 0
+    rows = list(csv.DictReader((tmp_path / "to_label.csv").read_text().splitlines()))
+    given = [row for row in rows if row["label"]]
+    assert [row["item"] for row in given] == [str(item) for item in whole.items[: len(given)]]
+    assert len(given) > 30
+    assert all(row["text"] == f"Answer {row['item'][1:]}" for row in rows)  # also of items that were added
+    assert "learned is better" in out
+    assert out.splitlines()[-1] == f"Next     majorant check panel.csv {' '.join(FLAGS)} --gold-file to_label.csv"
+    code, out, _ = run(*out.splitlines()[-1].split()[2:])
+    assert code == 0
+    assert "Switch to" in out
+    assert "proved by" in out
+
+
+def test_an_interrupted_session_goes_on_where_it_was(run, files, tmp_path, monkeypatch):
+    run("ask", "panel.csv", *FLAGS)
+    design = Design.read(tmp_path / "to_label.design.json")
+    keys = ["1" if files[item] == "fail" else "2" for item in design.items]
+    for part in (keys[:11], keys[11:30]):
+        monkeypatch.setattr(sys, "stdin", io.StringIO("".join([*part, "q"])))
+        run("label", "to_label.csv")
+    outcome = recognise(tmp_path / "to_label.csv").outcome
+    assert (outcome.labels, outcome.learned.n_labels) == (30, 30)
+
+
+def test_label_goes_on_without_the_votes(run, files, tmp_path, monkeypatch):
+    run("ask", "panel.csv", *FLAGS)
+    design = Design.read(tmp_path / "to_label.design.json")
+    (tmp_path / "panel.csv").unlink()
+    _, labels = run_session(design, files)
+    keys = "".join("1" if label == "fail" else "2" for label in labels.values())
+    monkeypatch.setattr(sys, "stdin", io.StringIO(keys))
+    code, out, _ = run("label", "to_label.csv")
+    assert (code, "learned is better" in out) == (0, True)
+
+
+def test_a_tool_gets_its_next_items_from_its_export(run, files, tmp_path):
+    run("ask", "panel.csv", *FLAGS, "--tool", "prodigy")
+    tasks = [json.loads(line) for line in (tmp_path / "to_label.jsonl").read_text().splitlines()]
+    done = [
+        {
+            **task,
+            "accept": [files[task["item"]]],
+            "answer": "accept",
+            "_input_hash": 1,
+            "_task_hash": 2,
+            "_session_id": "x",
+        }
+        for task in tasks
+    ]
+    (tmp_path / "export.jsonl").write_text("\n".join(map(json.dumps, done)) + "\n")
+    more = ("--more", 10, "--design", "to_label.design.json", "--tool", "prodigy", "--gold-file", "export.jsonl")
+    code, out, err = run("ask", "panel.csv", *FLAGS, *more)
+    assert (code, err) == (0, "")
+    assert "30 labels taught a rule" in out
+    design = Design.read(tmp_path / "to_label.design.json")
+    assert design.question.taught is not None
+    assert len(design.items) == 40

@@ -1,0 +1,159 @@
+"""`majorant rate` as users call it: what it prints, its exit codes, and that the commands it prints run."""
+
+import csv
+import json
+import re
+import shlex
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from majorant.cli import majorant
+
+JUDGES = {"gpt-4o": (0.97, 0.6), "claude": (0.92, 0.35), "gemini": (0.9, 0.3)}
+
+
+def write(path, names, rows):
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([names, *rows])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A judge log of two systems, labels of 120 answers in random order, and a few of them."""
+    folder, rng = tmp_path_factory.mktemp("rate"), np.random.default_rng(0)
+    truth, rows = {}, []
+    for q in range(200):
+        for system, share in (("alpha", 0.85), ("beta", 0.5)):
+            item = f"q{q} | {system}"
+            truth[item] = bool(rng.random() < share)
+            for judge, (right, lenient) in JUDGES.items():
+                said = rng.random() < (right if truth[item] else lenient)
+                rows.append((item, system, judge, "pass" if said else "fail"))
+    write(folder / "log.csv", ("item", "system", "judge", "verdict"), rows)
+    labels = [(str(item), "pass" if truth[str(item)] else "fail") for item in rng.permutation(list(truth))[:160]]
+    write(folder / "labels.csv", ("item", "label"), labels)
+    return folder
+
+
+def run(folder, *words, code=0):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        result = CliRunner().invoke(majorant, ["rate", *words])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def test_the_rate_leads_and_the_panel_follows(folder):
+    first, second, *rest = run(folder, "log.csv", "--gold-file", "labels.csv", "--label", "pass").splitlines()
+    assert re.fullmatch(r"Share of pass \d\d% \(\d\d to \d\d\), measured by 160 labels\.", first)
+    assert re.fullmatch(r"Majority vote says \d\d% and the weighted vote says \d\d%: too high\.", second)
+    assert any(line.startswith("Judges   gpt-4o") for line in rest)
+    assert any("even if you stop early, if the items were labelled in random order" in line for line in rest)
+
+
+def test_who_beats_whom(folder):
+    said = run(folder, "log.csv", "--gold-file", "labels.csv", "--label", "pass", "--by", "system")
+    assert re.search(r"^alpha beats beta by \d\d points \(\d+ to \d\d\)\.$", said, re.MULTILINE)
+    assert re.search(r"alpha +\d\d% \(\d\d to \d\d\) +\d\d%", said)
+    assert "all intervals together" in said
+
+
+def test_without_labels_the_next_command_draws_items_and_then_measures(folder):
+    said = run(folder, "log.csv", "--label", "pass", "--worker", "judge")
+    assert "There are no labels to check that." in said
+    assert re.search(r"On \d public panels of judges, majority vote's own rate was off by 1 to \d\d points", said)
+    command = shlex.split(said.splitlines()[-1].strip())
+    assert command == ["majorant", "ask", "log.csv", "--worker", "judge", "--rate", "--n", "60"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        asked = CliRunner().invoke(majorant, command[1:])
+    assert asked.exit_code == 0, asked.output
+    assert "60 items drawn at random" in asked.output
+    following = shlex.split(asked.output.splitlines()[-1].removeprefix("Then").strip())
+    truth = dict(csv.reader((folder / "labels.csv").read_text().splitlines()))
+    rows = list(csv.DictReader((folder / "to_label.csv").read_text().splitlines()))
+    write(folder / "to_label.csv", list(rows[0]), [[*{**r, "label": truth.get(r["item"], "?")}.values()] for r in rows])
+    said = run(folder, *following[2:])
+    assert "even if you stop early." in said
+    assert re.search(r"Note     \d+ items without a label count as the worst case", said)
+
+
+@pytest.mark.parametrize(("bar", "code", "word"), [(".4", 0, "Passed"), (".9", 1, "Failed"), (".7", 1, "Failed")])
+def test_the_gate_sets_the_exit_code(folder, bar, code, word):
+    said = run(folder, "log.csv", "--gold-file", "labels.csv", "--label", "pass", "--at-least", bar, code=code)
+    assert f"\n{word}: " in said
+
+
+def test_no_labels_pass_no_gate(folder):
+    assert "Failed" in run(folder, "log.csv", "--label", "pass", "--at-least", ".1", code=1)
+
+
+def test_markdown_for_a_job(folder, tmp_path):
+    words = ("log.csv", "--gold-file", "labels.csv", "--label", "pass", "--by", "system", "--at-least", ".4")
+    text = run(folder, *words, "--summary", "-")
+    assert text.startswith("### ✅ Share of pass")
+    assert "| alpha | " in text
+    run(folder, *words, "--summary", str(tmp_path / "summary.md"))
+    assert (tmp_path / "summary.md").read_text() == text
+
+
+def test_json_holds_the_same_facts(folder):
+    facts = json.loads(
+        run(folder, "log.csv", "--gold-file", "labels.csv", "--label", "pass", "--by", "system", "--json")
+    )
+    assert facts["overall"]["low"] < facts["overall"]["value"] < facts["overall"]["high"]
+    assert [one["name"] for one in facts["slices"]] == ["alpha", "beta"]
+    assert facts["differences"][0]["winner"] == "first"
+    assert facts["headline"].startswith("Share of pass")
+
+
+def test_the_column_of_labels_has_its_own_flag(folder):
+    said = run(folder, "log.csv", "--label-column", "verdict", "--label", "pass", "-q")
+    assert said.startswith("Share of pass: ")
+    assert "--label-column" in run(folder, "--help")
+
+
+def test_scores_say_that_they_are_averaged(folder):
+    write(
+        folder / "scores.csv",
+        ("item", "judge", "score"),
+        [(i, j, (i + n) % 5 + 1) for i in range(40) for n, j in enumerate("abc")],
+    )
+    said = run(folder, "scores.csv")
+    assert said.startswith("Mean score: the panel says ")
+    assert "--threshold 3" in said
+    assert run(folder, "scores.csv", "--threshold", "3").startswith("Share of at least 3")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("log.csv", "--label", "ok"), "label='ok' is not a label"),
+        (("log.csv", "--label", "pass", "--by", "nope"), "has no column 'nope'"),
+        (("log.csv", "--label", "pass", "--gold-file", "log.csv"), "Keep one"),
+        (("log.csv", "--label", "pass", "--json", "--summary", "-"), "both print"),
+    ],
+)
+def test_wrong_calls_are_told(folder, words, said):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        result = CliRunner().invoke(majorant, ["rate", *words])
+    assert said in str(result.exception) or said in result.output
+
+
+def test_the_class_stands_in_the_command_where_it_is_not_obvious(folder):
+    write(
+        folder / "animals.csv",
+        ("item", "judge", "label"),
+        [(i, j, ["cat", "dog"][(i + j) % 2]) for i in range(9) for j in (1, 2, 3)],
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        asked = CliRunner().invoke(
+            majorant, ["ask", "animals.csv", "--rate", "--n", "3", "--out", "animals_to_label.csv"]
+        )
+    assert asked.output.splitlines()[-1].endswith(
+        "majorant rate animals.csv --gold-file animals_to_label.csv --label cat"
+    )

@@ -1,0 +1,130 @@
+"""One answer from any evidence: always keep or switch, and as sure as the weakest assumption allows."""
+
+import pytest
+
+import majorant as mj
+from majorant.decide import Action, decide
+from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status, Tested
+from majorant.evidence.identical import Difference, identical_evidence
+from majorant.evidence.track_record import PublicSet, Setting, expected_gain, track_record
+from majorant.values import Estimate
+
+
+def by_labels(low, value, high, other="weighted-vote", wins=8, losses=2, **facts):
+    return Evidence(
+        source=Source.LABELS, other=other, gain=Estimate(value, low, high), n_labels=20, n_used=10, wins=wins,
+        losses=losses, **facts,
+    )  # fmt: skip
+
+
+def by_record(gain=0.02):
+    return Evidence(source=Source.TRACK_RECORD, other="weighted-vote", gain=Estimate(gain, 0.0, 2 * gain))
+
+
+def by_certificate(*statuses):
+    assumptions = tuple(Tested(Assumption.INDEPENDENT_VOTES, status) for status in statuses)
+    return Evidence(
+        source=Source.CERTIFICATE, other="best rule", gain=Estimate(0.0, 0.0, 0.001), assumptions=assumptions
+    )
+
+
+APART = identical_evidence("weighted-vote", Difference(items=100, differ=10))
+SAME = identical_evidence("weighted-vote", Difference(items=1000, differ=1))
+
+
+@pytest.mark.parametrize(
+    ("evidence", "action", "certainty"),
+    [
+        ([], "keep", "unknown"),
+        ([APART], "keep", "unknown"),
+        ([SAME], "keep", "proved"),
+        ([by_labels(0.02, 0.03, 0.04), APART], "switch", "proved"),
+        ([by_labels(-0.03, -0.02, 0.005), APART], "keep", "proved"),
+        ([by_labels(0.001, 0.005, 0.008), APART], "keep", "proved"),  # better, but by less than the tolerance
+        ([by_labels(-0.02, 0.03, 0.08), APART], "switch", "likely"),  # open: the leader's labels are written
+        ([by_labels(-0.08, -0.03, 0.02, wins=2, losses=8), APART], "keep", "likely"),
+        ([APART, by_record()], "switch", "likely"),
+        ([by_labels(-0.08, -0.03, 0.02, wins=2, losses=8), APART, by_record()], "keep", "likely"),
+        ([APART, by_certificate(Status.PASSED), by_record()], "keep", "supported"),
+        ([APART, by_certificate(Status.UNTESTABLE)], "keep", "unknown"),
+        ([APART, by_certificate(Status.FAILED), by_record()], "switch", "likely"),
+        ([APART, by_certificate(Status.PASSED, Status.UNTESTABLE)], "keep", "unknown"),
+    ],
+)
+def test_least_assuming_evidence_decides(evidence, action, certainty):
+    answer = decide(evidence)
+    assert (answer.action, answer.certainty) == (action, certainty)
+    assert answer.rule == ("majority" if action == "keep" else "weighted-vote")
+
+
+@pytest.mark.parametrize("status", [Status.FAILED, Status.UNTESTABLE])
+def test_a_doubtful_assumption_lowers_the_certainty_of_every_engine(status):
+    doubt = (Tested(Assumption.NO_COPIES, status),)
+    identical = identical_evidence("weighted-vote", Difference(items=100, differ=0), doubt)
+    assert decide([identical]).certainty is Certainty.UNKNOWN
+    assert decide([by_labels(0.02, 0.03, 0.04, assumptions=doubt)]).certainty is Certainty.LIKELY
+    assert decide([by_certificate(status)]).certainty is Certainty.UNKNOWN
+
+
+def test_an_untested_assumption_does_not():
+    untested = (Tested(Assumption.RANDOM_LABELS, Status.UNTESTED),)
+    assert decide([by_labels(0.02, 0.03, 0.04, assumptions=untested)]).certainty is Certainty.PROVED
+
+
+def test_among_several_rules_the_best_proved_one_is_chosen():
+    answer = decide([by_labels(0.02, 0.03, 0.04), by_labels(0.2, 0.25, 0.3, other="gpt-4o"), APART])
+    assert answer.rule == "gpt-4o"
+
+
+def test_keep_is_proved_only_if_every_rule_is_excluded():
+    excluded, leading = by_labels(-0.03, -0.02, 0.0), by_labels(-0.01, 0.1, 0.2, other="gpt-4o")
+    assert decide([excluded, leading]).certainty is not Certainty.PROVED
+
+
+def test_the_best_of_many_rules_must_lead_by_more_than_luck():
+    many = [by_labels(-0.1, 0.01, 0.1, other=f"judge {n}", wins=6, losses=4) for n in range(12)]
+    assert decide(many).action is Action.KEEP
+    assert decide(many[:1]).action is Action.SWITCH
+
+
+def test_a_new_engine_is_a_function_that_returns_evidence():
+    def oracle_engine(gain):
+        return Evidence(
+            source=Source.LABELS, other="weighted-vote", gain=Estimate(gain, gain, gain), n_labels=100, n_used=100,
+            wins=60, losses=40,
+        )  # fmt: skip
+
+    assert decide([APART, oracle_engine(0.03)]).certainty is Certainty.PROVED
+    assert decide([APART, oracle_engine(-0.03)]).action is Action.KEEP
+
+
+GOOD = Setting(panel=False, votes_per_worker=50.0, workers_differ=True)
+SETS = tuple(
+    PublicSet(name=f"s{n}", setting=GOOD, expected_gain=0.02, gain=gain, model_accuracy=0.95, accuracy=0.85)
+    for n, gain in enumerate((0.02, 0.02, 0.01, -0.01))
+)
+
+
+def test_the_track_record_scales_what_models_expect():
+    (found,) = track_record(GOOD, 0.04, SETS)
+    assert found.gain.value == pytest.approx(0.02)  # half of what was expected came true
+    assert found.gain.low < 0 < found.gain.high <= 0.04
+    assert (found.record.sets, found.record.better, found.record.worse) == (4, 3, 1)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        Setting(panel=True, votes_per_worker=50.0, workers_differ=True),
+        Setting(panel=False, votes_per_worker=5.0, workers_differ=True),
+        Setting(panel=False, votes_per_worker=50.0, workers_differ=False),
+    ],
+)
+def test_panels_thin_crowds_and_equal_workers_have_no_record(setting):
+    assert track_record(setting, 0.04, SETS) == ()
+
+
+def test_the_expected_gain_is_that_of_the_untied_items():
+    votes = mj.read([("a", "x", 1), ("a", "y", 0), ("b", "x", 1), ("b", "y", 1)])
+    majority = mj.aggregate(votes, "majority")
+    assert expected_gain(majority, majority, majority.posterior) == 0
