@@ -132,9 +132,8 @@ def widths(draws: int = 60) -> None:
         )
     ratios = [ratio for ratio, _ in at_100]
     worst, where = max(at_100)
-    print(
-        f"at 100 labels, width over that of PPI++: geometric mean {np.exp(np.mean(np.log(ratios))):.2f}, most {worst:.2f} ({where})"
-    )
+    mean = float(np.exp(np.mean(np.log(ratios))))
+    print(f"at 100 labels, width over that of PPI++: geometric mean {mean:.2f}, most {worst:.2f} ({where})")
     board.at_most("half-width at 100 labels over PPI++, worst set", f"{worst:.2f}", where, worst, 1.25)
     most, where, n = max(dearer)
     board.at_most("half-width over labels alone, worst set", f"{most:.2f}", f"{where}, {n} labels", most, 1.05)
@@ -212,9 +211,8 @@ def record() -> None:
                 "true": round(float(true_k[k]), 4),
             }
         )
-        print(
-            f"{name:20s} {votes.labels[k]!s:12s} majority vote says {100 * reported_k[k]:.1f} %, true {100 * true_k[k]:.1f} %"
-        )
+        said, true = 100 * reported_k[k], 100 * true_k[k]
+        print(f"{name:20s} {votes.labels[k]!s:12s} majority vote says {said:.1f} %, true {true:.1f} %")
     RECORD.write_text(
         json.dumps({"made_by": "benchmarks/rates.py record", "panels": rows}, indent=1) + "\n", encoding="utf-8"
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from clock import best_seconds
-from majorant.theory import crew_margin, gap, majority_margin, majority_margins
+from majorant.theory import gap, majority_margin, majority_margins, panel_margin
 
 
 def informative(rng: np.random.Generator, n_classes: int, *lead: int) -> np.ndarray:
@@ -25,7 +25,7 @@ def main() -> None:
     measures = {
         "1e6 two-class margins, 5 votes": (1.0, lambda: majority_margins(prior_bk, confusion_bkl, 5)),
         "margin, 10 classes, 101 votes": (0.010, lambda: majority_margin(prior_10, confusion_10, 101)),
-        "crew margin, 5 classes, 25 voters": (1.0, lambda: crew_margin(prior_5, crew_5)),
+        "crew margin, 5 classes, 25 voters": (1.0, lambda: panel_margin(prior_5, crew_5)),
         "gap, two classes, 1,000,001 votes": (1.0, lambda: gap([0.9, 0.1], [[0.52, 0.48], [0.49, 0.51]], 1_000_001)),
     }
     print(f"{'what':<36}{'seconds':>10}{'limit':>8}{'share of limit':>17}")

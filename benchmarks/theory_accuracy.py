@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from clock import best_seconds
-from majorant.theory.accuracy import crew_accuracy, gap, map_accuracy
-from majorant.theory.approximate import crew_accuracy_bracket, estimate_gap
+from majorant.theory.accuracy import gap, map_accuracy, panel_accuracy
+from majorant.theory.approximate import estimate_gap, panel_accuracy_bracket
 
 
 def crew(n_voters: int, n_classes: int) -> np.ndarray:
@@ -25,9 +25,9 @@ def main() -> None:
         "gap, 2 classes, 1,000,001 votes (promised: under 1 s)": lambda: gap([0.9, 0.1], weak, 1_000_001),
         "map_accuracy, 3 classes, 101 votes": lambda: map_accuracy(three, crew(1, 3)[0], 101),
         "map_accuracy, 10 classes, 12 votes": lambda: map_accuracy(ten, crew(1, 10)[0], 12),
-        "crew_accuracy map, 20 unequal voters": lambda: crew_accuracy(two, crew(20, 2), "map"),
-        "crew_accuracy majority, 1,001 unequal voters": lambda: crew_accuracy(two, crew(1001, 2)),
-        "crew_accuracy majority, 5 classes, 20 voters": lambda: crew_accuracy([0.2] * 5, crew(20, 5)),
+        "panel_accuracy map, 20 unequal voters": lambda: panel_accuracy(two, crew(20, 2), "map"),
+        "panel_accuracy majority, 1,001 unequal voters": lambda: panel_accuracy(two, crew(1001, 2)),
+        "panel_accuracy majority, 5 classes, 20 voters": lambda: panel_accuracy([0.2] * 5, crew(20, 5)),
         "estimate_gap, 10 classes, 101 votes": lambda: estimate_gap(ten, crew(1, 10)[0], 101, rng=0),
     }
     for name, call in calls.items():
@@ -36,8 +36,8 @@ def main() -> None:
     for n_voters in (20, 101, 1001):
         for n_cells in (2**12, 2**16):
             voters = 0.4 + 0.2 * crew(n_voters, 2)
-            bracket = crew_accuracy_bracket(two, voters, n_cells)
-            seconds = best_seconds(lambda voters=voters, n_cells=n_cells: crew_accuracy_bracket(two, voters, n_cells))
+            bracket = panel_accuracy_bracket(two, voters, n_cells)
+            seconds = best_seconds(lambda voters=voters, n_cells=n_cells: panel_accuracy_bracket(two, voters, n_cells))
             print(f"{n_voters:44} {n_cells:8} {bracket.high - bracket.low:9.1e} {seconds:9.4f}")
 
 

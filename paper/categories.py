@@ -11,7 +11,7 @@ from majorant.methods import Estimator
 from majorant.methods.known_workers import GivenMap
 from majorant.methods.majority import Majority
 from majorant.simulate import simulate
-from majorant.theory import crew_accuracy, crew_margin
+from majorant.theory import panel_accuracy, panel_margin
 from majorant.values import FloatArray
 from paper.item import Cell, Context, Item, Outcome, compare
 from paper.printed import printed
@@ -48,7 +48,7 @@ def crew(row: dict[str, Any], sizes: tuple[int, int]) -> tuple[list[float], Floa
 
 def _cells(key: str, row: dict[str, Any], source: str, draws: int, context: Context) -> Iterator[Cell]:
     prior, confusions = crew(row, SIZES[source])
-    margin = crew_margin(prior, confusions)
+    margin = panel_margin(prior, confusions)
     yield compare(f"{key}, satisfied", row["satisfied"], margin > 0, exact=margin > 0)
     rules: dict[str, Estimator] = {"oMAP": GivenMap(confusion=confusions, prior=prior), "MV": Majority()}
     runs: dict[str, list[float]] = {rule: [] for rule in rules}
@@ -57,7 +57,7 @@ def _cells(key: str, row: dict[str, Any], source: str, draws: int, context: Cont
         for rule, estimator in rules.items():
             runs[rule].append(float(np.mean(estimator.fit(votes).codes("first") == truth)))
     for rule, name in (("oMAP", "map"), ("MV", "majority")):
-        exact = crew_accuracy(prior, confusions, rule=name)
+        exact = panel_accuracy(prior, confusions, rule=name)
         noise = binomial_error(exact, ITEMS_DRAWN)
         errata = (22,) if source == "caption" else ()
         yield sampled(f"{key}, {rule}", row[rule], runs[rule], exact=exact, digits=4, least_error=noise, errata=errata)

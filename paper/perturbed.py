@@ -11,7 +11,7 @@ import numpy as np
 from majorant.methods.known_workers import GivenMap
 from majorant.methods.majority import Majority
 from majorant.simulate import simulate
-from majorant.theory import crew_accuracy, crew_margin, majority_margin, perturbation_radius
+from majorant.theory import majority_margin, panel_accuracy, panel_margin, perturbation_radius
 from majorant.values import FloatArray
 from paper import statements
 from paper.item import Cell, Context, Item, Outcome, compare
@@ -65,7 +65,7 @@ def _six_pools(prior: FloatArray, confusion: FloatArray, sigma: float, rng: np.r
         confusions = confusion + rng.uniform(-sigma, sigma, VOTES)[:, None, None] * SHAPE
         votes, truth = simulate(prior, confusions, ITEMS_DRAWN, VOTES, rng=rng)
         labels = [rule.fit(votes).codes("first") for rule in (GivenMap(confusion=confusions, prior=prior), Majority())]
-        result.append([*(np.mean(code_i == truth) for code_i in labels), crew_margin(prior, confusions) > BOUNDARY])
+        result.append([*(np.mean(code_i == truth) for code_i in labels), panel_margin(prior, confusions) > BOUNDARY])
     return np.asarray(np.mean(np.array(result, dtype=float), axis=0))
 
 
@@ -79,7 +79,7 @@ def expected_accuracy(prior: FloatArray, confusion: FloatArray, sigma: float, ru
     if rule == "map" and len({tuple(_decisions(prior, pool)) for pool in corners}) > 1:
         return None
     inner = [confusion + (pool - confusion) / np.sqrt(3) for pool in corners]
-    return float(np.mean([crew_accuracy(prior, pool, rule=rule) for pool in inner]))
+    return float(np.mean([panel_accuracy(prior, pool, rule=rule) for pool in inner]))
 
 
 def _decisions(prior: FloatArray, confusions: FloatArray) -> list[int]:

@@ -52,7 +52,7 @@ def case_of(votes, fit, copies=None):
 def boundary_pool(rng, n_workers, low=0.65, high=0.85):
     """A prior and a crew at which majority's margin is exactly 0, drawn at random.
 
-    With log-odds w of the prior apart, the margin is min(lo + w, -hi - w), see docs/theory/crew.md.
+    With log-odds w of the prior apart, the margin is min(lo + w, -hi - w), see docs/theory/panel.md.
     """
     while True:
         right_h2 = rng.uniform(low, high, size=(n_workers, 2))

@@ -138,7 +138,7 @@ def test_what_cannot_be_judged_still_gets_what_can_be_given(kind):
         labels=labels,
     )
     result = check(votes, rng=0)
-    assert result.certificate.anonymous.verdict == "unidentified"
+    assert result.certificate.anonymous.reason == "not identified"
     assert (result.answer.action, result.rule) == ("keep", "majority")
     assert result.plan is None
     assert (result.labels.fit.codes() == Majority().fit(votes).codes()).all()

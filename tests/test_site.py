@@ -51,9 +51,8 @@ def test_links_lead_somewhere(page):
             assert anchor in anchors(path.read_text(encoding="utf-8")), f"{target}#{anchor}"
 
 
-def test_the_start_page_has_the_map_and_a_way_for_each_kind_of_user():
+def test_the_start_page_has_a_way_for_each_kind_of_user():
     text = (DOCS / "README.md").read_text(encoding="utf-8")
-    assert "data-majorant-map=" in text
     for name in ("crowd", "judges", "raters", "labelling", "large"):
         assert f"(tutorials/{name}.md)" in text
 

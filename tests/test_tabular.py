@@ -39,7 +39,7 @@ def test_every_table_of_a_result_goes_to_every_frame(result):
 
 def test_ids_are_those_of_the_user(result):
     assert result.labels.to_pandas()["item"].tolist() == [f"q{item}" for item in range(30)]
-    assert result.workers.to_pandas()["worker"].tolist() == [97, 98, 99]
+    assert sorted(result.workers.to_pandas()["worker"]) == [97, 98, 99]
     assert set(result.review.to_pandas()["item"]) <= set(FRAME["task"])
     assert result.slices.to_pandas()["slice"].tolist() == list(result.votes.slices)
 
@@ -108,11 +108,11 @@ def test_an_absent_library_is_explained(library, monkeypatch):
     assert votes.to_dict()["item"][0] == "q0"
 
 
-def test_a_result_prints_as_two_lines(result):
+def test_a_result_prints_in_two_lines_at_most(result):
     tables = (result.votes, result.labels.fit, result.labels, result.workers, result.review)
     found = (result, result.answer, result.certificate, result.certificate.anonymous, result.agreement, result.plan)
     for value in (*tables, *found, mj.ask(FRAME)):
-        assert len(repr(value).splitlines()) == 2
+        assert len(repr(value).splitlines()) <= 2
         assert len(repr(value)) < 500
 
 

@@ -57,7 +57,12 @@ def test_no_other_module_gives_a_verdict(path):
 
 @pytest.mark.parametrize("path", [*modules(*RESULTS), *(ROOT / name for name in RESULTS_FILES)], ids=name_of)
 def test_results_hold_facts_and_no_sentences(path):
-    assert not [text for text in sentences(path) if n_words(text) >= SENTENCE and not is_markup(text)]
+    # why a number is missing, such as "no interval: ...", is a fact
+    assert not [
+        text
+        for text in sentences(path)
+        if n_words(text) >= SENTENCE and not is_markup(text) and not text.startswith("no ")
+    ]
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "render" / "templates").glob("*.j2")), ids=lambda path: path.name)

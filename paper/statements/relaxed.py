@@ -103,7 +103,7 @@ def two_category_condition(
     """Section 3.4, two categories with rho_A = rho_B: majority vote is optimal iff nu_1/nu_0 lies in the window.
 
     Odd n_a + n_b; neither |A| < |B| nor T_cc > 1/2 is needed.  Printed with <= on the right, where the two classes are
-    in fact equally likely on some vote.  Without rho_A = rho_B use `majorant.theory.crew_margin`.
+    in fact equally likely on some vote.  Without rho_A = rho_B use `majorant.theory.panel_margin`.
 
     >>> a, b = [[.58, .42], [.2, .8]], [[.8, .2], [.42, .58]]
     >>> two_category_condition([.65, .35], a, b, 4, 3).holds
@@ -140,6 +140,6 @@ def _equal_steps(
     if abs(log_rho(a_kl) - log_rho(b_kl)) > 1e-9:
         raise ConfigError(
             f"The two-category condition needs rho_A = rho_B, not {np.exp(log_rho(a_kl)):g} and "
-            f"{np.exp(log_rho(b_kl)):g}; crew_margin does without."
+            f"{np.exp(log_rho(b_kl)):g}; panel_margin does without."
         )
     return prior_k, a_kl, b_kl

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack, cast
+from typing import Any, NamedTuple, TypeVar, Unpack, cast
 
 import numpy as np
 
@@ -30,8 +30,9 @@ from majorant.evidence.certificate.claims import (
     Certification,
     ClaimInputs,
     Counts,
-    certification_from,
+    certification_of,
     claim_inputs,
+    examine,
     whole_or_sample,
 )
 from majorant.evidence.certificate.design import VotingDesign, design
@@ -91,6 +92,7 @@ COIN = "coin"
 TEACHING = 30  # labels of a random sample: enough to teach a rule for a panel, and to measure it
 MOST_JUDGES = 100  # that are compared one by one where there is gold
 StageCallback = Callable[[str], None]
+T = TypeVar("T")
 
 
 def ignore_stage(stage: str) -> None:
@@ -500,7 +502,8 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
     if settings.method is None:
         rules = _with_judges(rules, setting) if backend.has_gold else rules
         rules, learned = _with_learned(rules, setting, settings.seed, said)
-    certify = _once(partial(_certify, inputs, level, seed))
+    examined = _once(partial(examine, inputs, level=level, rng=seed))
+    certify = _once(lambda: certification_of(examined()))
     asked = settings.method if settings.method != MAJORITY else None
     names = [name for name in rules.fitted if name not in (MAJORITY, settings.ties) and asked in (None, name)]
     present = rules.compared(MAJORITY)
@@ -521,7 +524,8 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
                 settle_ties(majority, majority, None), settle_ties(weighted, majority, None), rules.belief
             )
             evidence += track_record(setting, expected)
-        evidence += certificate_evidence(certify().certificate, copies.tested if setting.panel else None)
+        if not examined().is_open:
+            evidence += certificate_evidence(certify().certificate, copies.tested if setting.panel else None)
         answer = decide(evidence, tolerance=settings.tolerance)
     other = answer.other if answer.other in rules.fitted else next(iter(names), MAJORITY)
     name = settings.method or answer.rule
@@ -638,7 +642,7 @@ def _with_learned(
     everywhere = learned.fit(rules.backend, weighted.everywhere)
     here = everywhere if rules.item_p is None else learned.fit(rules.votes, weighted.here)
     rule = Rule(everywhere, here, partial(_refit_learned, learned, weighted.refit))
-    return replace(rules, fitted={**rules.fitted, LEARNED: rule})
+    return replace(rules, fitted={**rules.fitted, LEARNED: rule}), learned
 
 
 def _refit_learned(learned: LearnedRule, weighted: Callable[[Votes], Fit], votes: Votes) -> Fit:
@@ -664,15 +668,11 @@ def _learned_evidence(learned: LearnedRule | None, rules: _Rules) -> tuple[Evide
     )
 
 
-def _certify(inputs: ClaimInputs, level: float, seed: int) -> Certification:
-    return certification_from(inputs, level=level, rng=seed)
-
-
-def _once(make: Callable[[], Certification]) -> Callable[[], Certification]:
+def _once(make: Callable[[], T]) -> Callable[[], T]:
     """The function, called at most once."""
-    made: list[Certification] = []
+    made: list[T] = []
 
-    def call() -> Certification:
+    def call() -> T:
         if not made:
             made.append(make())
         return made[0]

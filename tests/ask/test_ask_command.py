@@ -34,7 +34,7 @@ def rows_of(path):
 def test_ask_says_what_is_at_stake_and_writes_nothing_that_leads(run, truth, tmp_path):
     code, out, _ = run("ask", "votes.csv", *BETWEEN, "--n", 12)
     assert code == 0
-    assert "majority and dawid-skene differ on" in out
+    assert "Majority vote and dawid-skene differ on" in out
     assert "points are at stake" in out
     assert "About" in out
     rows = rows_of(tmp_path / "to_label.csv")

@@ -7,7 +7,7 @@ import pytest
 
 import majorant as mj
 import real
-from majorant import wording
+from majorant.render.ask import at_stake, labels_planned, outcome_sentence
 
 PAGE = " ".join(
     (Path(__file__).parents[2] / "docs" / "ask.md").read_text(encoding="utf-8").replace("\n> ", " ").split()
@@ -24,9 +24,6 @@ def test_the_page_says_what_ask_says(votes):
     assert f"SP: {votes.shape[0]:,} items, {votes.shape[1]:,} workers, two classes" in PAGE
     design = mj.ask(replace(votes, gold_i=None), n=25)
     before = design.evaluate({})
-    facts = (before.n_differ, before.n_items, before.facts["stake"], before.tolerance)
-    assert wording.at_stake(before.rules, *facts) in PAGE
-    assert wording.labels_planned(design.expected, 25) in PAGE
-    for labels in (25, 40):
-        asked = design.more(labels - 25)
-        assert wording.outcome_sentence(asked.evaluate({item: truth[item] for item in asked.items})) in PAGE
+    assert at_stake(before.rules, before.n_differ, before.n_items, before.tolerance) in PAGE
+    assert labels_planned(design.expected, 25) in PAGE
+    assert outcome_sentence(design.evaluate({item: truth[item] for item in design.items[:10]})) in PAGE

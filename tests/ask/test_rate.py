@@ -37,8 +37,8 @@ def test_capital_is_fair_over_all_orders(up: bool) -> None:
     rng = np.random.default_rng(0)
     y = np.array([1.0, 0, 1, 0.5, 0, 1])
     features = Features.of(rng.random((6, 1)), rng.random((6, 3)))
-    total = np.zeros(6)
-    for order in map(np.array, permutations(range(6))):
+    total = np.zeros(5)
+    for order in map(np.array, permutations(range(6), 5)):
         bets = bets_of(features, order, y[order])
         bets, mean = (bets, y.mean()) if up else (rate.mirrored(bets), -y.mean())
         total += np.exp([log_c[0] for log_c in log_capitals(bets, [mean], ALPHA)])

@@ -246,7 +246,7 @@ def test_label_walks_through_the_stages_without_a_pause(run, files, tmp_path, mo
     assert [row["item"] for row in given] == [str(item) for item in whole.items[: len(given)]]
     assert len(given) > 30
     assert all(row["text"] == f"Answer {row['item'][1:]}" for row in rows)  # also of items that were added
-    assert "learned is better" in out
+    assert "The learned rule is better" in out
     assert out.splitlines()[-1] == f"Next     majorant check panel.csv {' '.join(FLAGS)} --gold-file to_label.csv"
     code, out, _ = run(*out.splitlines()[-1].split()[2:])
     assert code == 0
@@ -273,7 +273,7 @@ def test_label_goes_on_without_the_votes(run, files, tmp_path, monkeypatch):
     keys = "".join("1" if label == "fail" else "2" for label in labels.values())
     monkeypatch.setattr(sys, "stdin", io.StringIO(keys))
     code, out, _ = run("label", "to_label.csv")
-    assert (code, "learned is better" in out) == (0, True)
+    assert (code, "The learned rule is better" in out) == (0, True)
 
 
 def test_a_tool_gets_its_next_items_from_its_export(run, files, tmp_path):

@@ -15,7 +15,7 @@ from majorant.cli.options import FLAGS
 ROOT = Path(majorant.__file__).parent
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+\b")
 COMMAND = re.compile(r"majorant [a-z]+ .*")  # to be typed as it stands
-ROOMS_OF_FLAGS = ("cli", "paper")
+ROOMS_OF_FLAGS = ("cli", "paper", "render")  # these speak to a terminal too
 
 
 def texts(path: Path) -> list[str]:

@@ -157,3 +157,26 @@ def test_the_class_stands_in_the_command_where_it_is_not_obvious(folder):
     assert asked.output.splitlines()[-1].endswith(
         "majorant rate animals.csv --gold-file animals_to_label.csv --label cat"
     )
+
+
+def test_several_pairs_are_told_one_by_one(folder):
+    rng, rows, gold = np.random.default_rng(2), [], []
+    strength = {"llama": 0.0, "mistral": 0.2, "qwen": 2.0}
+    for q in range(120):
+        for a, b in (("llama", "mistral"), ("mistral", "qwen"), ("qwen", "llama")):
+            won = a if rng.random() < 1 / (1 + np.exp(strength[b] - strength[a])) else b
+            rows += [(q, a, b, judge, won if rng.random() < 0.8 else a) for judge in ("gpt", "claude")]
+            gold.append((q, a, b, won))
+    write(folder / "arena.csv", ("question", "model_a", "model_b", "judge", "winner"), rows)
+    chosen = [gold[place] for place in rng.permutation(len(gold))[:150]]
+    write(folder / "human.csv", ("question", "model_a", "model_b", "winner"), chosen)
+    said = run(folder, "arena.csv", "--gold-file", "human.csv")
+    assert said.startswith("Win rates of 3 pairs, measured by 150 labels.\n")
+    assert re.search(r"^qwen beats llama: wins \d\d% \(\d\d to \d\d\), \d+ labels\.$", said, re.MULTILINE)
+    assert re.search(r"^(llama or mistral|mistral or llama): open, ", said, re.MULTILINE)
+    assert re.search(r"^Order    gpt prefers whichever came first in \d\d% of pairs\.$", said, re.MULTILINE)
+    assert "the judges give llama" in run(folder, "arena.csv")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        refused = CliRunner().invoke(majorant, ["rate", "arena.csv", "--at-least", ".5"])
+    assert "these are 3 pairs" in str(refused.exception)

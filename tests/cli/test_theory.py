@@ -128,7 +128,7 @@ def test_a_wrong_call_is_one_sentence_and_writes_nothing(tmp_path, run, argument
 
 def test_a_description_agrees_with_its_parts():
     crew = np.array(list(CREW.values()))
-    facts = theory.describe_crew([0.5, 0.5], crew)
-    assert facts.margin == theory.crew_margin([0.5, 0.5], crew)
+    facts = theory.describe_panel([0.5, 0.5], crew)
+    assert facts.margin == theory.panel_margin([0.5, 0.5], crew)
     assert facts.gap == pytest.approx(facts.optimal_accuracy - facts.majority_accuracy, abs=1e-12)
     assert (facts.handicap, facts.radius, facts.n_votes) == (None, None, 3)

@@ -32,9 +32,9 @@ from majorant.evidence.certificate.dependence import dependence
 from majorant.evidence.certificate.design import design, leaders, worker_sets
 from majorant.items import merge_equal_items
 from majorant.methods.dawid_skene import DawidSkene
-from majorant.methods.fit import Refits
+from majorant.methods.refit import Refits
 from majorant.simulate import one_coin_crew, simulate
-from majorant.theory import crew_accuracy, crew_margin
+from majorant.theory import panel_accuracy, panel_margin
 from majorant.votes import Votes
 from panels import all_patterns, case_of, fit_panel, pattern_joint, seen
 
@@ -75,10 +75,10 @@ def test_merged_and_single_items_give_one_claim():
 def test_margin_is_the_crews_own_and_loss_is_worked_out_by_hand():
     votes, copies, fit = panel(UNLIKE)
     claim = claim_of(named_claim, case_of(votes, fit, copies))
-    assert claim.accuracy == pytest.approx(crew_accuracy(fit.prior, fit.confusion), abs=0.003)
-    best = crew_accuracy(fit.prior, fit.confusion, rule="map")
+    assert claim.accuracy == pytest.approx(panel_accuracy(fit.prior, fit.confusion), abs=0.003)
+    best = panel_accuracy(fit.prior, fit.confusion, rule="map")
     assert claim.accuracy + claim.loss.value == pytest.approx(best, abs=0.003)
-    assert np.isclose(claim.margin, crew_margin(fit.prior, fit.confusion))
+    assert np.isclose(claim.margin, panel_margin(fit.prior, fit.confusion))
     majority = (votes.label_n.reshape(-1, 5).sum(axis=1) > 2).astype(int)
     lost = fit.posterior.max(axis=1) - fit.posterior[np.arange(len(majority)), majority]
     assert np.isclose(claim.loss.value, np.average(lost, weights=copies))
@@ -172,14 +172,14 @@ def test_a_panel_can_lose_to_names_and_not_to_counts():
     anonymous = claim_of(panel_claim, case_of(votes, fit, copies))
     assert anonymous.verdict == "optimal"
     assert anonymous.loss.value == 0
-    assert anonymous.accuracy == pytest.approx(crew_accuracy(fit.prior, fit.confusion))
+    assert anonymous.accuracy == pytest.approx(panel_accuracy(fit.prior, fit.confusion))
 
 
 def test_a_skewed_panel_loses_to_counts():
     votes, copies, fit = panel(one_coin_crew([0.6, 0.6, 0.65, 0.65, 0.6]), prior=(0.9, 0.1), n_items=50_000)
     claim = claim_of(panel_claim, case_of(votes, fit, copies))
     assert claim.verdict == "not optimal"
-    assert claim.accuracy == pytest.approx(crew_accuracy(fit.prior, fit.confusion))
+    assert claim.accuracy == pytest.approx(panel_accuracy(fit.prior, fit.confusion))
 
 
 def test_panel_or_crowd():
@@ -288,7 +288,7 @@ def test_the_margin_of_each_set_is_the_crews_own(n_classes):
     ).votes
     fit, sets = DawidSkene().fit(votes), worker_sets(votes)
     found = set_margins(sets, fit)
-    wanted = [crew_margin(fit.prior, fit.confusion[worker_h]) for worker_h in found.worker]
+    wanted = [panel_margin(fit.prior, fit.confusion[worker_h]) for worker_h in found.worker]
     np.testing.assert_allclose(found.margin_s, wanted, atol=1e-9)
     assert found.items_s.sum() == 150
 

@@ -9,7 +9,7 @@ from majorant.evidence.certificate.gold import labels_loss
 from majorant.methods import ESTIMATORS
 from majorant.read.gold import read_labels
 from majorant.simulate import one_coin_crew, simulate
-from majorant.theory import crew_accuracy
+from majorant.theory import panel_accuracy
 
 PRIOR, CREW = [0.5, 0.5], one_coin_crew([0.95, 0.6, 0.6])
 
@@ -46,7 +46,7 @@ def test_no_loss_is_beyond_all_accuracy():
 
 def test_intervals_hold_the_truth():
     """The labels of the one good worker beat every rule on counts: a negative loss, known exactly."""
-    by_majority, level, misses = crew_accuracy(PRIOR, CREW), 0.8, np.zeros(3)
+    by_majority, level, misses = panel_accuracy(PRIOR, CREW), 0.8, np.zeros(3)
     for seed in range(200):
         votes, _ = simulate(PRIOR, CREW, 300, 3, rng=seed, gold=1.0)
         found = labels_loss(votes, votes.label_n[votes.worker_n == 0], level=level)

@@ -1,13 +1,11 @@
 """Unlike but independent workers pass the tests at their level; workers who err together do not."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 
 from guarantees.levels import lowest_rate
 from majorant.evidence.certificate.assumption_tests import check_exchangeable
-from majorant.evidence.certificate.dependence import dependence, find_copying, label_matrix
+from majorant.evidence.certificate.dependence import dependence
 from majorant.items import merge_equal_items
 from majorant.simulate import one_coin_crew, simulate
 from panels import all_patterns, fit_panel, pattern_joint, seen
@@ -67,47 +65,8 @@ def test_shared_errors_are_caught(how):
     assert found.n_eff.value < 4.6
 
 
-def test_the_pair_that_errs_together_is_named_and_the_copy_redundant():
+def test_the_pair_that_errs_together_is_named():
     assert measured(dependence=0.5, groups="aabcd").pairs[0].workers == ("w0", "w1")
-    twins = measured(dependence=0.9, groups="aabcd")
-    assert len(twins.redundant) == 1
-    assert twins.redundant[0] in ("w0", "w1")
-
-
-@pytest.mark.parametrize("dependence", [0.85, 1.0])
-def test_a_copy_is_redundant_however_exact(dependence):
-    for groups, twins in (("aabcd", ("w0", "w1")), ("abcda", ("w0", "w4"))):
-        redundant = measured(dependence=dependence, groups=groups).redundant
-        assert len(redundant) == 1
-        assert redundant[0] in twins
-
-
-@pytest.mark.parametrize("how", [{"dependence": 0.5}, {"dependence": 0.8}, {"concentration": 3}, {}])
-def test_nobody_is_redundant_where_all_err_together_or_none(how):
-    assert measured(**how).redundant == ()
-
-
-def test_which_pair_of_four_copies_cannot_be_told():
-    votes = simulate(
-        [0.5, 0.5], one_coin_crew([0.7, 0.7, 0.75, 0.8]), 5_000, 4, rng=3, dependence=1, groups="aabc"
-    ).votes
-    merged = merge_equal_items(votes)
-    found = find_copying(label_matrix(merged.votes), merged.weight_p, 2)
-    assert {found.copier, found.source} == {0, 1}
-    assert found.lead < 1
-
-
-def test_copying_by_hand():
-    label_rj = np.array(list(product(range(2), repeat=5)))
-    crew, share = one_coin_crew([0.7, 0.8, 0.6, 0.75, 0.85]), 0.7
-    given = crew[np.arange(5), :, label_rj]  # patterns, workers, classes
-    given[:, 2] = share * (label_rj[:, 2] == label_rj[:, 4])[:, None] + (1 - share) * given[:, 2]
-    chance_r = given.prod(axis=1) @ np.array([0.4, 0.6])
-    assert np.isclose(chance_r.sum(), 1)
-    found = find_copying(label_rj, 1e6 * chance_r, 2)
-    assert (found.copier, found.source) == (2, 4)
-    assert np.isclose(found.share, share, atol=0.01)
-    assert np.isclose(found.log_likelihood, 1e6 * chance_r @ np.log(chance_r), atol=5)
 
 
 def test_n_eff_of_independent_workers_is_their_number():

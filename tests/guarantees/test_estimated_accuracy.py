@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from majorant.theory.accuracy import crew_accuracy, crew_gap, gap, majority_accuracy, map_accuracy
-from majorant.theory.approximate import estimate_accuracy, estimate_crew_accuracy, estimate_crew_gap, estimate_gap
+from majorant.theory.accuracy import gap, majority_accuracy, map_accuracy, panel_accuracy, panel_gap
+from majorant.theory.approximate import estimate_accuracy, estimate_gap, estimate_panel_accuracy, estimate_panel_gap
 
 N_RUNS = 400
 LEVEL = 0.8
@@ -30,9 +30,9 @@ CASES = {
     ),
     "rare gap": (lambda **of: estimate_gap(*RARE, **of), gap(*RARE)),
     "rare majority": (lambda **of: estimate_accuracy(*RARE, **of), majority_accuracy(*RARE)),
-    "crew majority": (lambda **of: estimate_crew_accuracy(PRIOR, CREW, **of), crew_accuracy(PRIOR, CREW)),
-    "crew map": (lambda **of: estimate_crew_accuracy(PRIOR, CREW, "map", **of), crew_accuracy(PRIOR, CREW, "map")),
-    "crew gap": (lambda **of: estimate_crew_gap(PRIOR, CREW, **of), crew_gap(PRIOR, CREW)),
+    "crew majority": (lambda **of: estimate_panel_accuracy(PRIOR, CREW, **of), panel_accuracy(PRIOR, CREW)),
+    "crew map": (lambda **of: estimate_panel_accuracy(PRIOR, CREW, "map", **of), panel_accuracy(PRIOR, CREW, "map")),
+    "crew gap": (lambda **of: estimate_panel_gap(PRIOR, CREW, **of), panel_gap(PRIOR, CREW)),
 }
 
 

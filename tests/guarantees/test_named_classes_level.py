@@ -5,7 +5,7 @@ import pytest
 
 from guarantees.levels import assert_loss_covered, assert_rarely_decided, claims, untied_gap, verdict_counts
 from majorant.simulate import one_coin_crew
-from majorant.theory import crew_margin
+from majorant.theory import panel_margin
 from sizes import many
 
 N_CLASSES = 3
@@ -19,11 +19,11 @@ def boundary_pool(rng, n_workers):
         crew = np.array([[np.insert(wrong_hkl[h, k], k, right_hk[h, k]) for k in range(3)] for h in range(n_workers)])
         others = rng.dirichlet(np.full(N_CLASSES, 20.0))
         low, high = 0.0, 0.6
-        if crew_margin(others, crew) <= 0.1:
+        if panel_margin(others, crew) <= 0.1:
             continue
         for _ in range(60):
             middle = (low + high) / 2
-            low, high = (middle, high) if crew_margin(grown(others, middle), crew) > 0 else (low, middle)
+            low, high = (middle, high) if panel_margin(grown(others, middle), crew) > 0 else (low, middle)
         if high < 0.59:
             return grown(others, low), crew
 
@@ -36,7 +36,7 @@ def grown(prior, share):
 def assert_level_at_the_boundary(n_workers, n_items, cell, runs):
     rng = np.random.default_rng([n_workers, n_items, cell, N_CLASSES])
     prior, crew = boundary_pool(rng, n_workers)
-    assert abs(crew_margin(prior, crew)) < 1e-9
+    assert abs(panel_margin(prior, crew)) < 1e-9
     found = list(claims(rng, prior, crew, n_items, runs))
     name = f"3 classes, {n_workers} workers, {n_items} items, cell {cell}"
     assert_rarely_decided(name, found)

@@ -9,7 +9,7 @@ from majorant.evidence.certificate.bootstrap_claims import PanelModels, count_ce
 from majorant.evidence.certificate.design import WorkerSets, worker_sets
 from majorant.items import merge_equal_items
 from majorant.simulate import one_coin_crew, simulate
-from majorant.theory import crew_margin
+from majorant.theory import panel_margin
 from majorant.theory.panel import panel_margins
 from panels import all_patterns, boundary_pool, case_of, fit_panel, pattern_joint
 from sizes import many
@@ -22,7 +22,7 @@ def coins(*skill):
 def assert_level_at_the_boundary(n_workers, n_items, cell, runs):
     rng = np.random.default_rng([n_workers, n_items, cell])
     prior, crew = boundary_pool(rng, n_workers)
-    assert abs(crew_margin(prior, crew)) < 1e-9
+    assert abs(panel_margin(prior, crew)) < 1e-9
     found = list(claims(rng, prior, crew, n_items, runs))
     assert_rarely_decided(f"{n_workers} workers, {n_items} items, cell {cell}", found)
 

@@ -20,7 +20,7 @@ from majorant.methods.refit import (
     refit_dawid_skene,
 )
 from majorant.simulate import one_coin_crew, simulate
-from majorant.theory import crew_margin
+from majorant.theory import panel_margin
 from majorant.theory.panel import panel_margins
 from majorant.votes import Votes
 from panels import all_patterns, boundary_pool, fit_panel, pattern_joint, seen
@@ -92,7 +92,7 @@ def test_the_bootstrap_is_that_of_fits_run_to_the_end(n_workers, n_items):
     found = refit_dawid_skene(votes, weight_bi, fit)
     slow = [DawidSkene(tol=1e-9, max_iter=50_000).fit(votes, weights=weight_i, start=fit) for weight_i in weight_bi]
     margin_b = panel_margins(found.prior_bk, found.confusion, np.arange(n_workers)[None])[:, 0]
-    wanted_b = np.array([crew_margin(one.prior, one.confusion) for one in slow])
+    wanted_b = np.array([panel_margin(one.prior, one.confusion) for one in slow])
     off_b = np.abs(margin_b - wanted_b) / wanted_b.std()
     print(f"{n_workers} workers, {n_items} items: off by at most {off_b.max():.4f} deviations")
     assert np.quantile(off_b, 0.95) < 0.02

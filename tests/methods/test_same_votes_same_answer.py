@@ -46,9 +46,9 @@ def crowds():
         yield name, lambda name=name: load(name)
 
 
-@pytest.fixture(params=[pytest.param(make, id=name) for name, make in crowds()], scope="module")
+@pytest.fixture(params=[name for name, _ in crowds()], scope="module")
 def pair(request):
-    votes = request.param()
+    votes = dict(crowds())[request.param]()
     return votes, *rename(votes, np.random.default_rng(2))
 
 

@@ -69,7 +69,7 @@ def shared_margin(prior_bk, confusion_bkl, n_votes, ties="exclude"):
     return margin_of(shared_joint(prior_bk, confusion_bkl, n_votes), counts_pk, ties, prior_bk)
 
 
-def crew_margin(prior_bk, confusion_bhkl, ties="exclude"):
+def panel_margin(prior_bk, confusion_bhkl, ties="exclude"):
     prior_bk, confusion_bhkl = np.asarray(prior_bk), np.asarray(confusion_bhkl)
     n_classes = prior_bk.shape[1]
     ballot_ph = ballots(n_classes, confusion_bhkl.shape[1])

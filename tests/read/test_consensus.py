@@ -11,7 +11,7 @@ from majorant.cli.aggregate import aggregate
 from majorant.cli.check import check
 
 HERE = Path(__file__).parent / "fixtures"
-MAJORITY = {1: "pos", 2: "neg", 4: "pos"}  # item 3 ties
+MAJORITY = {1: "pos", 2: "neg", 3: "neg", 4: "pos"}  # item 3 is a tie, decided by its name
 
 
 def exported(tmp_path, name, source):
@@ -32,7 +32,7 @@ def test_label_studio_reads_its_predictions_with_the_text_and_the_controls(tmp_p
     assert first["predictions"][0]["result"][0]["from_name"] == "sentiment"
     out.write_text(json.dumps([{**task, "annotations": []} for task in tasks]))
     again = mj.read(out, worker="model_version")
-    assert again.shape == (3, 1, 2)
+    assert again.shape == (4, 1, 2)
 
 
 def test_argilla_gets_suggestions(tmp_path):

@@ -1,4 +1,4 @@
-"""Text without quotes is read by Arrow in slices; it must come out as DuckDB and Python read it."""
+"""DuckDB reads most of a delimited file and Python the rest: both must read the same."""
 
 import pytest
 from hypothesis import example, given, settings
@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from majorant.errors import DataError
 from majorant.read import delimited, read
-from majorant.read.table import NotCodedError
 from sizes import many
 
 ids = st.sampled_from(["a", "b", "ü", "a b", " c", "1", "01", "", "x" * 40, "-", "NULL", "'", '"', '"q,"', "\udcff"])
@@ -25,64 +24,42 @@ def outcome(path):
     return votes.items, votes.workers, votes.labels, [code.tolist() for code in codes], abstained, votes.account
 
 
-def refuse(*_):
-    raise NotCodedError
-
-
 @settings(deadline=None, max_examples=many(50, quick=16))
 @given(
     rows=st.lists(row, min_size=1, max_size=12),
     line_ends=st.lists(ends, min_size=13, max_size=13),
     same_end=st.booleans(),
     spoilt=st.sampled_from(["", "", "", ",more", "\r"]),
-    top=st.sampled_from(["", "", "\n", "\r\n\n"]),
-    slice_bytes=st.sampled_from([1, 5, 17, 60, 1 << 22]),
+    top=st.sampled_from(["", "", "\n", "\r\n\n", "\ufeff"]),
     whole_last_line=st.booleans(),
 )
-@example([["a", "b", "c"]], ["\r"] + ["\n"] * 12, False, "", "", 17, True)
-@example([["a", "b", "c"]] * 3, ["\n"] * 13, True, "", "\r\n\n", 1, False)
-def test_slices_read_as_the_other_readers_do(
-    tmp_path_factory, rows, line_ends, same_end, spoilt, top, slice_bytes, whole_last_line
-):
-    path = tmp_path_factory.mktemp("unquoted") / "votes.csv"
+@example([["a", "b", "c"]], ["\r"] + ["\n"] * 12, False, "", "", True)
+@example([["a", "b", "c"]] * 3, ["\n"] * 13, True, "", "\r\n\n", False)
+def test_duckdb_and_python_read_the_same(tmp_path_factory, rows, line_ends, same_end, spoilt, top, whole_last_line):
+    path = tmp_path_factory.mktemp("delimited") / "votes.csv"
     lines = ["item,worker,label", *(",".join(cells) for cells in rows)]
     lines[-1] += spoilt
     text = top + "".join(line + line_ends[0 if same_end else n] for n, line in enumerate(lines))
     text = text if whole_last_line else text.rstrip("\r\n")
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    by_python = outcome(path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(delimited, "SLICE_BYTES", slice_bytes)
-        sliced = outcome(path)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(delimited, "coded_slices", refuse)
-        assert sliced == outcome(path)
+        patch.setattr(delimited, "SMALL_FILE", 0)
+        assert outcome(path) == by_python
 
 
-def test_a_plain_file_is_read_in_slices_and_one_with_quotes_is_not(tmp_path, monkeypatch):
-    parts = []
-    monkeypatch.setattr(delimited, "SLICE_BYTES", 100)
-    sliced = delimited.coded_slices
-    monkeypatch.setattr(delimited, "coded_slices", lambda *a: (parts.append(1) or p for p in sliced(*a)))
-    lines = [f"item_{n // 3},worker_{n % 3},yes\n" for n in range(60)]
+@pytest.mark.parametrize("small", [0, 30_000])
+def test_a_mark_of_byte_order_in_a_cell_stays(tmp_path, monkeypatch, small):
+    monkeypatch.setattr(delimited, "SMALL_FILE", small)
     path = tmp_path / "votes.csv"
-    path.write_text("item,worker,label\n" + "".join(lines))
-    plain = read(path)
-    assert len(parts) > 10
-    parts.clear()
-    lines[30] = lines[30].replace("yes", '"yes"')
-    path.write_text("item,worker,label\n" + "".join(lines))
-    quoted = read(path)
-    assert 3 < len(parts) < 10
-    assert quoted.items == plain.items
-    assert quoted.item_n.tolist() == plain.item_n.tolist()
-    assert quoted.worker_n.tolist() == plain.worker_n.tolist()
+    path.write_text("item,worker,label\n\ufeffa,w,1\nb,w,0\na,x,1\n", encoding="utf-8")
+    assert read(path).items == ("\ufeffa", "b", "a")
 
 
-def test_large_files_whose_ids_seldom_come_again_are_left_to_hashes(tmp_path, monkeypatch):
+def test_the_line_that_tells_excel_the_delimiter_is_no_header(tmp_path):
     path = tmp_path / "votes.csv"
-    path.write_text("item,worker,label\n" + "".join(f"i{n},w{n % 2},yes\n" for n in range(50)))
-    layout = delimited.SliceLayout(",", '"', 3, (0, 1, 2), header=True)
-    assert sum(len(columns[0]) for columns in delimited.coded_slices(path, layout, 1)) == 50
-    monkeypatch.setattr(delimited, "LARGE_FILE", 10)
-    with pytest.raises(NotCodedError):
-        next(delimited.coded_slices(path, layout, 1))
+    path.write_text("sep=;\nitem;worker;label\na;w;1,5\na;x;2\n")
+    assert read(path).labels == ("1,5", "2")
+    path.write_text("sep=;\nitem;worker;label\na;w;1\na;w;2\n")
+    with pytest.raises(DataError, match=r"row 4: worker 'w' labels item 'a' a second time, 2 after 1 in row 3"):
+        read(path)

@@ -59,7 +59,8 @@ def test_frames_are_looked_at_again(make):
 def test_the_text_goes_with_some_of_the_items_into_the_review_and_not_with_masked_ones():
     votes = mj.read(TABLE)
     assert take_items(votes, np.array([1])).text is votes.text
-    listed = review(votes, ESTIMATORS["majority"]().fit(votes))
+    posterior_ik = ESTIMATORS["majority"]().fit(votes).posterior
+    listed = review(votes, posterior_ik.argmax(axis=1), posterior_ik.max(axis=1))
     assert listed.table()["text"][0] == "A?"
     assert mask(votes).text is None
 

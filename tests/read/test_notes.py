@@ -101,7 +101,7 @@ def test_look_alikes_among_many_ids_are_found_by_arrow(tmp_path):
     path.write_text("item,worker,label\n" + "".join(rows))
     assert NoteKind.ID_VARIANTS not in noted(mj.read(path))
     path.write_text("item,worker,label\n" + "".join(rows) + "Item7,w1,y\ncafe\u0301,w,y\ncaf\xe9,w,y\n")
-    assert noted(mj.read(path))[NoteKind.ID_VARIANTS]["groups"] == [["item7", "Item7"], ["cafe\u0301", "caf\xe9"]]
+    assert noted(mj.read(path))[NoteKind.ID_VARIANTS]["groups"] == [["Item7", "item7"], ["cafe\u0301", "caf\xe9"]]
 
 
 def test_ids_that_a_spreadsheet_has_rounded_are_noted(tmp_path):

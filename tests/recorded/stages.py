@@ -136,8 +136,8 @@ def of_theory(name: str) -> dict[str, Any] | None:
         return None
     if np.ndim(confusion) == 3:
         panel = np.asarray(confusion)[:n_votes]
-        accuracies = [mj.theory.crew_accuracy(prior, panel, rule=rule) for rule in ("majority", "map")]
-        return {"margin": mj.theory.crew_margin(prior, panel), "accuracies": accuracies}
+        accuracies = [mj.theory.panel_accuracy(prior, panel, rule=rule) for rule in ("majority", "map")]
+        return {"margin": mj.theory.panel_margin(prior, panel), "accuracies": accuracies}
     numbers = {
         "margin": mj.theory.majority_margin(prior, confusion, n_votes),
         "accuracies": [

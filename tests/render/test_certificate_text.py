@@ -196,7 +196,6 @@ TOGETHER = Dependence(
         Pair(workers=("w0", "w1"), correlation=0.03, p_value=0.5),
     ),
     n_eff=Estimate(1.93, 1.52, 2.41),
-    redundant=("w2",),
 )
 
 
@@ -214,13 +213,13 @@ def test_workers_who_err_together_are_named(run):
     _, printed, _ = run("certify", "--json", certificate=certificate)
     found = json.loads(printed)["dependence"]
     assert found["n_eff"]["value"] == 1.93
-    assert (found["truth"], found["redundant"], len(found["pairs"])) == ("gold", ["w2"], 2)
+    assert (found["truth"], len(found["pairs"])) == ("gold", 2)
     assert found["sentence"] == dependence_sentence(TOGETHER)
 
 
 def test_workers_who_do_not_are_not_said_to(run):
     passed = Tested(Assumption.INDEPENDENT_WORKERS, Status.PASSED, 0.6)
-    alone = replace(TOGETHER, tested=passed, truth="estimated", redundant=(), n_eff=Estimate(2.9, reason="rough"))
+    alone = replace(TOGETHER, tested=passed, truth="estimated", n_eff=Estimate(2.9, reason="rough"))
     alone = replace(alone, pairs=alone.pairs[1:])
     _, text, _ = run("certify", certificate=replace(of(claim()), dependence=alone))
     assert "none stands out" in text

@@ -13,15 +13,14 @@ pytestmark = pytest.mark.xdist_group("samples of pages")  # each is checked once
 def test_it_says_what_the_text_says():
     text = markdown(summary("panel"))
     answer = summary("panel")["answer"]
-    assert text.startswith(f"### ❓ {answer['headline']}\n\n{answer['labels_sentence']}\n")
-    assert f"`{answer['command']}` |" in text
-    assert all(f"| **{name}** |" in text for name in ("Gain", "Evidence", "Next", "Votes"))
+    assert text.startswith(f"### ✅ {inert(answer['headline'])}\n")
+    assert all(f"| **{name}** |" in text for name in ("Why", "Next", "Votes"))
 
 
 def test_names_are_inert():
     assert inert("<img src=x>|`a`\n# b") == "\\<img src=x\\>\\|\\`a\\` \\# b"
-    one = {"value": "a|<b>", "items": 4, "standing": "anonymous", "anonymous": {"verdict": "optimal"}}
-    assert "| a\\|\\<b\\> | 4 | optimal |" in markdown({**summary("two_items"), "slices": [one]})
+    one = {"value": "a|<b>", "items": 4, "action": "keep", "certainty": "proved"}
+    assert "| a\\|\\<b\\> | 4 | keep (proved) |" in markdown({**summary("two_items"), "slices": [one]})
 
 
 def test_a_file_is_replaced_and_a_job_summary_added_to(tmp_path, monkeypatch):
@@ -38,7 +37,7 @@ def test_the_command_prints_or_writes_it(tmp_path):
     votes = tmp_path / "votes.csv"
     votes.write_text("item,worker,label\n" + "".join(f"{i},{w},{i % 2}\n" for i in range(6) for w in "abc"))
     done = CliRunner().invoke(majorant, ["check", str(votes), "--summary", "-"])
-    assert done.output.startswith("### ✅ Keep majority vote.")
+    assert done.output.startswith("### ✅ Keep majority vote")
     done = CliRunner().invoke(majorant, ["check", str(votes), "--summary", str(tmp_path / "s.md")])
     assert "s.md" in done.output
     assert (tmp_path / "s.md").read_text(encoding="utf-8").startswith("### ✅ Keep")

@@ -135,7 +135,7 @@ def test_a_page_that_cannot_be_made_leaves_nothing(tmp_path):
 
 def test_a_result_from_elsewhere_cannot_bring_markup(no_pictures):
     foreign = damaged()
-    foreign["decision"]["reason"] = foreign["certificate"]["anonymous"]["verdict"] = '"><script>alert(1)</script>'
+    foreign["answer"]["evidence"] = foreign["certificate"]["anonymous"]["verdict"] = '"><script>alert(1)</script>'
     assert render(foreign).count("<script") == 2
 
 

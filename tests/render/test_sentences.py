@@ -10,6 +10,7 @@ import pytest
 
 import real
 from majorant.pipeline import check
+from majorant.render.assumptions import ASSUMPTION_TEXT
 from majorant.render.certificate import assumption_sentence, breakdown_text, certificate_text
 from majorant.render.html import render
 from majorant.render.summary import result_summary
@@ -108,7 +109,7 @@ def test_what_is_not_tested_and_what_would_turn_a_verdict_stand_in_every_place(k
         for one in claim.assumptions:
             assert assumption_sentence(one) in flat["certificate"]
             assert assumption_sentence(one) in flat["page"]
-            assert one.status != "untested" or str(one.assumption) in flat["text"].split("Untested")[1]
+            assert one.status != "untested" or ASSUMPTION_TEXT[one.assumption] in flat["text"].split("Untested")[1]
         assert all(breakdown_text(claim) in text for text in flat.values())
 
 

@@ -27,11 +27,11 @@ def relabelled(votes, label_n):
 
 
 def honest_flags(n_workers, n_items, seeds):
-    """How many of these honest crowds have anybody flagged for more than too few votes."""
+    """How many crowds of workers 20 points above guessing, or better, have anybody flagged."""
     flagged = 0
     for seed in seeds:
         rng = np.random.default_rng(seed)
-        votes, _ = simulate(HALF, one_coin_crew(rng.uniform(0.65, 0.95, n_workers)), n_items, 5, rng=rng)
+        votes, _ = simulate(HALF, one_coin_crew(rng.uniform(0.7, 0.95, n_workers)), n_items, 5, rng=rng)
         votes = with_seconds(votes, rng.lognormal(2, 0.7, votes.n_votes))
         found = assess_workers(votes, OneCoin().fit(votes))
         flagged += any(flag.kind is not FlagKind.FEW_VOTES for flags in found.flags for flag in flags)
@@ -68,16 +68,10 @@ def test_a_label_given_thousands_of_times_is_no_overflow():
     """Its probability is too small for a float, whose inverse would be infinite."""
     crew = np.concatenate([one_coin_crew([0.9] * 20), [[[1, 0]] * 2]])
     votes, _ = simulate(HALF, crew, 6000, 21, rng=0)
-    flag = assess_workers(votes, Hierarchical().fit(votes)).flags[20][-1]
-    assert flag.kind is FlagKind.ONE_LABEL
-    assert np.isfinite(flag.times)
-
-
-def test_one_label_on_thousands_of_items_is_flagged_without_an_overflow():
-    votes, _ = simulate(HALF, np.concatenate([one_coin_crew([0.95] * 4), [[[1, 0]] * 2]]), 3_000, 5, rng=1)
     with np.errstate(over="raise"):
-        found = assess_workers(votes, DawidSkene().fit(votes))
-    assert found.evidence[4][-1] == "0 on all 3,000 votes; by the crowd's habits less than 1 in a million"
+        flags = assess_workers(votes, Hierarchical().fit(votes)).flags[20]
+    [flag] = [flag for flag in flags if flag.kind is FlagKind.ONE_LABEL]
+    assert np.isfinite(flag.times)
 
 
 def test_one_label_is_no_flag_where_the_items_ask_for_it():

@@ -1,11 +1,19 @@
 """Rates from votes and labels: what users see, and that it holds."""
 
+import csv
+import os
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import majorant as mj
+from majorant.cli import majorant
 from majorant.results.rate_inputs import Measure, Order
 from majorant.results.rates import Winner, rate_record
+from needs import NO_DATA
 
 JUDGES = {"strict": (0.8, 0.1), "kind": (0.98, 0.6), "fair": (0.9, 0.25), "blunt": (0.95, 0.5)}
 
@@ -84,6 +92,34 @@ def test_slices_and_differences_hold_together(by_question):
     settled = {one.winner is Winner.OPEN: one.more for one in found.differences}
     assert settled[False] == 0
     assert settled[True] is None or settled[True] > 0
+
+
+def test_labels_by_question_are_recognised_without_slices():
+    """Answers to one question rise and fall together, so 60 questions are worth fewer than 180 answers."""
+    rng, rows, truth = np.random.default_rng(8), [], {}
+    for q in range(200):
+        hard = rng.random() < 0.4
+        for system in ("alpha", "beta", "gamma"):
+            truth[f"q{q}", system] = "fail" if hard else "pass"
+            rows.append((f"q{q}", system, "coin", "pass" if rng.random() < 0.5 else "fail"))
+    table = dict(zip(("question", "system", "judge", "verdict"), map(list, zip(*rows, strict=True)), strict=True))
+    chosen = rng.permutation(200)[:60]
+    by_question = {(f"q{q}", s): truth[f"q{q}", s] for q in chosen for s in ("alpha", "beta", "gamma")}
+    by_item = {(str(q), str(s)): truth[str(q), str(s)] for q, s in rng.permutation(list(truth))[:180]}
+    clustered, spread = (
+        mj.rate(table, gold=gold, label="pass", item="question,system") for gold in (by_question, by_item)
+    )
+    assert (clustered.clustered, spread.clustered) == (True, False)
+    assert clustered.high - clustered.low > 1.3 * (spread.high - spread.low)
+
+
+def test_slices_as_a_frame():
+    table, truth, rng = log(questions=60)
+    found = mj.rate(table, gold=some(truth, rng, 50), label="pass", by="system")
+    columns = found.to_dict()
+    assert columns["name"] == [None, "alpha", "beta"]
+    assert columns["labels"][0] == 50 == sum(columns["labels"][1:])
+    assert repr(found).startswith(f"Rates: {found.value:.3f} (")
 
 
 def test_pairing_by_question_pays():
@@ -226,3 +262,26 @@ def test_the_record_of_public_panels_is_shipped():
     record = rate_record()
     assert record.panels >= 5
     assert 0 <= record.least <= record.middle <= record.most <= 1
+
+
+TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorials" / "rates.md"
+
+
+def test_the_tutorials_public_panel_prints_what_it_shows(tmp_path, monkeypatch):
+    panel = Path(os.environ.get("MAJORANT_DATA", "nowhere")) / "panels" / "faithbench"
+    if not panel.is_dir():
+        pytest.skip(NO_DATA)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "label.csv").write_bytes((panel / "label.csv").read_bytes())
+    run = CliRunner().invoke
+    assert run(majorant, ["ask", "label.csv", "--rate", "--n", "100"]).exit_code == 0
+    truth = dict(csv.reader((panel / "truth.csv").read_text().splitlines()))
+    rows = list(csv.DictReader(Path("to_label.csv").read_text().splitlines()))
+    with Path("to_label.csv").open("w", newline="") as file:
+        out = csv.DictWriter(file, rows[0])
+        out.writeheader()
+        out.writerows({**row, "label": truth[row["item"]]} for row in rows)
+    said = run(majorant, ["rate", "label.csv", "--gold-file", "to_label.csv", "--label", "consistent"]).output
+    shown = re.search(r"```text\n(.*?)```", TUTORIAL.read_text(encoding="utf-8"), re.DOTALL)
+    assert shown is not None
+    assert said == shown[1]

@@ -13,7 +13,7 @@ from majorant.methods.dawid_skene import DawidSkene
 from majorant.methods.hierarchical import Hierarchical
 from majorant.methods.majority import Majority
 from majorant.render.workers import worker_columns, workers_line
-from majorant.results.workers import FlagKind, assess_workers
+from majorant.results.workers import GROUNDS, FlagKind, assess_workers
 from majorant.simulate import mixed_crew, one_coin_crew, simulate
 from majorant.values import clopper_pearson
 from majorant.votes import Votes
@@ -50,10 +50,14 @@ def test_a_panel_without_gold_gets_no_accuracy_interval_or_accuracy_flag():
     assert found.panel
     assert np.isnan(found.accuracy_j).all()
     assert np.isnan(found.low_j).all()
-    assert kinds(found) == [()] * 8
+    assert kinds(found)[:6] == [()] * 6
+    assert set(kinds(found)[6:]) == {(FlagKind.DISAGREES,)}
+    assert FlagKind.DISAGREES not in GROUNDS
     assert not any("accuracy" in name or name in ("low", "high", "chance") for name in found.table())
     assert not any("labelled" in name for name in found.table())
-    assert "judges may share mistakes" in workers_line(found, (), None)
+    line = workers_line(found, (), None)
+    assert "judges may share mistakes" in line
+    assert "2 agree with the others no more than chance would: " in line
 
 
 def test_gold_gives_a_panel_exact_accuracy_at_any_number_of_labels():

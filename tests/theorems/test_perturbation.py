@@ -28,7 +28,7 @@ def worst_pool_margin(prior_bk, confusion_bkl, n_votes, sigma_b, steps=(-1.0, 1.
             sigma_b[:, None] * np.array(signs), right_bk.max(axis=1)[:, None] - 1, right_bk.min(axis=1)[:, None]
         )
         crew_bhkl = confusion_bkl[:, None] + move_bh[..., None, None] * MOVE
-        worst_b = np.minimum(worst_b, oracle.crew_margin(prior_bk, np.clip(crew_bhkl, 0, 1)))
+        worst_b = np.minimum(worst_b, oracle.panel_margin(prior_bk, np.clip(crew_bhkl, 0, 1)))
     return worst_b
 
 
@@ -78,7 +78,7 @@ def test_no_crew_within_the_radius_is_lost(nu0, a, b, n_votes, data):
     moves = [min(max(data.draw(reach), max(a, b) - 1), min(a, b)) for _ in range(n_votes)]
     crew = np.clip([np.array(confusion) + move * MOVE for move in moves], 0, 1)
     if radius > 1e-6:
-        assert oracle.crew_margin([prior], [crew])[0] > 0
+        assert oracle.panel_margin([prior], [crew])[0] > 0
 
 
 def test_golden_radii():
@@ -99,7 +99,7 @@ def test_the_mended_bound_of_the_paper_is_too_large_for_tiny_error_rates():
     mended = 2 * np.log((1 - error) / error) / 3 / spread / 2
     assert perturbation_radius(*two_class(0.5, 1 - error, 1 - error), 3) < mended
     infallible, others = two_class(0.5, 1, 1)[1], two_class(0.5, 1 - 2 * error, 1 - 2 * error)[1]
-    assert oracle.crew_margin([[0.5, 0.5]], [[infallible, others, others]])[0] < 0
+    assert oracle.panel_margin([[0.5, 0.5]], [[infallible, others, others]])[0] < 0
 
 
 def test_no_room_where_certainty_would_be_lost():

@@ -38,7 +38,7 @@ MOST_STAKED = 0.99  # of an account
 GOAL_MARGIN = 1.25  # accounts aim above the goal, which they would otherwise only approach
 ROUNDING = 1e-9  # a candidate counts as impossible only beyond this, relative to the range of a residual
 MOST_BETS = 5_000  # labels that are bet on: their interval is a point wide
-GRID, ROUNDS = 25, 4  # of the search for a bound: to 3e-6 of its range
+CANDIDATES, REFINEMENTS = 25, 4  # of the search for a bound: to 3e-6 of its range
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -77,16 +77,20 @@ class Features:
         )
 
     def learn(self, item_t: ArrayLike, y_t: ArrayLike) -> FloatArray:
-        """Coefficients before the first label and after each, (T + 1, d): ridge regression; NaN teaches nothing."""
+        """Coefficients before the first label and after each, (T + 1, d): ridge regression; NaN teaches nothing.
+
+        After some hundred labels the coefficients change only now and then.
+        """
         gram, moment = np.diag(self.penalty_d), self.penalty_d * self.prior_d
-        learned = [self.prior_d]
+        learned, told, due = [self.prior_d], 0, 1.0
         for item, y in zip(np.asarray(item_t, dtype=np.int64), np.asarray(y_t, dtype=float), strict=True):
+            learned.append(learned[-1])
             if np.isnan(y):
-                learned.append(learned[-1])
                 continue
             row = self.value_id[item]
-            gram, moment = gram + np.outer(row, row), moment + y * row
-            learned.append(np.linalg.solve(gram, moment))
+            gram, moment, told = gram + np.outer(row, row), moment + y * row, told + 1
+            if told >= due:
+                learned[-1], due = np.linalg.solve(gram, moment), max(told + 1, 1.02 * told - 5)
         return np.array(learned)
 
     def predict(self, coefficient_d: FloatArray) -> FloatArray:
@@ -130,7 +134,7 @@ class Bets:
 
 
 def offer_bets(
-    value_ti: Iterable[ArrayLike] | None,
+    value_ti: Iterable[FloatArray] | None,
     unit_t: ArrayLike,
     y_t: ArrayLike,
     *,
@@ -143,7 +147,8 @@ def offer_bets(
     Parameters
     ----------
     value_ti : iterable of T + 1 arrays (n,), or None
-        The prediction of every unit before each label, and after the last; None predicts the mean of the labels so far.
+        The prediction of every unit before each label, and after the last: the same object while it stays the same.
+        None predicts the mean of the labels so far.
     unit_t : array (T,)
         The units in the order in which they were labelled: a prefix of a uniformly random order of all n.
     y_t : array (T,)
@@ -164,19 +169,22 @@ def offer_bets(
     residual_st, known_st = np.zeros((2, n_labels)), np.zeros((2, n_labels))
     low_t, high_t = np.zeros(n_labels), np.zeros(n_labels)
     rest = np.ones(n, dtype=bool)
-    total_s = np.zeros(2)
+    total_s, predicted, prediction_i = np.zeros(2), 0.0, None
     predictions = iter(_means(unit, y, (least_i + most_i) / 2) if value_ti is None else value_ti)
     for t in range(n_labels):
-        prediction_i = np.asarray(next(predictions), dtype=float)
-        left = prediction_i[rest]
-        low_t[t], high_t[t] = (least_i[rest] - left).min(), (most_i[rest] - left).max()
+        fresh_i = next(predictions)
+        if fresh_i is not prediction_i:
+            prediction_i = fresh_i
+            left = prediction_i[rest]
+            predicted, low, high = float(left.sum()), (least_i[rest] - left).min(), (most_i[rest] - left).max()
+        low_t[t], high_t[t] = low, high  # of all that was left at the last fit, which holds what is left now
         residual_st[:, t] = y_st[:, t] - prediction_i[unit[t]]
-        known_st[:, t] = total_s + left.sum()
-        total_s += y_st[:, t]
+        known_st[:, t] = total_s + predicted
+        total_s, predicted = total_s + y_st[:, t], predicted - float(prediction_i[unit[t]])
         rest[unit[t]] = False
     total_s += y_st[:, n_labels:].sum(axis=1)
     rest[unit[n_labels:]] = False
-    prediction_i = np.asarray(next(predictions), dtype=float)
+    prediction_i = next(predictions)
     told = ~np.isnan(y)
     scale = float((most_i - least_i).max(initial=0.0)) ** 2
     square_t = np.where(told[:n_labels], residual_st[0], 0.0) ** 2
@@ -246,10 +254,10 @@ def mirrored(bets: Bets) -> Bets:
 def _lower(bets: Bets, least: float, most: float, alpha: float, *, whole: bool) -> float:
     """The largest candidate that is refuted; refutation is monotone in the candidate."""
     refuted, kept = least, most
-    for _ in range(ROUNDS if most > least else 0):
-        candidate_c = np.linspace(refuted, kept, GRID)
+    for _ in range(REFINEMENTS if most > least else 0):
+        candidate_c = np.linspace(refuted, kept, CANDIDATES)
         standing = np.flatnonzero(evidence_above(bets, candidate_c, alpha) < -np.log(alpha))
-        first = int(standing[0]) if len(standing) else GRID - 1
+        first = int(standing[0]) if len(standing) else CANDIDATES - 1
         if first == 0:
             break
         refuted, kept = float(candidate_c[first - 1]), float(candidate_c[first])

@@ -37,11 +37,11 @@ from majorant.backend.workfolder import WorkFolder
 from majorant.database import connect, stream
 from majorant.errors import ConfigError, DataError
 from majorant.read.build import (
-    LISTED,
     Coverage,
     Resolved,
     SortedVotes,
     abstained,
+    count_disputed,
     gold_codes,
     make_account,
     no_votes,
@@ -52,6 +52,7 @@ from majorant.read.files import STANDARD_INPUT, expanded, files_of, is_address
 from majorant.read.gold import gold_of_file, one_gold
 from majorant.read.item_columns import item_text
 from majorant.read.names import Ids, LabelCodes, empty_id, name_labels, slices_of_items, vote_mask
+from majorant.read.notes import LISTED
 from majorant.read.opening import open_table
 from majorant.read.options import ReadOptions
 from majorant.read.values import decode
@@ -341,7 +342,7 @@ class _CoverageCounter:
         self.voted_j = np.zeros(len(workers), dtype=bool)
         self.gold_k = np.zeros(len(named.labels), dtype=bool)
         self.bare: list[int] = []
-        self.n_items = self.n_bare = 0
+        self.n_items = self.n_bare = self.n_compared = self.n_disputed = 0
 
     @property
     def n_votes(self) -> int:
@@ -353,6 +354,8 @@ class _CoverageCounter:
         bare = np.flatnonzero(arrays["votes"] == 0)
         self.n_bare += len(bare)
         self.bare += [self.n_items + int(i) for i in bare[: LISTED - len(self.bare)]]
+        self.n_compared += int((arrays["votes"] > 1).sum())
+        self.n_disputed += count_disputed(votes.item_n, votes.label_n)
         if "gold" in arrays:
             self.gold_k[arrays["gold"][arrays["gold"] >= 0]] = True
         self.n_items = stop
@@ -368,6 +371,10 @@ class _CoverageCounter:
             silent=[self.workers[j] for j in silent_j[:LISTED]],
             n_silent=len(silent_j),
             gold_k=self.gold_k if has_gold else None,
+            n_compared=self.n_compared,
+            n_disputed=self.n_disputed,
+            items=list(self.items) if len(self.items) <= 200_000 else (),  # more would take time and memory
+            workers=list(self.workers),
         )
 
 

@@ -20,7 +20,7 @@ for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):  # read when NumPy
 # The first sentence of each command, kept here so that the list of commands loads none of them.
 COMMANDS = {
     "check": "Keep majority vote, or switch to another rule: the answer, how sure it is, and the best labels.",
-    "certify": "Is majority vote optimal for these votes: proved, supported, refuted, or inconclusive.",
+    "certify": "Is majority vote as good as the best rule: optimal, not optimal, or open.",
     "serve": "Drop a file into a page on this machine, see the answer, label a few items.",
     "ask": "Which items an expert should label, so that a few labels settle it without any model.",
     "label": "Label items in the terminal, one key each; stops when the question is settled.",

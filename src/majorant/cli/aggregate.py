@@ -193,7 +193,8 @@ def export_text(name: str, table: Any, labels: Sequence[Any], votes: Any, source
         for item, label, confidence in zip(table["item"], table["label"], table["confidence"], strict=True)
     ]
     public = source.file[0].startswith(DATASET) or source.file[0] == "-"
-    fields = {} if public else item_fields(source.files, item=source.options.item)
+    named = source.options.item
+    fields = {} if public else item_fields(source.files, item=named if isinstance(named, str) else None)
     if not fields and getattr(votes, "text", None) is not None:
         texts = votes.text([one.item for one in consensus])
         fields = {str(one.item): {"text": text} for one, text in zip(consensus, texts, strict=True) if text is not None}

@@ -59,6 +59,8 @@ def rate(source: Source, wanted: str | None, by: str | None, bar: float | None, 
     say_notes(replace(votes.account, notes=notes), quiet=source.quiet)
     settings = {"label": wanted, "limits": how["limits"], "level": how["level"], "rng": how["seed"]}
     found = measure_rate(votes, gold, how=source.options, pairs=pairs, **settings)
+    if bar is not None and len(found.candidates) > 1:
+        raise ConfigError(f"--at-least is about one rate, and these are {len(found.candidates)} pairs. Keep one pair.")
     command = _next_command(found.labels, gold)
     shown: dict[str, Any] = {"bar": bar, "command": command}
     if digest is not None:

@@ -75,7 +75,7 @@ def _summary(
     labels: list[str] | None,
 ) -> dict[str, Any]:
     from majorant.render.theory import theory_summary
-    from majorant.theory import describe, describe_crew, optimal_votes
+    from majorant.theory import describe, describe_panel, optimal_votes
 
     if labels is not None and len(labels) != len(prior):
         raise ConfigError(f"--labels names {len(labels)} classes, --prior lists {len(prior)}.")
@@ -83,7 +83,7 @@ def _summary(
         raise ConfigError("Say how the voters vote: either --confusion (shared by all) or --crew (one each).")
     if crew is not None:
         voters, confusions = _read_crew(crew)
-        return theory_summary(prior, [describe_crew(prior, confusions, ties)], ties, labels=labels, voters=voters)
+        return theory_summary(prior, [describe_panel(prior, confusions, ties)], ties, labels=labels, voters=voters)
     descriptions = [describe(prior, confusion or [], n_votes, ties) for n_votes in votes]
     spans = optimal_votes(prior, confusion or []) if len(prior) == 2 else None
     return theory_summary(prior, descriptions, ties, labels=labels, optimal_votes=spans)

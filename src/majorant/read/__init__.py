@@ -82,7 +82,7 @@ read.__signature__ = reading_signature("source")  # type: ignore[attr-defined]
 @naming_faults
 def read_with(source: Any, options: ReadOptions) -> Votes:
     """The same, by options that are checked already."""
-    with open_table(source, options, coded=True) as table:
+    with open_table(source, options) as table:
         options = one_gold(options, table)
         coded = collect_codes(table, options.most_labels, options.progress)
     items = ids_of(coded, "item")

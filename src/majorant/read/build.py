@@ -26,6 +26,7 @@ from majorant.read.names import (
 )
 from majorant.read.notes import LISTED, id_notes, label_notes
 from majorant.read.options import ReadOptions
+from majorant.read.table import Known
 from majorant.read.values import decode
 from majorant.votes import Account, IntArray, Note, NoteKind, Votes, item_order
 
@@ -84,11 +85,17 @@ def build_votes(coded: Coded, items: Ids, gold: Gold | None, options: ReadOption
         seconds=ballots.seconds_n,
     )
     slice_i, slices = slices_of_items(coded, items)
-    notes = [*unanimous_notes(votes)]
-    for role in ("item", "worker"):
-        notes += id_notes(role, coded.table.columns[role], coded.known[role])
-    account = make_account(coded, coverage_of(votes), named, resolved, options.repeats, gold, notes)
+    coverage = replace(coverage_of(votes), items=_names(coded, "item"), workers=_names(coded, "worker"))
+    account = make_account(coded, coverage, named, resolved, options.repeats, gold)
     return replace(votes, account=account, slice_i=slice_i, slices=slices, ordered=options.scale.order is not None)
+
+
+def _names(coded: Coded, role: str) -> Known:
+    """The names of items or workers as Arrow holds them; of JSON text the values that it means, if they are few."""
+    known = coded.known[role]
+    if coded.table.kind != "json":
+        return known
+    return decode(known, "json") if len(known) <= 200_000 else ()
 
 
 def no_votes(coded: Coded) -> DataError:
@@ -252,6 +259,10 @@ class Coverage:
     silent: Sequence[Hashable]
     n_silent: int
     gold_k: NDArray[np.bool_] | None  # which labels are gold of some item
+    n_compared: int = 0  # items with several votes
+    n_disputed: int = 0  # items whose votes differ
+    items: Known = ()  # all names, where they are looked at for some that look alike
+    workers: Known = ()
 
 
 def coverage_of(votes: Votes) -> Coverage:
@@ -267,13 +278,24 @@ def coverage_of(votes: Votes) -> Coverage:
         silent=[votes.workers[j] for j in silent[:LISTED]],
         n_silent=len(silent),
         gold_k=None if gold_i is None else np.bincount(gold_i[gold_i >= 0], minlength=len(votes.labels)) > 0,
+        n_compared=int((votes.votes_i > 1).sum()),
+        n_disputed=count_disputed(votes.item_n, votes.label_n),
     )
 
 
+def count_disputed(item_n: IntArray, label_n: IntArray) -> int:
+    """How many items have votes that differ; votes are sorted by item.
+
+    >>> count_disputed(np.array([0, 0, 1, 1, 1, 2]), np.array([1, 1, 0, 0, 1, 0]))
+    1
+    """
+    differs_n = (item_n[1:] == item_n[:-1]) & (label_n[1:] != label_n[:-1])
+    return len(np.unique(item_n[1:][differs_n]))
+
+
 def make_account(
-    coded: Coded, coverage: Coverage, named: LabelCodes, resolved: Resolved, repeats: str, gold: Gold | None,
-    more: Sequence[Note] = (),
-) -> Account:  # fmt: skip
+    coded: Coded, coverage: Coverage, named: LabelCodes, resolved: Resolved, repeats: str, gold: Gold | None
+) -> Account:
     """Every row, and every note."""
     n_votes = int(coverage.votes_l.sum())
     rest = n_votes + resolved.merged + resolved.dropped
@@ -284,7 +306,8 @@ def make_account(
         *([Note(NoteKind.REPEATED_HEADER, {"rows": headers})] if (headers := coded.table.skipped["headers"]) else []),
         *_row_notes(abstained, resolved, repeats),
         *label_notes(coverage.labels, named.n_by_label, coded.table.columns["label"]),
-        *more,
+        *id_notes("item", coded.table.columns["item"], coverage.items),
+        *id_notes("worker", coded.table.columns["worker"], coverage.workers),
         *_coverage_notes(coverage),
         *_gold_notes(coverage),
         *(gold.notes if gold else ()),
@@ -318,6 +341,8 @@ def _coverage_notes(coverage: Coverage) -> list[Note]:
     used = np.flatnonzero(coverage.votes_l)
     if len(used) == 1:
         notes.append(Note(NoteKind.SINGLE_CLASS, {"label": str(coverage.labels[used[0]])}))
+    elif coverage.n_compared >= 20 and not coverage.n_disputed:  # perhaps everybody was given the final label
+        notes.append(Note(NoteKind.UNANIMOUS, {"items": coverage.n_compared}))
     if coverage.n_bare:
         notes.append(_naming(NoteKind.UNLABELLED_ITEMS, coverage.bare, coverage.n_bare))
     if coverage.n_silent:
@@ -336,16 +361,6 @@ def _gold_notes(coverage: Coverage) -> list[Note]:
 
 def _naming(kind: NoteKind, names: Sequence[Any], count: int) -> Note:
     return Note(kind, {"names": list(map(str, names)), "count": count})
-
-
-def unanimous_notes(votes: Votes) -> list[Note]:
-    """A note where workers never differ: somebody may have given every vote of an item its final label."""
-    several_i = votes.votes_i > 1
-    if several_i.sum() < 20 or len(np.unique(votes.label_n)) < 2:
-        return []
-    first_n = np.repeat(votes.label_n[votes.offsets_i[:-1][votes.votes_i > 0]], votes.votes_i[votes.votes_i > 0])
-    same = bool((votes.label_n == first_n).all())
-    return [Note(NoteKind.UNANIMOUS, {"items": int(several_i.sum())})] if same else []
 
 
 def mask(votes: Votes) -> Votes:

@@ -57,7 +57,7 @@ def item_fields(source: Any, *, item: str | None = None) -> dict[str, dict[str, 
             if not own or "item" not in rows.names:
                 continue
             place = rows.names.index(item if item in rows.names else "item")
-            for columns in rows.stream([place, *own], 0):
+            for columns in rows.stream([place, *own]):
                 for name, *values in zip(*(cell_values(column, rows.kind) for column in columns), strict=True):
                     given = {rows.names[p].removeprefix(DATA): v for p, v in zip(own, values, strict=True)}
                     fields_of.setdefault(str(name), {key: value for key, value in given.items() if value is not None})

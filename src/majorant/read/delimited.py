@@ -1,11 +1,7 @@
-"""CSV and its kin: the dialect told from the first rows, the rows read by DuckDB, bad ones found again and named.
-
-Delimited text without a quote, as most of it is: slices of whole lines, parsed and coded by Arrow on threads.
-"""
+"""CSV and the like: the first rows tell the dialect, DuckDB reads the rows, and bad ones are named."""
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import itertools
@@ -15,113 +11,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from majorant.database import BATCH_ROWS, batches, literal, path_literal
 from majorant.errors import ConfigError, DataError
 from majorant.read.columns import ROW_NAMES, Choice, find_roles, looks_like_header
 from majorant.read.files import File, as_utf8
 from majorant.read.options import ReadOptions
-from majorant.read.table import ArrowArray, Column, NotCodedError, RowSource, hashed_columns, select_list, text_array
-from majorant.resources import in_order, thread_count
+from majorant.read.table import ArrowArray, Column, RowSource, text_array
 
 SMALL_FILE = 30_000  # bytes
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
 DELIMITER_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 SNIFFED_ROWS = 100
 LONGEST_HEADER = 1 << 26  # signs
-SLICE_BYTES = 1 << 22
-LONGEST_PIECE = 1 << 24  # of a line, at a time
-LARGE_FILE = 1 << 26  # bytes of a file from which on coding slices must pay: ids must come again within a slice
-
-
-@dataclass(frozen=True, slots=True)
-class SliceLayout:
-    """How the file is laid out, and which of its columns are wanted."""
-
-    delimiter: str
-    quote: str
-    n_columns: int
-    positions: tuple[int, ...]
-    header: bool
-
-
-def coded_slices(path: Path, layout: SliceLayout, threads: int | None) -> Iterator[list[Column]]:
-    """The wanted columns as dictionary arrays, slice by slice in the order of the file.
-
-    It ends with NotCodedError before the first slice that holds a quote, or a line with too few or too many fields,
-    and at the start of a large file whose first two columns hold few values twice: there, hashes are quicker.
-    """
-    import pyarrow as pa
-
-    size = path.stat().st_size
-    starts = range(0, size, SLICE_BYTES)
-
-    def parse(start: int) -> list[Column] | None:
-        lines = _lines(path, start, header=layout.header and start == 0)
-        if layout.quote.encode() in lines or lines.startswith(codecs.BOM_UTF8):  # Arrow would drop the mark
-            raise NotCodedError
-        try:
-            return _parse(lines, layout) if len(lines) else None
-        except pa.ArrowInvalid:
-            raise NotCodedError from None
-
-    if size > LARGE_FILE and not _pays(parse(0)):
-        raise NotCodedError
-    for columns in in_order(parse, starts, thread_count(threads)):
-        if columns is not None:
-            yield columns
-
-
-def _lines(path: Path, start: int, *, header: bool) -> bytes:
-    """The lines that begin in the slice at `start`, without the header."""
-    before = 1 if start else 0  # the byte before tells whether a line begins with the slice
-    with path.open("rb") as file:
-        file.seek(start - before)
-        data = file.read(before + SLICE_BYTES)
-        more = data
-        while more and not data.endswith(b"\n"):  # the last line may reach beyond the slice
-            more = file.readline(LONGEST_PIECE)
-            data += more
-    begin = data.find(b"\n") + 1 if before else _after_header(data) if header else 0
-    return data[begin:] if begin or not before else b""
-
-
-def _after_header(data: bytes) -> int:
-    """Where the first line that is not blank ends."""
-    at = len(data) - len(data.lstrip(b"\r\n"))
-    end = (data.find(b"\n", at) + 1) or len(data)
-    if at == len(data) or b"\r" in data[at:end].rstrip(b"\r\n"):
-        raise NotCodedError  # a slice of blank lines, or a line that ends in another way than the rest
-    return end
-
-
-def _parse(lines: bytes, layout: SliceLayout) -> list[Column] | None:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    names = [f"c{p}" for p in range(layout.n_columns)]
-    wanted = [names[p] for p in layout.positions]
-    checked = wanted if lines.isascii() else names  # text of any column must be UTF-8
-    kind = pa.dictionary(pa.int32(), pa.string())
-    table = csv.read_csv(
-        pa.BufferReader(lines),
-        csv.ReadOptions(use_threads=False, block_size=len(lines) + 1, column_names=names),
-        csv.ParseOptions(delimiter=layout.delimiter, quote_char=False, double_quote=False),
-        csv.ConvertOptions(
-            column_types=dict.fromkeys(names, kind), include_columns=list(dict.fromkeys(checked)),
-            null_values=[""], strings_can_be_null=True,
-        ),
-    )  # fmt: skip
-    return [_whole(table[name]) for name in wanted] if table.num_rows else None
-
-
-def _whole(column: Any) -> Column:
-    return column.chunk(0) if column.num_chunks == 1 else column.unify_dictionaries().combine_chunks()
-
-
-def _pays(columns: Sequence[Any] | None) -> bool:
-    return columns is None or all(2 * len(column.dictionary) <= len(column) for column in columns[:2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,17 +67,11 @@ def open_delimited(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
     else:
         names = _positions(file, first, choice)
 
-    def stream(positions: Sequence[int], hashed: int) -> Iterator[list[Column]]:
+    def stream(positions: Sequence[int]) -> Iterator[list[Column]]:
         if sign:
             return _slow_stream(file, dialect, len(names), positions, skip=1 + header)
-        return _stream(file, dialect, len(names), positions, hashed, header=header, stack=stack, threads=threads)
+        return _stream(file, dialect, len(names), positions, header=header, stack=stack, threads=threads)
 
-    def coded(positions: Sequence[int]) -> Iterator[list[Column]]:
-        layout = SliceLayout(dialect.delimiter, dialect.quote, len(names), tuple(positions), header=header)
-        return coded_slices(file.path, layout, threads)
-
-    plain = file.encoding == "utf-8" and not file.packing and not sign
-    plain = plain and dialect.delimiter.isascii() and b"\n" in file.head
     packed = f", {file.packing}" if file.packing else ""
     spelt = DELIMITERS.get(dialect.delimiter, f"{dialect.delimiter!r}")
     code = file.encoding.upper().replace("UTF-8-SIG", "UTF-8 with a byte-order mark")
@@ -185,7 +81,6 @@ def open_delimited(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
         kind="text",
         format=f"CSV, {spelt}-separated, {'header' if header else 'no header'}, {code}{packed}",
         stream=stream,
-        coded=coded if plain else None,
         first_row=1 + header + bool(sign),
         named=header,
     )
@@ -284,14 +179,14 @@ def _positions(file: File, first: Sequence[str], choice: Choice) -> tuple[str, .
 
 
 def _stream(
-    file: File, dialect: Dialect, n_columns: int, positions: Sequence[int], hashed: int, *,
+    file: File, dialect: Dialect, n_columns: int, positions: Sequence[int], *,
     header: bool, stack: ExitStack, threads: int | None,
 ) -> Iterator[list[Column]]:  # fmt: skip
     """The chosen columns; where DuckDB refuses a row, Python's csv goes on, and names the row if it is wrong.
 
     A small file is read by Python's csv from the start: it takes less time than loading DuckDB does.
     """
-    if not file.packing and not hashed and file.path.stat().st_size <= SMALL_FILE:
+    if not file.packing and file.path.stat().st_size <= SMALL_FILE:
         yield from _slow_stream(file, dialect, n_columns, positions, skip=int(header))
         return
     import duckdb
@@ -300,21 +195,21 @@ def _stream(
     try:
         path = as_utf8(file, stack)
         packing = file.packing if path == file.path else ""
-        for batch in batches(_sql(path, packing, dialect, n_columns, positions, hashed), threads):
+        for batch in batches(_sql(path, packing, dialect, n_columns, positions), threads):
             skip = 1 if header and done == 0 else 0  # DuckDB's own header option trips over blank lines above it
             done += batch.num_rows
             file.refuse_beyond(done * n_columns)
             if batch.num_rows > skip:
-                yield hashed_columns([column.slice(skip) for column in batch.columns], len(positions))
+                yield [column.slice(skip) for column in batch.columns]
     except (duckdb.Error, UnicodeDecodeError, EOFError, OSError):
         refused = True  # left here first, so that the message below does not drag DuckDB's along
     if refused:
         yield from _slow_stream(file, dialect, n_columns, positions, skip=max(done, int(header)))
 
 
-def _sql(path: Path, packing: str, dialect: Dialect, n_columns: int, positions: Sequence[int], hashed: int) -> str:
+def _sql(path: Path, packing: str, dialect: Dialect, n_columns: int, positions: Sequence[int]) -> str:
     columns = ", ".join(f"'c{p}': 'VARCHAR'" for p in range(n_columns))
-    select = select_list([f"c{p}" for p in positions], hashed)
+    select = ", ".join(f"c{p}" for p in positions)
     return (
         f"SELECT {select} FROM read_csv({path_literal(path)}, auto_detect = false, header = false, "
         f"delim = {literal(dialect.delimiter)}, quote = {literal(dialect.quote)}, escape = {literal(dialect.escape)}, "

@@ -12,7 +12,7 @@ import numpy as np
 from majorant.database import BATCH_ROWS
 from majorant.errors import ConfigError, DataError
 from majorant.read.columns import VOTE_ROLES, Choice, means
-from majorant.read.table import Column, Objects, Plain, RowSource, column_length, plain
+from majorant.read.table import Column, Objects, RowSource, column_length, plain
 from majorant.read.values import kind_key
 
 SIMPLE_TYPES = (str, int, float, bool)
@@ -95,7 +95,7 @@ def open_positions(
 ) -> RowSource:
     """Columns by position: several may have one name, or none."""
 
-    def stream(positions: Sequence[int], _: int) -> Iterator[list[Column]]:
+    def stream(positions: Sequence[int]) -> Iterator[list[Column]]:
         yield from _batched([_column(columns[p], source, names[p]) for p in positions])
 
     return RowSource(source=source, names=tuple(names), kind="typed", format=format, stream=stream, first_row=first_row)
@@ -108,7 +108,7 @@ def _open_stream(source: Any, module: str) -> RowSource:
     once = not isinstance(source, (pa.Table, pa.RecordBatch))  # others may lend their rows once
     reader = pa.RecordBatchReader.from_stream(source)
 
-    def stream(positions: Sequence[int], _: int) -> Iterator[list[Column]]:
+    def stream(positions: Sequence[int]) -> Iterator[list[Column]]:
         for batch in reader if once else pa.RecordBatchReader.from_stream(source):
             yield from _batched([batch.column(p) for p in positions])
 
@@ -129,7 +129,7 @@ def _open_records(records: list[Any], choice: Choice) -> RowSource:
     return replace(rows, named=choice.columns is None)
 
 
-def _column(values: Any, source: str, name: str) -> Plain:
+def _column(values: Any, source: str, name: str) -> Column:
     """A column as Arrow if its values share one plain type, else as coded Python values, which merge nothing."""
     import pyarrow as pa
 
@@ -187,13 +187,13 @@ def _is_unicode(text: str) -> bool:
     return text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
-def _batched(columns: list[Plain]) -> Iterator[list[Column]]:
+def _batched(columns: list[Column]) -> Iterator[list[Column]]:
     """Columns of equal length in batches, plain arrays all of them."""
     for start in range(0, column_length(columns[0]), BATCH_ROWS):
         yield [_slice(column, start) for column in columns]
 
 
-def _slice(column: Plain, start: int) -> Plain:
+def _slice(column: Column, start: int) -> Column:
     if isinstance(column, Objects):
         return Objects(column.code_n[start : start + BATCH_ROWS], column.values)
     return plain(column.slice(start, BATCH_ROWS))

@@ -17,7 +17,7 @@ from majorant.read.layout import find_layout
 from majorant.read.opening import is_rereadable, open_rows
 from majorant.read.options import ReadOptions
 from majorant.read.reshape import JOINED_BY, join_columns
-from majorant.read.table import Column, Hashed, Objects, RowSource
+from majorant.read.table import Column, Objects, RowSource
 from majorant.read.values import cell_values
 from majorant.votes import Account
 
@@ -83,7 +83,7 @@ def _may_lead(name: str) -> bool:
 def _collect(
     rows: RowSource, item: int, own: Mapping[str, int], wanted: dict[str, dict[str, Any]], dropped: set[str]
 ) -> None:
-    for columns in rows.stream([item, *own.values()], 0):
+    for columns in rows.stream([item, *own.values()]):
         items, *cells = (cell_values(column, rows.kind) for column in columns)
         for n, name in enumerate(items):
             known = wanted.get(str(name))
@@ -150,7 +150,7 @@ def _texts(rows: RowSource, item: str, column: str, wanted: set[str]) -> Iterato
     place, text_place = rows.names.index(key[0]), rows.names.index(column)
     if len(key) > 1:
         rows, place = join_columns(rows, [rows.names.index(name) for name in key], item), len(rows.names)
-    for columns in rows.stream([place, text_place], 0):
+    for columns in rows.stream([place, text_place]):
         names, texts = (cell_values(cells, rows.kind) for cells in _rows_of(columns, wanted, rows.kind))
         for name, text in zip(names, texts, strict=True):
             if str(name) in wanted and text not in (None, ""):
@@ -162,10 +162,9 @@ def _rows_of(columns: Sequence[Column], wanted: set[str], kind: str) -> Sequence
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    arrays: list[Any] = [column.values if isinstance(column, Hashed) else column for column in columns]
-    if any(isinstance(array, Objects) for array in arrays):
+    items, texts = columns
+    if isinstance(items, Objects) or isinstance(texts, Objects):
         return columns
-    items, texts = arrays
     if not (pa.types.is_string(items.type) or pa.types.is_large_string(items.type)):
         return [items, texts]
     spelt = [*wanted]

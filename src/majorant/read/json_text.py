@@ -17,7 +17,7 @@ from majorant.read.files import File, as_utf8, temporary
 from majorant.read.formats import recognise
 from majorant.read.formats.base import Context, Format, Record, write_votes
 from majorant.read.options import ReadOptions
-from majorant.read.table import Column, RowSource, hashed_columns, select_list
+from majorant.read.table import Column, RowSource
 from majorant.read.values import loads
 
 EXAMPLE = '{"item": "q1", "worker": "ana", "label": "yes"}'
@@ -90,13 +90,13 @@ class _Text(NamedTuple):
 def _rows(file: File, text: _Text, names: tuple[str, ...], described: str = "") -> RowSource:
     import duckdb
 
-    def stream(positions: Sequence[int], hashed: int) -> Iterator[list[Column]]:
+    def stream(positions: Sequence[int]) -> Iterator[list[Column]]:
         n_rows = 0
         try:
-            for batch in batches(_sql(text, names, [names[p] for p in positions], hashed), text.threads):
+            for batch in batches(_sql(text, names, [names[p] for p in positions]), text.threads):
                 n_rows += batch.num_rows
                 file.refuse_beyond(2 * n_rows)
-                yield hashed_columns(batch.columns, len(positions))
+                yield list(batch.columns)
         except duckdb.Error as error:
             raise _diagnose(file, text.shape, str(error)) from None
 
@@ -146,15 +146,14 @@ def _records(file: File, text: _Text) -> Iterator[dict[str, Any]]:
         raise _diagnose(file, text.shape, f"{error}.") from None
 
 
-def _sql(text: _Text, names: Sequence[str], keys: Sequence[str], hashed: int) -> str:
+def _sql(text: _Text, names: Sequence[str], keys: Sequence[str]) -> str:
     if len({name.casefold() for name in names}) < len(names):  # DuckDB's names of columns have no case
         values = ", ".join(f"json_extract(json, {literal(_pointer(key))}) AS c{n}" for n, key in enumerate(keys))
-        columns = select_list([f"c{n}" for n in range(len(keys))], hashed)
-        return f"SELECT {columns} FROM (SELECT {values} FROM {text.scan('read_json_objects')})"
+        return f"SELECT {values} FROM {text.scan('read_json_objects')}"
     columns = ", ".join(f"{literal(key)}: 'JSON'" for key in keys)
     quoted = ['"' + key.replace('"', '""') + '"' for key in keys]
     scan = text.scan("read_json", "records = 'true'", f"columns = {{{columns}}}")
-    return f"SELECT {select_list(quoted, hashed)} FROM {scan}"
+    return f"SELECT {', '.join(quoted)} FROM {scan}"
 
 
 def _pointer(key: str) -> str:

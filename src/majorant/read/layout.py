@@ -109,8 +109,8 @@ def find_layout(rows: RowSource, how: ReadOptions, *, n_files: int = 1) -> tuple
         if tool.workers is not None and workers is None and choice.needed == VOTE_ROLES:
             workers = tuple(map(glob.escape, tool.workers(rows.names)))
     if how.gold_key and "item" not in choice.named and set(how.gold_key) <= set(rows.names):
-        key = how.gold_key[0] if len(how.gold_key) == 1 else how.gold_key
-        choice = replace(choice, named={**choice.named, "item": key})
+        named = how.gold_key[0] if len(how.gold_key) == 1 else how.gold_key
+        choice = replace(choice, named={**choice.named, "item": named})
     key = choice.key_columns(rows.names) if rows.named else None
     if key is not None:
         rows, name = _join_key(rows, key)
@@ -184,7 +184,7 @@ def _join_subject(rows: RowSource, layout: Layout, choice: Choice) -> tuple[RowS
     if len(free) != 1:
         return rows, layout
     seen: dict[tuple[Any, Any], Any] = {}
-    columns = next(iter(rows.stream([roles["item"], roles["worker"], free[0]], 0)), None)
+    columns = next(iter(rows.stream([roles["item"], roles["worker"], free[0]])), None)
     for item, worker, subject in zip(*map(cell_values, columns), strict=True) if columns is not None else ():
         if seen.setdefault((item, worker), subject) != subject:
             key = (rows.names[roles["item"]], rows.names[free[0]])
@@ -264,7 +264,7 @@ def _matching(rows: RowSource, free: Sequence[int], patterns: Sequence[str]) -> 
 
 def sample_columns(rows: RowSource, positions: Sequence[int]) -> list[list[Any]]:
     """The first values of some columns, None where a cell is empty."""
-    columns = next(iter(rows.stream(positions, 0)), None)
+    columns = next(iter(rows.stream(positions)), None)
     if columns is None:
         return [[] for _ in positions]
     most = min(20_000, max(2_000, 1_000_000 // len(positions)))

@@ -91,17 +91,18 @@ def id_notes(role: str, column: str, known: Known) -> list[Note]:
     """Items or workers whose names look alike, or have lost digits in a spreadsheet.
 
     >>> id_notes("worker", "who", ["ana", "bo", "Ana "])[0].facts["groups"]
-    [['ana', 'Ana ']]
+    [['Ana ', 'ana']]
     """
-    values: Sequence[Any] = known
-    if not isinstance(known, list):
+    rounded = _rounded(role, column, known)
+    if not isinstance(known, (list, tuple)):
         if _all_differ(known):
-            return _rounded(role, column, known)
-        values = known.to_pylist()
-    groups = alike([value for value in values if value is not None])
-    shown = [[_shown(value) for value in group[:LISTED]] for group in groups[:LISTED]]
-    facts = {"role": role, "groups": shown, "count": len(groups)}
-    return [*([Note(NoteKind.ID_VARIANTS, facts)] if groups else []), *_rounded(role, column, known)]
+            return rounded
+        known = known.to_pylist()
+    groups = [sorted(group, key=str) for group in alike([value for value in known if value is not None])]
+    if not groups:
+        return rounded
+    shown = [[_shown(value) for value in group[:LISTED]] for group in sorted(groups, key=str)[:LISTED]]
+    return [Note(NoteKind.ID_VARIANTS, {"role": role, "groups": shown, "count": len(groups)}), *rounded]
 
 
 def _all_differ(known: Any) -> bool:
@@ -124,7 +125,7 @@ def _rounded(role: str, column: str, known: Known) -> list[Note]:
     import pyarrow.compute as pc
 
     pattern = r"^[0-9](\.[0-9]+)?E\+[0-9]{2}$"
-    if isinstance(known, list):
+    if isinstance(known, (list, tuple)):
         example = next((value for value in known if isinstance(value, str) and re.match(pattern, value)), None)
     elif pa.types.is_large_string(known.type):
         found = known.filter(pc.match_substring_regex(known, pattern))

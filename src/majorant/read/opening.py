@@ -28,13 +28,10 @@ from majorant.read.options import Reading, ReadOptions
 from majorant.read.pairs import lay_out_pairs
 from majorant.read.reshape import add_constants, split_labels, unwrap_answers, wide_parts
 from majorant.read.table import (
-    Column,
-    NotCodedError,
     RowSource,
     Table,
     TableRows,
     column_length,
-    from_row,
     header_rows,
     take_rows,
 )
@@ -45,13 +42,10 @@ SHOWN_ROWS, SHOWN_SIGNS = 6, 160  # of a preview, and of each of its cells
 
 
 @contextmanager
-def open_table(source: Any, how: ReadOptions, *, coded: bool = False) -> Iterator[Table]:
-    """The source as a Table; temporary files go when the context ends.
-
-    With `coded`, text comes coded where a reader does that at once, else with hashes.
-    """
+def open_table(source: Any, how: ReadOptions) -> Iterator[Table]:
+    """The source as a Table; temporary files go when the context ends."""
     with named_faults(source), open_rows(source, how) as every:
-        yield _table(source, every, how, coded=coded)
+        yield _table(source, every, how)
 
 
 @contextmanager
@@ -127,7 +121,7 @@ def _open_file(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
     return rows
 
 
-def _table(source: Any, every: Sequence[RowSource], how: ReadOptions, *, coded: bool) -> Table:
+def _table(source: Any, every: Sequence[RowSource], how: ReadOptions) -> Table:
     every = [lay_out_pairs(rows, how) for rows in every]
     first = every[0]
     other = next((rows for rows in every if rows.kind != first.kind), None)
@@ -163,7 +157,7 @@ def _table(source: Any, every: Sequence[RowSource], how: ReadOptions, *, coded: 
         columns=columns,
         key=layouts[0].key,
         ignored=ignored,
-        parts=chain.from_iterable(_parts(rows, layout, skipped, coded=coded) for rows, layout in laid_out),
+        parts=chain.from_iterable(_parts(rows, layout, skipped) for rows, layout in laid_out),
         notes=_merge_notes([note for rows, layout in laid_out for note in (*rows.notes, *layout.notes)]),
         judges=judges,
         skipped=skipped,
@@ -203,7 +197,7 @@ def _same_model(laid_out: Sequence[tuple[RowSource, Layout]]) -> bool:
             or bare_word(rows.names[place]) not in ALIASES["worker"][-1]
         ):
             return False
-        columns = next(iter(rows.stream([place], 0)), None)
+        columns = next(iter(rows.stream([place])), None)
         values |= set(cell_values(columns[0])) if columns is not None else set()
         if len(values) > 1:
             return False
@@ -243,16 +237,14 @@ def _description(rows: RowSource) -> str:
     return rows.format if tool is None else f"{tool.name} ({rows.format})"
 
 
-def _parts(rows: RowSource, layout: Layout, skipped: Counter[str], *, coded: bool) -> Iterator[TableRows]:
+def _parts(rows: RowSource, layout: Layout, skipped: Counter[str]) -> Iterator[TableRows]:
     """The votes, without rows that repeat the header: files were joined, and a title row was left in."""
     if layout.wide:
         yield from wide_parts(rows, layout.roles, layout.workers, skipped)
         return
     roles, first = layout.roles, rows.first_row
-    hashed = [role in ("item", "worker") for role in roles].index(False)  # ids come first, and may be many
     positions = list(roles.values())
-    streams = _coded_first(rows, positions, hashed) if coded else rows.stream(positions, hashed)
-    for columns in streams:
+    for columns in rows.stream(positions):
         n_rows, row_n = column_length(columns[0]), None
         if (
             rows.named
@@ -267,24 +259,6 @@ def _parts(rows: RowSource, layout: Layout, skipped: Counter[str], *, coded: boo
             columns=dict(zip(roles, columns, strict=True)), row_n=None if row_n is None else row_n + first,
         )  # fmt: skip
         first += n_rows
-
-
-def _coded_first(rows: RowSource, positions: Sequence[int], hashed: int) -> Iterator[list[Column]]:
-    """The columns with codes as far as the reader can, and from there on by the reader that refuses nothing."""
-    done = 0
-    if rows.coded is not None:
-        try:
-            for columns in rows.coded(positions):
-                yield columns
-                done += column_length(columns[0])
-            return
-        except NotCodedError:
-            pass
-    for columns in rows.stream(positions, hashed):
-        n_rows = column_length(columns[0])
-        if n_rows > done:
-            yield [from_row(column, done) for column in columns] if done else columns
-        done = max(done - n_rows, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -351,7 +325,7 @@ def _roles_by_name(names: Sequence[str], choice: Choice) -> dict[str, str]:
 
 
 def _first_rows(rows: RowSource, most: int) -> tuple[tuple[str, ...], ...]:
-    columns = next(iter(rows.stream(range(len(rows.names)), 0)), None)
+    columns = next(iter(rows.stream(range(len(rows.names)))), None)
     if columns is None:
         return ()
     cells = [[_shown(value) for value in cell_values(column, rows.kind, most)] for column in columns]

@@ -299,7 +299,7 @@ def _check_types(options: ReadOptions) -> None:
         raise ConfigError(f"max_classes={options.max_classes!r}: give a whole number of at least 1.")
     score = options.threshold
     if score is not None and (isinstance(score, (bool, str)) or not math.isfinite(_as_float(score))):
-        raise ConfigError(f"threshold={score!r}: give a number.")
+        raise ConfigError(f"threshold={score!r}: name a finite score.")
     if options.codes is not None and not isinstance(options.codes, (str, Mapping)):
         raise ConfigError(f"codes={options.codes!r}: give a dict, or text such as '1=yes,2=no'.")
 

@@ -184,7 +184,7 @@ def read_pairs(source: Any, how: ReadOptions | None = None) -> Pairs | None:
 
 def _lay_out(rows: RowSource, columns: Columns) -> _Laid:
     laid, wanted = _Laid(), [p for p in _positions(columns) if p is not None]
-    for batch in rows.stream(wanted, 0):
+    for batch in rows.stream(wanted):
         cells = dict(zip(wanted, (cell_values(column, rows.kind) for column in batch), strict=True))
         for n in range(len(cells[columns.first])):
             _add(laid, {p: cells[p][n] for p in wanted}, columns, rows)

@@ -21,9 +21,7 @@ from majorant.read.frames import coded
 from majorant.read.options import MAX_CLASSES
 from majorant.read.table import (
     Column,
-    Hashed,
     Objects,
-    Plain,
     RowSource,
     Table,
     TableRows,
@@ -53,7 +51,7 @@ def wide_parts(
     if rows.kind == "json":
         names = pa.array(['"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"' for name in names.to_pylist()])
     first, positions = rows.first_row, [*roles.values(), *workers]
-    for columns in rows.stream(positions, 0):
+    for columns in rows.stream(positions):
         row_n = np.arange(column_length(columns[0]))
         if rows.kind != "json" and len(headers := header_rows(columns, [rows.names[p] for p in positions])):
             row_n = np.delete(row_n, headers)
@@ -75,22 +73,22 @@ def _refuse_workers(rows: RowSource, names: Sequence[str]) -> None:
 
 
 def _part(
-    rows: RowSource, head: dict[str, Plain], cells: list[Plain], names: Any, number_m: NDArray[np.int64]
+    rows: RowSource, head: dict[str, Column], cells: list[Column], names: Any, number_m: NDArray[np.int64]
 ) -> TableRows:
     labels = _interleave(cells, rows)
     filled = np.flatnonzero(_filled(labels, json=rows.kind == "json"))
     row_n, worker_n = np.divmod(filled, len(cells))
-    columns: dict[str, Plain] = {"item": take_rows(head["item"], row_n)}
+    columns: dict[str, Column] = {"item": take_rows(head["item"], row_n)}
     columns["worker"] = take_rows(names, worker_n)
     columns["label"] = take_rows(labels, filled)
-    declared: dict[str, Plain] = {**head, "worker": names}
+    declared: dict[str, Column] = {**head, "worker": names}
     return TableRows(
         source=rows.source, unit=rows.unit, first_row=rows.first_row if not len(number_m) else int(number_m[0]),
         n_rows=len(filled), columns=columns, row_n=number_m[row_n], declared=declared,
     )  # fmt: skip
 
 
-def _interleave(cells: list[Plain], rows: RowSource) -> Plain:
+def _interleave(cells: list[Column], rows: RowSource) -> Column:
     """All cells row by row."""
     import pyarrow as pa
 
@@ -109,7 +107,7 @@ def _interleave(cells: list[Plain], rows: RowSource) -> Plain:
     return coded(flat, rows.source, "label")
 
 
-def _filled(labels: Plain, *, json: bool) -> NDArray[np.bool_]:
+def _filled(labels: Column, *, json: bool) -> NDArray[np.bool_]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -194,7 +192,7 @@ def _is_vote(cell: Any) -> bool:
     return not is_empty(cell) and (isinstance(cell, (bool, str)) or cell != -1)
 
 
-def _label_values(labels: NDArray[Any]) -> Plain:
+def _label_values(labels: NDArray[Any]) -> Column:
     """Labels as the user's values; whole numbers that only a NaN elsewhere made floats are integers again."""
     import pyarrow as pa
 
@@ -210,14 +208,14 @@ def _label_values(labels: NDArray[Any]) -> Plain:
 def join_columns(rows: RowSource, positions: Sequence[int], name: str) -> RowSource:
     """The rows with one more column, in which the texts of some columns are joined."""
 
-    def stream(wanted: Sequence[int], _: int) -> Iterator[list[Column]]:
+    def stream(wanted: Sequence[int]) -> Iterator[list[Column]]:
         needed = list(dict.fromkeys([*(p for p in wanted if p < len(rows.names)), *positions]))
-        for columns in rows.stream(needed, 0):
+        for columns in rows.stream(needed):
             given = dict(zip(needed, columns, strict=True))
             joined = _join([given[p] for p in positions], rows.kind) if len(rows.names) in wanted else None
             yield [given.get(p, joined) for p in wanted]
 
-    return replace(rows, names=(*rows.names, name), stream=stream, coded=None)
+    return replace(rows, names=(*rows.names, name), stream=stream)
 
 
 def join_key(parts: Sequence[Any]) -> str:
@@ -253,16 +251,16 @@ def unwrap_answers(rows: RowSource, label: int, tool: TableFormat) -> RowSource:
             ) from None
         return answer if isinstance(answer, str) else json.dumps(answer)
 
-    def stream(wanted: Sequence[int], hashed: int) -> Iterator[list[Column]]:
+    def stream(wanted: Sequence[int]) -> Iterator[list[Column]]:
         import pyarrow as pa
 
-        for columns in rows.stream(wanted, hashed):
+        for columns in rows.stream(wanted):
             yield [
                 pa.array([said(cell) for cell in cell_values(column)], pa.large_string()) if place == label else column
                 for place, column in zip(wanted, columns, strict=True)
             ]
 
-    return replace(rows, stream=stream, coded=None)
+    return replace(rows, stream=stream)
 
 
 def _join(columns: Sequence[Column], kind: str) -> Any:
@@ -275,7 +273,7 @@ def _join(columns: Sequence[Column], kind: str) -> Any:
         if isinstance(column, Objects):
             code_n, values = column.code_n, list(column.values)
         else:
-            encoded = plain(column.values if isinstance(column, Hashed) else column).dictionary_encode()
+            encoded = plain(column).dictionary_encode()
             code_n, values = dictionary_codes(encoded), encoded.dictionary.to_pylist()
         known = [loads(value) if kind == "json" else value for value in values]
         spelt = [None if is_empty(value) else join_key([value]) for value in known]
@@ -296,19 +294,18 @@ def add_constants(rows: RowSource, values: Mapping[str, str | None]) -> RowSourc
     n_own = len(rows.names)
     cells = [json.dumps(v) if rows.kind == "json" and v is not None else v for v in own.values()]
 
-    def stream(positions: Sequence[int], hashed: int) -> Iterator[list[Column]]:
+    def stream(positions: Sequence[int]) -> Iterator[list[Column]]:
         import pyarrow as pa
 
         inner = [p for p in positions if p < n_own] or [0]
-        as_before = hashed if all(p < n_own for p in positions) else 0
-        for columns in rows.stream(inner, as_before):
+        for columns in rows.stream(inner):
             given = dict(zip(inner, columns, strict=True))
             n_rows = column_length(columns[0])
             yield [
                 given[p] if p < n_own else pa.array([cells[p - n_own]] * n_rows, pa.large_string()) for p in positions
             ]
 
-    return replace(rows, names=(*rows.names, *own), stream=stream, coded=None)
+    return replace(rows, names=(*rows.names, *own), stream=stream)
 
 
 def labels_in(cell: Any) -> list[Any] | None:
@@ -360,20 +357,20 @@ def split_labels(rows: RowSource, roles: dict[str, int]) -> tuple[RowSource, dic
         split_roles["gold"] = len(names) - 1
     order = [roles[role] for role in kept] + [roles["label"]] + ([roles["gold"]] if "gold" in roles else [])
 
-    def stream(positions: Sequence[int], _: int) -> Iterator[list[Column]]:
-        for columns in rows.stream(order, 0):
+    def stream(positions: Sequence[int]) -> Iterator[list[Column]]:
+        for columns in rows.stream(order):
             cells = [cell_values(column, rows.kind) for column in columns]
             gold = [labels_in(cell) for cell in cells[-1]] if "gold" in roles else None
             chosen = [labels_in(cell) for cell in cells[len(kept)]]
             yield _expanded(dict(zip(kept, cells, strict=False)), chosen, gold, vocabulary, positions)
 
     spelt = f"{rows.format}, {len(vocabulary)} labels each yes or no"
-    return replace(rows, names=names, stream=stream, coded=None, format=spelt, kind="typed", unit="answer"), split_roles
+    return replace(rows, names=names, stream=stream, format=spelt, kind="typed", unit="answer"), split_roles
 
 
 def _vocabulary(rows: RowSource, roles: dict[str, int]) -> list[Any]:
     labels_seen: dict[Any, None] = {}
-    for (column,) in rows.stream([roles["label"]], 0):
+    for (column,) in rows.stream([roles["label"]]):
         for cell in set(cell_values(column)) if rows.kind != "typed" else cell_values(column):
             labels = labels_in(loads(cell) if rows.kind == "json" and cell is not None else cell) or ()
             if odd := [label for label in labels if isinstance(label, (dict, list))]:

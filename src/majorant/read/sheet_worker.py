@@ -51,4 +51,4 @@ def plain_cell(cell: Any) -> Any:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:4], int(sys.argv[4]))
+    main(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]))

@@ -24,23 +24,7 @@ class Objects:
     values: tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Hashed:
-    """A column of text with hashes that DuckDB took while it parsed, so that codes need no look at the text."""
-
-    values: ArrowArray
-    key_n: NDArray[np.uint64]
-    check_n: NDArray[np.uint32]
-
-
-class NotCodedError(Exception):
-    """A source cannot go on handing its columns over with codes; nobody but the one who asked for them sees this."""
-
-
-Plain = ArrowArray | Objects
-
-
-Column = Plain | Hashed
+Column = ArrowArray | Objects
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,10 +39,8 @@ class RowSource:
     names: tuple[str, ...]
     kind: str
     format: str
-    # Positions of columns -> those columns, batch by batch; the first `hashed` of them as Hashed if that is cheap.
-    stream: Callable[[Sequence[int], int], Iterator[list[Column]]]
-    # Positions of columns -> the same, text as Arrow dictionaries in order of appearance; NotCodedError where it ends.
-    coded: Callable[[Sequence[int]], Iterator[list[Column]]] | None = None
+    # Positions of columns -> those columns, batch by batch
+    stream: Callable[[Sequence[int]], Iterator[list[Column]]]
     first_row: int = 1  # what the user would call the first row
     unit: str = "row"
     named: bool = True  # False: columns have positions only
@@ -100,46 +82,33 @@ class Table:
 
 def column_length(column: Column) -> int:
     """How many entries a column holds."""
-    if isinstance(column, Hashed):
-        return len(column.key_n)
     return len(column.code_n) if isinstance(column, Objects) else len(column)
-
-
-def from_row(column: Column, start: int) -> Column:
-    """A column without its first entries."""
-    if isinstance(column, Hashed):
-        return Hashed(column.values.slice(start), column.key_n[start:], column.check_n[start:])
-    return Objects(column.code_n[start:], column.values) if isinstance(column, Objects) else column.slice(start)
 
 
 def take_rows(column: Column, index_n: NDArray[np.intp]) -> Column:
     """Some rows of a column, in a given order."""
     if isinstance(column, Objects):
         return Objects(column.code_n[index_n], column.values)
-    if isinstance(column, Hashed):
-        return Hashed(column.values.take(arrow_view(index_n)), column.key_n[index_n], column.check_n[index_n])
     return plain(column).take(arrow_view(index_n))
 
 
 def header_rows(columns: Sequence[Column], names: Sequence[str]) -> NDArray[np.intp]:
     """The rows in which every cell is the name of its column."""
-    rows = np.flatnonzero(_equals(columns[-1], names[-1]))  # labels are few, so they are looked at first
-    for column, name in zip(columns[:-1], names[:-1], strict=True):
+    rows: NDArray[np.intp] | None = None
+    for column, name in zip(columns, names, strict=True):
+        same_n = _equals(column, name) | _equals(column, f"\ufeff{name}")  # a mark at the start of a file
+        rows = np.flatnonzero(same_n) if rows is None else rows[same_n[rows]]
         if not len(rows):
             break
-        same_n = _equals(column, name)
-        if name == names[0]:  # the mark at the start of a file that was added to another
-            same_n |= _equals(column, f"\ufeff{name}")
-        rows = rows[same_n[rows]]
-    return rows
+    return np.empty(0, dtype=np.intp) if rows is None else rows
 
 
 def _equals(column: Column, text: str) -> NDArray[np.bool_]:
     import pyarrow.compute as pc
 
     if isinstance(column, Objects):
-        return column.code_n == (column.values.index(text) if text in column.values else -2)
-    array = column.values if isinstance(column, Hashed) else plain(column) if not is_dictionary(column) else column
+        return np.asarray(column.code_n == (column.values.index(text) if text in column.values else -2))
+    array = column if is_dictionary(column) else plain(column)
     if is_dictionary(array):
         same_v = _equals(array.dictionary, text)
         return np.append(same_v, False)[dictionary_codes(array)]
@@ -210,16 +179,6 @@ def arrow_view(index_n: NDArray[np.intp]) -> ArrowArray:
 def as_list(known: Known) -> list[Any]:
     """The values as Python values."""
     return [] if known is None else (known if isinstance(known, list) else known.to_pylist())
-
-
-def select_list(names: Sequence[str], hashed: int) -> str:  # noqa: ARG001
-    """The select list of some columns."""
-    return ", ".join(names)
-
-
-def hashed_columns(arrays: Sequence[Any], n_columns: int) -> list[Column]:
-    """The columns of a batch that was asked for with `select_list`."""
-    return list(arrays[:n_columns])
 
 
 def plain(array: ArrowArray) -> ArrowArray:

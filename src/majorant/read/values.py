@@ -13,7 +13,6 @@ from typing import Any
 from majorant.limits import limit
 from majorant.read.table import (
     Column,
-    Hashed,
     Known,
     Objects,
     as_list,
@@ -81,8 +80,7 @@ def cell_values(column: Column, kind: str = "", most: int | None = None) -> list
     """The cells of a column, or the first of them, as they stand; of the kind "json", as the values that they mean."""
     if isinstance(column, Objects):
         return [None if code < 0 else column.values[code] for code in column.code_n[:most].tolist()]
-    array = column.values if isinstance(column, Hashed) else column
-    cells: list[Any] = plain(array if most is None else array.slice(0, most)).to_pylist()
+    cells: list[Any] = plain(column if most is None else column.slice(0, most)).to_pylist()
     return [None if cell is None else loads(cell) for cell in cells] if kind == "json" else cells
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from majorant.ask.learn import LearnedRule
 from majorant.ask.question import Outcome
+from majorant.render.answer import rule_name
 from majorant.render.numbers import count, one_decimal, percent_of, points_range, signed_points
 from majorant.wording import NOT_A_SAMPLE as NOT_A_SAMPLE
 from majorant.wording import listed, one_of
@@ -20,18 +21,24 @@ def at_stake(rules: Sequence[str], differ: int, n_items: int, tolerance: float) 
     """How far rules can be apart: they are equally right where they give the same label.
 
     >>> at_stake(["majority", "weighted-vote"], 72, 800, .01)
-    'majority and weighted-vote differ on 72 of 800 items, so at most 9.0 points are at stake.'
-    >>> at_stake(["majority", "weighted-vote"], 5, 500, .01)
-    'majority and weighted-vote differ on 5 of 500 items (1.0%): whichever you use, accuracy changes by at most that.'
+    'Majority vote and the weighted vote differ on 72 of 800 items, so at most 9.0 points are at stake.'
+    >>> at_stake(["majority", "gpt-4o"], 5, 500, .01)
+    'Majority vote and gpt-4o differ on 5 of 500 items (1.0%): whichever you use, accuracy changes by at most that.'
     """
+    names = _capital(one_of([rule_name(rule) for rule in rules]))
     if not differ:
-        return f"{one_of(rules)} give all {count(n_items, 'item')} the same labels."
-    share = f"{one_of(rules)} differ on {differ:,} of {count(n_items, 'item')}"
+        return f"{names} give all {count(n_items, 'item')} the same labels."
+    share = f"{names} differ on {differ:,} of {count(n_items, 'item')}"
     if len(rules) > 2:
         return f"{share}; on the others the choice does not matter."
     if differ <= tolerance * n_items:
         return f"{share} ({percent_of(differ, n_items)}): whichever you use, accuracy changes by at most that."
     return f"{share}, so at most {one_decimal(differ / n_items)} points are at stake."
+
+
+def _capital(text: str) -> str:
+    """The beginning of a sentence; names of methods and judges stay as they are."""
+    return text[:1].upper() + text[1:] if text.startswith(("the ", "majority vote")) else text
 
 
 def labels_planned(expected: int | None, asked: int) -> str:
@@ -80,7 +87,8 @@ def _session_sentence(outcome: Outcome) -> str:
 def learned_sentence(learned: LearnedRule) -> str:
     """What labels taught, and how well it does on labels that it was not taught."""
     right, before = (round(share * learned.n_labels) for share in (learned.accuracy, learned.baseline_accuracy))
-    tested = f"right on {right} of {learned.n_labels} labels it was not taught, {learned.baseline} on {before}"
+    baseline = rule_name(learned.baseline)
+    tested = f"right on {right} of {learned.n_labels} labels it was not taught, {baseline} on {before}"
     if not learned.adopted:
         return f"{count(learned.n_labels, 'label')} taught no better rule yet ({tested})."
     return f"{count(learned.n_labels, 'label')} taught a rule ({tested}).{_weights(learned)}"
@@ -99,35 +107,37 @@ def _weights(learned: LearnedRule) -> str:
 
 
 def _two_rules(outcome: Outcome) -> str:
-    present, other = outcome.rules
+    present, other = (rule_name(rule) for rule in outcome.rules)
     labels = outcome.n_proving if outcome.kind == "teach" else outcome.labels
     if not labels and outcome.decided:
         return at_stake(outcome.rules, outcome.n_differ, outcome.n_items, outcome.tolerance)
+    before, after = (outcome.right[rule] for rule in outcome.rules)
     counted = (
-        f"on {labels:,} of the {outcome.n_differ:,} items where they differ, {other} was right on "
-        f"{outcome.right[other]:,} and {present} on {outcome.right[present]:,}{_skipped(outcome)}"
+        f"on {labels:,} of the {outcome.n_differ:,} items where they differ, {other} was right on {after:,} "
+        f"and {present} on {before:,}{_skipped(outcome)}"
     )
     ends = f"{signed_points(outcome.value.low or 0.0)} to {signed_points(outcome.value.high or 0.0)} points"
     if outcome.verdict == "same":
-        return f"{other} and {present} are within {one_decimal(outcome.tolerance)} points of each other: {counted}."
+        near = one_decimal(outcome.tolerance)
+        return f"{_capital(other)} and {present} are within {near} points of each other: {counted}."
     if outcome.decided:
-        best = other if outcome.verdict == "better" else present
-        return f"{best} is better: {counted}. {other} gains {points_range(outcome.value)}, {_level(outcome)}."
-    return f"Open: {counted}. {other} gains {ends}, {_level(outcome)}. {_more(outcome)}"
+        best = _capital(other if outcome.verdict == "better" else present)
+        return f"{best} is better: {counted}. {_capital(other)} gains {points_range(outcome.value)}, {_level(outcome)}."
+    return f"Open: {counted}. {_capital(other)} gains {ends}, {_level(outcome)}. {_more(outcome)}"
 
 
 def _several_rules(outcome: Outcome) -> str:
-    near, best = one_decimal(outcome.tolerance), outcome.leader
+    near, best = one_decimal(outcome.tolerance), rule_name(str(outcome.leader))
     same = outcome.facts["same_as"]
-    out = [rule for rule in outcome.rules if rule not in outcome.alive and rule not in same]
+    out = [rule_name(rule) for rule in outcome.rules if rule not in outcome.alive and rule not in same]
     dropped = f" Out: {listed(out)}." if out else ""
     if outcome.decided:
-        apart = [rule for rule in outcome.alive if rule != best]
-        alike = f" Not told apart: {listed([str(best), *apart])}." if apart else ""
-        claim = f"{best} is within {near} points of the best of these {len(outcome.rules) - len(same)} rules"
+        apart = [rule_name(rule) for rule in outcome.alive if rule != outcome.leader]
+        alike = f" Not told apart: {listed([best, *apart])}." if apart else ""
+        claim = f"{_capital(best)} is within {near} points of the best of these {len(outcome.rules) - len(same)} rules"
         return f"{claim} ({count(outcome.labels, 'label')}{_skipped(outcome)}, {_level(outcome)}).{dropped}{alike}"
-    right = [f"{rule} {outcome.right[rule]:,}" for rule in outcome.rules if rule != best]
-    leads = f"{best} leads: right on {outcome.right[str(best)]:,} ({listed(right)})"
+    right = [f"{rule_name(rule)} {outcome.right[rule]:,}" for rule in outcome.rules if rule != outcome.leader]
+    leads = f"{best} leads: right on {outcome.right[str(outcome.leader)]:,} ({listed(right)})"
     below = f"It may be up to {one_decimal(outcome.below or 0.0)} points below the best."
     return (
         f"After {count(outcome.labels, 'label')}{_skipped(outcome)} {leads}. {below}{dropped} "
@@ -138,7 +148,8 @@ def _several_rules(outcome: Outcome) -> str:
 def _accuracy_sentence(outcome: Outcome) -> str:
     low, high = (100 * (end or 0.0) for end in (outcome.value.low, outcome.value.high))
     text = (
-        f"{outcome.leader}'s labels are right on {low:.1f}% to {high:.1f}% of these {outcome.n_items:,} items "
+        f"The labels of {rule_name(str(outcome.leader))} are right on {low:.1f}% to {high:.1f}% of these "
+        f"{outcome.n_items:,} items "
         f"({count(outcome.labels, 'label')} of a random sample{_skipped(outcome)}, {_level(outcome)})."
     )
     return text if outcome.decided else f"{text} {_more(outcome)}"
@@ -203,7 +214,8 @@ def ask_lines(facts: Mapping[str, Any], check: str) -> list[str]:
             f"Label {count(asked, 'random item')}: they measure each judge and teach a rule; a few more then prove it."
         )
     else:
-        lines.append(f"How often are the labels of {rules[0]} right on these {items:,} items? {ACCURACY_COSTS}")
+        rule = rule_name(rules[0])
+        lines.append(f"How often are the labels of {rule} right on these {items:,} items? {ACCURACY_COSTS}")
     lines += tie_lines(facts)
     if not asked:
         return [*lines, "No labels are needed." if question == "rules" else "There is nothing to label."]
@@ -256,14 +268,15 @@ def label_line(number: int, n_items: int, shown: Mapping[str, str], keys: Mappin
 def question_words(kind: str, rules: Sequence[str]) -> str:
     """The question that labels by design answer.
 
-    >>> question_words("rules", ["majority", "weighted-vote"]), question_words("accuracy", ["majority"])
-    ('Which is right more often, majority or weighted-vote?', 'How often are the labels of majority right?')
+    >>> question_words("rules", ["majority", "weighted-vote"])
+    'Which is right more often, majority vote or the weighted vote?'
     """
+    names = [rule_name(rule) for rule in rules]
     if kind == "accuracy":
-        return f"How often are the labels of {rules[-1]} right?"
+        return f"How often are the labels of {names[-1]} right?"
     if kind == "teach":
         return "Which judges are right, and what rule follows from that?"
-    return f"Which is right more often, {' or '.join(rules)}?"
+    return f"Which is right more often, {' or '.join(names)}?"
 
 
 def labels_left(more: int | None) -> str:

@@ -344,7 +344,6 @@ def dependence_summary(dependence: Dependence | None) -> dict[str, Any] | None:
         "tested": tested_summary(dependence.tested),
         "sentence": dependence_sentence(dependence),
         **facts_of(dependence, "truth n_eff"),
-        "redundant": [plain(name) for name in dependence.redundant],
         "workers": [plain(name) for name in names],
         "pairs": [
             {"workers": [plain(name) for name in pair.workers], **facts_of(pair, "correlation p_value")}

@@ -39,6 +39,9 @@ PLANES = ("balance", "accuracies")  # of two classes, in the order of the summar
 # What a hostile name must not be able to end or begin, and what older readers take for line ends.
 INERT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 NAME_KEYS = (
+    "other",
+    "rule",
+    "method",
     "worker",
     "item",
     "label",
@@ -47,7 +50,6 @@ NAME_KEYS = (
     "from",
     "to",
     "value",
-    "redundant",
     "keep",
     "ignored",
     "columns",

@@ -13,7 +13,7 @@ from majorant.results.rate_inputs import Measure, Order
 from majorant.results.rates import Difference, Rate, Rates, Reported, Winner
 from majorant.wording import shown
 
-LISTED = 12  # judges, and comparisons, that are printed one by one
+RATES_LISTED = 12  # judges, and comparisons, that are printed one by one
 
 
 def rate_facts(rates: Rates, *, bar: float | None = None, command: str = "") -> dict[str, Any]:
@@ -38,7 +38,10 @@ def rate_text(rates: Rates, *, bar: float | None = None, command: str = "") -> s
     lines = [headline(rates)]
     if bar is not None:
         lines.append(gate_line(rates, bar))
-    lines += [panel_line(rates), *_judge_lines(rates), *_slice_lines(rates), *_difference_lines(rates)]
+    if _several_pairs(rates):
+        lines += _pair_lines(rates)
+    else:
+        lines += [panel_line(rates), *_judge_lines(rates), *_slice_lines(rates), *_difference_lines(rates)]
     lines += [*_position_lines(rates), *_notes(rates)]
     if rates.labels:
         lines.append(f"Sure     {sure_line(rates)}")
@@ -55,8 +58,10 @@ def rate_markdown(rates: Rates, *, bar: float | None = None, command: str = "") 
     passed = None if bar is None else rates.at_least(bar)
     sign = {None: "", True: "✅ ", False: "❌ "}[passed]
     lines = [f"### {sign}{inert(headline(rates))}", ""]
-    lines += [inert(line) for line in (gate_line(rates, bar) if bar is not None else "", panel_line(rates)) if line]
-    if rates.slices:
+    gate = gate_line(rates, bar) if bar is not None else ""
+    said = _pair_lines(rates) if _several_pairs(rates) else [panel_line(rates)]
+    lines += [inert(line) for line in (gate, *said) if line]
+    if rates.slices and not _several_pairs(rates):
         lines += ["", "| | rate | judges say | labels |", "|---|---|---|---:|"]
         lines += [f"| {inert(_name(one))} | {_ends(one, rates)} | {_panel_rate(one, rates)} | {one.labels} |"
                   for one in rates.slices]  # fmt: skip
@@ -70,6 +75,9 @@ def rate_markdown(rates: Rates, *, bar: float | None = None, command: str = "") 
 def headline(rates: Rates) -> str:
     """The rate in one sentence."""
     what, overall = _what(rates), rates.overall
+    if _several_pairs(rates):
+        known = f"measured by {count(overall.labels, 'label')}" if overall.labels else "as the judges see them"
+        return f"Win rates of {count(len(rates.slices), 'pair')}, {known}."
     if overall.value is not None:
         return f"{what} {_ends(overall, rates)}, measured by {count(overall.labels, 'label')}."
     said = sorted(one.rate for one in overall.reported if not one.judge)
@@ -88,12 +96,16 @@ def panel_line(rates: Rates) -> str:
             f"On {record.panels} public panels of judges, majority vote's own rate was off by {100 * record.least:.0f} "
             f"to {100 * record.most:.0f} points ({100 * record.middle:.0f} in the middle)."
         )
-    said = " and ".join(f"{_rule(one.name)} says {_number(one.rate, rates)}" for one in rules)
-    verdicts = {_side(one, rates.overall) for one in rules}
-    judged = ""
-    if verdicts == {"too high"} or verdicts == {"too low"}:
-        judged = f", which is {verdicts.pop()}" if len(rules) == 1 else f": {verdicts.pop()}"
-    return f"{said[0].upper()}{said[1:]}{judged}." if said else ""
+    sides = [_side(one, rates.overall) for one in rules]
+    said = [f"{_rule(one.name)} says {_number(one.rate, rates)}" for one in rules]
+    if len(set(sides)) == 1:
+        refuted = "" if sides[0] == "possible" else f", which is {sides[0]}" if len(rules) == 1 else f": {sides[0]}"
+        line = " and ".join(said) + refuted
+    else:
+        line = ", ".join(
+            text if side == "possible" else f"{text} ({side})" for text, side in zip(said, sides, strict=True)
+        )
+    return f"{line[:1].upper()}{line[1:]}."
 
 
 def gate_line(rates: Rates, bar: float) -> str:
@@ -120,6 +132,8 @@ def sure_line(rates: Rates) -> str:
 
 def next_line(rates: Rates) -> str:
     """How many more labels make the interval shorter."""
+    if _several_pairs(rates) and rates.labels:
+        return ""
     scale = rates.limits[1] - rates.limits[0]
     steps = [
         f"about {labels:,} more for ±{100 * aim:.0f} points" if rates.measure is not Measure.SCORE
@@ -135,20 +149,39 @@ def _what(rates: Rates) -> str:
     if rates.measure is Measure.SCORE:
         return "Mean score"
     if rates.measure is Measure.WIN:
-        first = _win_name(rates)
-        return f"Win rate of {first}" if first else "Win rate of the first of each pair"
+        return f"Win rate of {shown(rates.candidates[0][0])}"
     return f"Share of {shown(rates.label)}"
 
 
-def _win_name(rates: Rates) -> str | None:
-    """The candidate whose wins are counted, where there is one pair only."""
-    return shown(rates.candidates[0][0]) if len(rates.candidates) == 1 else None
+def _several_pairs(rates: Rates) -> bool:
+    return rates.measure is Measure.WIN and len(rates.slices) > 1
+
+
+def _pair_lines(rates: Rates) -> list[str]:
+    """Who wins in each pair, by the labels, or what the judges say where there are none."""
+    lines = []
+    for one, (first, second) in zip(rates.slices, rates.candidates, strict=True):
+        if one.value is None or one.low is None or one.high is None:
+            lines.append(
+                f"{shown(first)} or {shown(second)}: the judges give {shown(first)} {_panel_rate(one, rates)}."
+            )
+            continue
+        turned = one.value < 0.5
+        ahead, behind = (second, first) if turned else (first, second)
+        value, low, high = (1 - one.value, 1 - one.high, 1 - one.low) if turned else (one.value, one.low, one.high)
+        ends = f"{100 * value:.0f}% ({100 * low:.0f} to {100 * high:.0f})"
+        labels = count(one.labels, "label")
+        if low > 0.5:
+            lines.append(f"{shown(ahead)} beats {shown(behind)}: wins {ends}, {labels}.")
+        else:
+            lines.append(f"{shown(ahead)} or {shown(behind)}: open, {shown(ahead)} wins {ends}, {labels}.")
+    return lines
 
 
 def _number(value: float, rates: Rates) -> str:
     if rates.measure is Measure.SCORE:
         return f"{value:.2f}"
-    return f"{100 * value:.1f}%" if 0 < value < 0.05 or 0.95 < value < 1 else f"{100 * value:.0f}%"
+    return f"{100 * value:.1f}%" if 0 < value < 0.02 or 0.98 < value < 1 else f"{100 * value:.0f}%"
 
 
 def _ends(rate: Rate | Difference, rates: Rates) -> str:
@@ -189,7 +222,7 @@ def _judge_lines(rates: Rates) -> list[str]:
     judges = sorted((one for one in rates.overall.reported if one.judge), key=lambda one: -one.rate)
     if len(judges) < 2:
         return []
-    if len(judges) > LISTED:
+    if len(judges) > RATES_LISTED:
         most, least = judges[0], judges[-1]
         return [f"Judges   from {_number(least.rate, rates)} ({shown(least.name)}) to {_number(most.rate, rates)} "
                 f"({shown(most.name)})"]  # fmt: skip
@@ -236,8 +269,8 @@ def _comparisons(rates: Rates) -> list[str]:
 
 def _difference_lines(rates: Rates) -> list[str]:
     lines = _comparisons(rates)
-    hidden = len(lines) - LISTED
-    return lines if hidden <= 0 else [*lines[:LISTED], f"{hidden} more comparisons: --json lists them."]
+    hidden = len(lines) - RATES_LISTED
+    return lines if hidden <= 0 else [*lines[:RATES_LISTED], f"{hidden} more comparisons: --json lists them."]
 
 
 def _position_lines(rates: Rates) -> list[str]:
@@ -253,7 +286,7 @@ def _position_lines(rates: Rates) -> list[str]:
                          f"was swapped{leaning}.")  # fmt: skip
         elif one.first_share is not None:
             lines.append(f"Order    {judge} prefers whichever came first in {100 * one.first_share:.0f}% of pairs.")
-    return lines[:LISTED]
+    return lines[:RATES_LISTED]
 
 
 def _notes(rates: Rates) -> list[str]:

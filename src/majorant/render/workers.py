@@ -40,6 +40,9 @@ def flag_text(flag: Flag) -> str:
         if not flag.shared:
             return f"linked to {flag.other} through other copies"
         return f"the same answer as {flag.other} on {flag.agreed or 0:,} of {flag.shared:,} shared items"
+    if flag.kind is FlagKind.DISAGREES:
+        agrees = f"agrees with {flag.agreement or 0:.0%} of the other votes on the same items"
+        return f"{agrees}, where chance would give {flag.chance or 0:.0%}"
     return f"{flag.votes} votes are fewer than the {FEW_VOTES} that it takes to judge a worker"
 
 
@@ -71,6 +74,9 @@ def workers_line(workers: Workers, copies: Sequence[CopyGroup], removal: Removal
     n_workers = count(len(workers.names), "judge" if workers.panel else "worker")
     if workers.panel and not workers.gold_votes_j.any():
         about = f"{n_workers}. Votes alone do not show how accurate a judge of a panel is: judges may share mistakes."
+        if apart := _flagged_names(workers, FlagKind.DISAGREES):
+            agree = "agrees" if len(apart) == 1 else "agree"
+            about += f" {len(apart):,} {agree} with the others no more than chance would: {listed(apart)}."
     elif names:
         are = "is" if len(names) == 1 else "are"
         about = f"{len(names):,} of {n_workers} {are} barely better than guessing: {listed(names)}."
@@ -88,8 +94,13 @@ def _weak_names(workers: Workers) -> list[str]:
     return [shown(workers.names[j]) for j in workers.worst_first if workers.weak_j[j]]
 
 
+def _flagged_names(workers: Workers, kind: FlagKind) -> list[str]:
+    order = [j for j in workers.worst_first if any(flag.kind is kind for flag in workers.flags[j])]
+    return [shown(workers.names[j]) for j in order]
+
+
 def _n_flagged(workers: Workers, kind: FlagKind) -> int:
-    return sum(any(flag.kind is kind for flag in flags) for flags in workers.flags)
+    return len(_flagged_names(workers, kind))
 
 
 def accuracy_source(workers: Workers) -> str:

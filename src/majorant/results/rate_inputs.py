@@ -183,9 +183,8 @@ def read_labelled(gold: Any, votes: Votes, how: ReadOptions, rng: np.random.Gene
     values = [how.scale.cut(value, str(gold)) for value in found.value_by_item.values()]
     values = match_labels(values, votes.labels)
     order = Order.GIVEN
-    question_i = find_questions(votes)
-    unit_t = item_t if question_i is None else np.array(list(dict.fromkeys(question_i[item_t])), dtype=np.int64)
-    if _is_sorted(item_t if len(unit_t) > 0.8 * len(item_t) else unit_t):
+    question_i = next((code_i for code_i in find_questions(votes) if came_by_question(code_i, item_t)), None)
+    if _is_sorted(item_t if question_i is None else np.array(list(dict.fromkeys(question_i[item_t])), dtype=np.int64)):
         order, place_t = Order.SHUFFLED, rng.permutation(len(item_t))
         item_t, values = item_t[place_t], [values[place] for place in place_t]
     return Labelled(
@@ -233,20 +232,36 @@ def _as_table(gold: Any) -> Any:
     return {"item": [item for item, _ in named], "gold": [value for _, value in named]}
 
 
-def find_questions(votes: Votes) -> Codes | None:
-    """The question that each item answers, where names are a question and a slice, and slices share questions."""
-    if votes.slice_i is None:
-        return None
+def find_questions(votes: Votes) -> list[Codes]:
+    """What items may have in common if several columns name them: the codes of all parts of the name but one.
+
+    With slices that one part is the slice: items of a question by several systems have the question in common.
+    """
+    keys = [split_key(str(item)) for item in votes.items]
+    n_parts = len(keys[0]) if keys else 0
+    if n_parts < 2 or any(len(key) != n_parts for key in keys):
+        return []
+    left_out = list(range(n_parts))
+    if votes.slice_i is not None:
+        own = [str(votes.slices[s]) if s >= 0 else "" for s in votes.slice_i]
+        left_out = [p for p in left_out if all(key[p] == name for key, name in zip(keys, own, strict=True))]
     questions = []
-    for item, s in zip(votes.items, votes.slice_i, strict=True):
-        parts = list(split_key(str(item)))
-        own = str(votes.slices[s]) if s >= 0 else ""
-        if own not in parts or len(parts) < 2:
-            return None
-        parts.remove(own)
-        questions.append(join_key(parts))
-    _, question_i = np.unique(questions, return_inverse=True)
-    return question_i if len(questions) > question_i.max(initial=0) + 1 else None
+    for p in left_out:
+        names = [join_key([*key[:p], *key[p + 1 :]]) for key in keys]
+        _, question_i = np.unique(names, return_inverse=True)
+        if len(names) > question_i.max() + 1:
+            questions.append(question_i.astype(np.int64))
+    return questions
+
+
+def came_by_question(question_i: Codes, item_t: Codes) -> bool:
+    """Whether nearly every labelled question is labelled in full, which chance alone would not bring about."""
+    if not len(item_t) or len(item_t) > 0.8 * len(question_i):
+        return False
+    size_q = np.bincount(question_i)
+    labelled_q = np.bincount(question_i[item_t], minlength=len(size_q))
+    several = (labelled_q > 0) & (size_q > 1)
+    return bool(several.any() and (labelled_q[several] == size_q[several]).mean() >= 0.8)
 
 
 def _is_sorted(item_t: Codes) -> bool:

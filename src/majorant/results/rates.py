@@ -32,11 +32,13 @@ from majorant.results.rate_inputs import (
     Measure,
     Order,
     Target,
+    came_by_question,
     find_questions,
     find_target,
     read_labelled,
 )
 from majorant.results.rules import fit_rule
+from majorant.tabular import Tabular
 from majorant.tally import counts
 from majorant.values import FloatArray, as_generator, as_level, lock
 from majorant.votes import Account, NoteKind, Votes
@@ -44,7 +46,7 @@ from majorant.votes import Account, NoteKind, Votes
 AIMS = (0.05, 0.03)  # half-widths that people ask for, as shares of the range
 MEAN = "mean of the judges"
 MOST_MODELLED = 20  # classes up to which the weighted vote is asked as well
-MOST_JUDGES = 60  # who get a coefficient, and are listed, each
+JUDGES_RATED = 60  # who get a coefficient, and are listed, each
 LEAST_COVERAGE = 0.3  # of the items, for a judge to get a coefficient
 MOST_COMPARED = 30  # slices that are compared in pairs
 
@@ -131,8 +133,8 @@ class RateRecord:
     most: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rates:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Rates(Tabular):
     """What `rate` finds; facts only.  All intervals hold together at the level."""
 
     measure: Measure
@@ -169,6 +171,16 @@ class Rates:
     def labels(self) -> int:
         """How many labels were used."""
         return self.overall.labels
+
+    def table(self) -> dict[str, Any]:
+        """A row for all items, and one for each slice."""
+        every = (self.overall, *self.slices)
+        names = ("name", "value", "low", "high", "n_items", "labels")
+        return {name.removeprefix("n_"): [getattr(one, name) for one in every] for name in names}
+
+    def __repr__(self) -> str:
+        ends = "no labels" if self.value is None else f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
+        return f"Rates: {ends}, {self.labels:,} labels, {len(self.slices)} slices\nto_pandas() gives a row for each"
 
     def at_least(self, bar: float) -> bool:
         """Whether the labels show that the rate is above the bar."""
@@ -286,7 +298,7 @@ def _measure(votes: Votes, target: Target, labelled: Labelled, level: float, pos
         measure=target.measure,
         label=target.label,
         limits=target.limits,
-        candidates=target.wins,
+        candidates=tuple(target.wins[s] for s in present) if target.wins and present else target.wins,
         account=votes.account,
         overall=_rate(None, panel, sample, target, tail),
         slices=tuple(_rate(s, panel, sample, target, tail) for s in present),
@@ -333,7 +345,7 @@ class Panel:
             shares.append(target.of_classes(votes, posterior_ik)[item_i])
             rules[WEIGHTED_VOTE] = target.of_classes(votes, chances(posterior_ik))[item_i]
         steady = np.flatnonzero(np.bincount(votes.worker_n, minlength=n_workers) >= LEAST_COVERAGE * n_items)
-        judge_ij = np.full((n_items, len(steady)), np.nan) if len(steady) <= MOST_JUDGES else np.empty((n_items, 0))
+        judge_ij = np.full((n_items, len(steady)), np.nan) if len(steady) <= JUDGES_RATED else np.empty((n_items, 0))
         column_j = np.full(n_workers, -1)
         column_j[steady[: judge_ij.shape[1]]] = np.arange(judge_ij.shape[1])
         own = np.flatnonzero(column_j[votes.worker_n] >= 0)
@@ -344,7 +356,7 @@ class Panel:
             slice_i=slice_i,
             slices=votes.slices,
             rule_i=rules,
-            judges=votes.workers if n_workers <= MOST_JUDGES else (),
+            judges=votes.workers if n_workers <= JUDGES_RATED else (),
             judge_n=votes.worker_n.astype(np.int64),
             place_n=place_n,
             value_n=value_n,
@@ -393,14 +405,13 @@ class Sample:
             np.nan if value is None else target.of_gold(votes, int(panel.item_i[place]), value)
             for place, value in given
         ], dtype=float)  # fmt: skip
-        question_i = find_questions(votes)
-        common_i = None if question_i is None else question_i[panel.item_i]
+        common = (code_i[panel.item_i] for code_i in find_questions(votes))
         return cls(
             item_t=item_t,
             y_t=y_t,
             learned_td=panel.features.learn(item_t, y_t),
             features=panel.features,
-            question_i=common_i if common_i is not None and _came_by_question(common_i, item_t) else None,
+            question_i=next((code_i for code_i in common if came_by_question(code_i, item_t)), None),
         )
 
     def bets(self, coefficient_i: FloatArray) -> tuple[Bets, int]:
@@ -425,24 +436,19 @@ class Sample:
         features_pd = self.features.value_id[pool]
 
         def predictions() -> Iterator[FloatArray]:
+            before_d: FloatArray | None = None
+            predicted_u: FloatArray = np.empty(0)
             for coefficient_d in self.learned_td[[*label_t, len(self.learned_td) - 1]]:
-                predicted_p = np.clip(features_pd @ coefficient_d, 0.0, 1.0)
-                yield np.bincount(unit_p, weight_p * predicted_p, n_units).astype(float)
+                if before_d is None or (coefficient_d != before_d).any():
+                    predicted_p = np.clip(features_pd @ coefficient_d, 0.0, 1.0)
+                    predicted_u = np.bincount(unit_p, weight_p * predicted_p, n_units).astype(float)
+                    before_d = coefficient_d
+                yield predicted_u
 
         low_u = np.bincount(unit_p, np.minimum(weight_p, 0.0), n_units)
         high_u = np.bincount(unit_p, np.maximum(weight_p, 0.0), n_units)
         bets = offer_bets(predictions(), unit_t, y_u[unit_t], n=n_units, low_i=low_u, high_i=high_u)
         return bets, int(np.isfinite(self.y_t[mine]).sum())
-
-
-def _came_by_question(question_i: Codes, item_t: Codes) -> bool:
-    """Whether nearly every labelled question is labelled in full, which chance alone would not bring about."""
-    if not len(item_t) or len(item_t) > 0.8 * len(question_i):
-        return False
-    size_q = np.bincount(question_i)
-    labelled_q = np.bincount(question_i[item_t], minlength=len(size_q))
-    several = (labelled_q > 0) & (size_q > 1)
-    return bool(several.any() and (labelled_q[several] == size_q[several]).mean() >= 0.8)
 
 
 def _rate(s: int | None, panel: Panel, sample: Sample, target: Target, tail: float) -> Rate:

@@ -2,8 +2,7 @@
 
 Accuracy is by gold labels where there are enough.  Without gold it is estimated from the votes of a crowd, with
 intervals widened to what public crowds show; on a panel, whose judges may share mistakes, votes say nothing about a
-single judge, and no accuracy is given.  Every flag is a test whose p-values allow for the number of workers (Holm), so
-that in a crowd without such a worker anybody at all is flagged with probability at most 1 - level: docs/workers.md.
+single judge, and no accuracy is given.  Flags are tests that allow for the number of workers: docs/workers.md.
 """
 
 from __future__ import annotations
@@ -48,10 +47,12 @@ class FlagKind(StrEnum):
     ONE_LABEL = "one label"
     TOO_FAST = "too fast"
     COPY = "copy"  # repeats another worker
+    DISAGREES = "disagrees"  # a judge of a panel who agrees with the others no more than chance would
     FEW_VOTES = "too few votes"  # to judge; nothing is held against the worker
 
 
-GROUNDS = tuple(kind for kind in FlagKind if kind is not FlagKind.FEW_VOTES)  # flags that speak for removal
+# Flags that speak for removal; on a panel that shares mistakes, who disagrees may be the one who is right.
+GROUNDS = tuple(kind for kind in FlagKind if kind not in (FlagKind.FEW_VOTES, FlagKind.DISAGREES))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +72,7 @@ class Flag:
     other: Hashable = None  # the worker who is repeated
     agreed: int | None = None
     shared: int | None = None
+    agreement: float | None = None  # with the other votes on the same items; `chance` is then what chance would give
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
@@ -243,6 +245,8 @@ def workers_from(
     flags = _find_flags(votes, fit, record, find_copies(votes) if copies is None else copies, level)
     with np.errstate(invalid="ignore", divide="ignore"):
         agreement_j = sums.same_j / sums.paired_j
+    if panel:
+        _disagreement_flags(flags, sums, agreement_j, record)
     n_classes = len(fit.label_values)
     has_matrices = fit.confusion is not None and fit.confusion.ndim == 3 and n_classes**2 <= MOST_CONFUSION_COLUMNS
     assessed = Workers(
@@ -271,7 +275,7 @@ class _Record(NamedTuple):
 
     votes_jl: IntArray
     votes_j: NDArray[np.int64]
-    known_j: FloatArray  # votes that the interval rests on
+    known_j: FloatArray  # votes that the doubt about the labels leaves
     accuracy_j: FloatArray
     low_j: FloatArray
     high_j: FloatArray
@@ -289,8 +293,9 @@ def _record(sums: WorkerSums, fit: Fit, *, panel: bool, level: float) -> _Record
         given_jl = np.where(by_gold_j[:, None], sums.gold_jl, sums.votes_jl)
         label_share_jl = given_jl / given_jl.sum(axis=1, keepdims=True)
         prior_k = sums.gold_k / sums.gold_k.sum()
-    known_j = np.where(by_gold_j, gold_j, TRUSTED_VOTES * _known_votes(estimated_j, doubt_j, votes_j))
-    low_j, high_j = binomial_bounds(np.nan_to_num(known_j * accuracy_j), known_j, (1 - level) / 2)
+    known_j = np.where(by_gold_j, gold_j, _known_votes(estimated_j, doubt_j, votes_j))
+    trusted_j = np.where(by_gold_j, 1.0, TRUSTED_VOTES) * known_j
+    low_j, high_j = binomial_bounds(np.nan_to_num(trusted_j * accuracy_j), trusted_j, (1 - level) / 2)
     slack_j = np.where(by_gold_j, 0.0, MODEL_ERROR)
     low_j, high_j = np.maximum(low_j - slack_j, 0.0), np.minimum(high_j + slack_j, 1.0)
     unknown_j = np.isnan(accuracy_j)
@@ -418,25 +423,38 @@ def holm(p_value: FloatArray, tested: NDArray[np.bool_]) -> FloatArray:
     return adjusted
 
 
+def benjamini_hochberg(p_value: FloatArray, tested: NDArray[np.bool_]) -> FloatArray:
+    """Adjusted p-values: of those below a level, at most this share is false on average (Benjamini & Hochberg 1995).
+
+    >>> benjamini_hochberg(np.array([.01, .04, .5, .03]), np.array([True, True, False, True])).round(3).tolist()
+    [0.03, 0.04, 1.0, 0.04]
+    """
+    adjusted = np.ones(len(p_value))
+    rows = np.flatnonzero(tested)
+    order = rows[np.argsort(-p_value[rows], kind="stable")]
+    ranks = np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(np.minimum.accumulate(p_value[order] * len(order) / ranks), 1.0) if len(order) else []
+    return adjusted
+
+
 def _accuracy_flags(flags: list[list[Flag]], record: _Record, tested_j: NDArray[np.bool_], level: float) -> None:
-    """Worse than guessing; or near it, and less than half as far above it as the middle worker."""
+    """Worse than guessing; or near it, and less than half as far above it as the typical worker."""
     accuracy_j, chance_j = np.nan_to_num(record.accuracy_j), np.nan_to_num(record.chance_j)
     typical = float(np.median(accuracy_j[tested_j])) if tested_j.any() else 0.0  # spammers do not pull it down
     worse_j = holm(_fewer(accuracy_j, record.known_j, chance_j), tested_j) <= 1 - level
     half_j = (chance_j + np.maximum(typical, chance_j)) / 2
-    weak_j = holm(_fewer(accuracy_j, record.known_j, half_j), tested_j) <= 1 - level
-    for j in np.flatnonzero(tested_j):
-        near = weak_j[j] and accuracy_j[j] < chance_j[j] + NEAR_CHANCE
-        if worse_j[j] or near:
-            flags[j].append(
-                Flag(
-                    kind=FlagKind.ADVERSARIAL if worse_j[j] else FlagKind.NEAR_CHANCE,
-                    votes=int(record.votes_j[j]),
-                    accuracy=float(accuracy_j[j]),
-                    chance=float(chance_j[j]),
-                    typical=typical,
-                )
+    weak_j = benjamini_hochberg(_fewer(accuracy_j, record.known_j, half_j), tested_j) <= 1 - level
+    near_j = weak_j & (accuracy_j < chance_j + NEAR_CHANCE)
+    for j in np.flatnonzero(tested_j & (worse_j | near_j)):
+        flags[j].append(
+            Flag(
+                kind=FlagKind.ADVERSARIAL if worse_j[j] else FlagKind.NEAR_CHANCE,
+                votes=int(record.votes_j[j]),
+                accuracy=float(accuracy_j[j]),
+                chance=float(chance_j[j]),
+                typical=typical,
             )
+        )
 
 
 def _fewer(accuracy_j: FloatArray, known_j: FloatArray, expected_j: FloatArray) -> FloatArray:
@@ -536,6 +554,23 @@ def _copy_flags(flags: list[list[Flag]], votes: Votes, record: _Record, copies: 
             agreed, shared = _agreement(votes, code[first], j)
             flag = Flag(kind=FlagKind.COPY, votes=int(record.votes_j[j]), other=first, agreed=agreed, shared=shared)
             flags[j].append(flag)
+
+
+def _disagreement_flags(flags: list[list[Flag]], sums: WorkerSums, agreement_j: FloatArray, record: _Record) -> None:
+    """Judges without gold who agree with the others no more than chance would, where others do."""
+    votes_jl = sums.votes_jl.astype(float)
+    others_jl = votes_jl.sum(axis=0) - votes_jl
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share_jl, rest_jl = (x / x.sum(axis=1, keepdims=True) for x in (votes_jl, others_jl))
+        chance_j = (share_jl * rest_jl).sum(axis=1)
+        excess_j, error_j = agreement_j - chance_j, 0.5 / np.sqrt(sums.paired_j)
+        tested_j = (record.votes_j >= FEW_VOTES) & ~record.by_gold_j & np.isfinite(excess_j)
+        typical = float(np.median(excess_j[tested_j])) if tested_j.any() else 0.0
+        out_j = tested_j & (excess_j < 2 * error_j) & (excess_j + 3 * error_j < typical)
+    for j in np.flatnonzero(out_j):
+        agreement, chance = float(agreement_j[j]), float(chance_j[j])
+        flag = Flag(kind=FlagKind.DISAGREES, votes=int(record.votes_j[j]), agreement=agreement, chance=chance)
+        flags[j].append(flag)
 
 
 def _agreement(votes: Votes, a: int, b: int) -> tuple[int, int]:

@@ -1,23 +1,26 @@
-"""Exact mathematics of majority vote and the optimal rule: small arrays in, numbers out."""
+"""Exact mathematics of majority vote and the optimal rule: small arrays in, numbers out.
+
+Imports nothing but `errors`, `values` and `defaults`; anyone may import it.
+"""
 
 from majorant.theory.accuracy import (
-    crew_accuracy,
-    crew_gap,
     gap,
     majority_accuracy,
     majority_confusion,
     map_accuracy,
     map_confusion,
+    panel_accuracy,
+    panel_gap,
 )
 from majorant.theory.approximate import (
-    crew_accuracy_bracket,
     estimate_accuracy,
-    estimate_crew_accuracy,
-    estimate_crew_gap,
     estimate_gap,
+    estimate_panel_accuracy,
+    estimate_panel_gap,
+    panel_accuracy_bracket,
 )
 from majorant.theory.checks import Bracket
-from majorant.theory.describe import Description, describe, describe_crew
+from majorant.theory.describe import Description, describe, describe_panel
 from majorant.theory.margin import (
     Witness,
     majority_margin,
@@ -26,7 +29,7 @@ from majorant.theory.margin import (
     uniform_noise_margin,
     verdict,
 )
-from majorant.theory.panel import crew_margin, crew_witness
+from majorant.theory.panel import panel_margin, panel_witness
 from majorant.theory.patterns import central_cells_criterion
 from majorant.theory.two_class import (
     OptimalVotes,
@@ -38,6 +41,11 @@ from majorant.theory.two_class import (
     perturbation_radius,
 )
 
+# The names of these functions before they were called after panels.
+crew_accuracy, crew_accuracy_bracket, crew_gap = panel_accuracy, panel_accuracy_bracket, panel_gap
+crew_margin, crew_witness, describe_crew = panel_margin, panel_witness, describe_panel
+estimate_crew_accuracy, estimate_crew_gap = estimate_panel_accuracy, estimate_panel_gap
+
 __all__ = [
     "Bracket",
     "Description",
@@ -46,17 +54,12 @@ __all__ = [
     "Witness",
     "accuracy_region",
     "central_cells_criterion",
-    "crew_accuracy",
-    "crew_accuracy_bracket",
-    "crew_gap",
-    "crew_margin",
-    "crew_witness",
     "describe",
-    "describe_crew",
+    "describe_panel",
     "estimate_accuracy",
-    "estimate_crew_accuracy",
-    "estimate_crew_gap",
     "estimate_gap",
+    "estimate_panel_accuracy",
+    "estimate_panel_gap",
     "gap",
     "handicap",
     "majority_accuracy",
@@ -68,6 +71,11 @@ __all__ = [
     "map_confusion",
     "one_coin_region",
     "optimal_votes",
+    "panel_accuracy",
+    "panel_accuracy_bracket",
+    "panel_gap",
+    "panel_margin",
+    "panel_witness",
     "perturbation_radius",
     "uniform_noise_margin",
     "verdict",

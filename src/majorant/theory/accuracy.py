@@ -31,14 +31,32 @@ from majorant.theory.patterns import (
 )
 from majorant.values import FloatArray
 
-MAX_STEPS = 2**29  # additions of the count recursion: a few seconds
-
 
 def majority_accuracy(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "random") -> float:
     """The probability that the majority label is right.
 
-    Two classes at any number of votes; more classes while the vote counts can be enumerated (patterns.MAX_ENTRIES).
+    Parameters
+    ----------
+    prior : array_like of shape (K,)
+        Probability of each class.
+    confusion : array_like of shape (K, K)
+        `confusion[k, l]` is the probability of a vote for label l on an item of class k, the same for all voters.
+    n_votes : int
+        Independent votes on an item.
+    ties : {"random", "first", "prior", "exclude"}
+        What happens to tied votes: drawn, given to class 0, to the class with the larger prior, or left out.
 
+    Returns
+    -------
+    float
+        The accuracy.
+
+    Notes
+    -----
+    Two classes at any number of votes; more classes while the vote counts can be enumerated.
+
+    Examples
+    --------
     >>> round(majority_accuracy([.9, .1], [[.6, .4], [.1, .9]], n_votes=3), 4)
     0.6804
     """
@@ -47,10 +65,30 @@ def majority_accuracy(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties
 
 
 def map_accuracy(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "random") -> float:
-    """The probability that the optimal rule is right: the likeliest class given the votes, `prior` and `confusion`.
+    """The probability that the optimal rule is right: the likeliest class given the votes.
 
-    The same reach as `majority_accuracy`.  `ties` matters only as `exclude`, which sets tied votes aside.
+    Parameters
+    ----------
+    prior : array_like of shape (K,)
+        Probability of each class.
+    confusion : array_like of shape (K, K)
+        `confusion[k, l]` is the probability of a vote for label l on an item of class k, the same for all voters.
+    n_votes : int
+        Independent votes on an item.
+    ties : str
+        Matters only as "exclude", which leaves tied votes out.
 
+    Returns
+    -------
+    float
+        The accuracy.
+
+    Notes
+    -----
+    As far as `majority_accuracy` goes.
+
+    Examples
+    --------
     >>> round(map_accuracy([.9, .1], [[.6, .4], [.1, .9]], n_votes=3), 4)
     0.9153
     """
@@ -59,11 +97,31 @@ def map_accuracy(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str
 
 
 def gap(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "random") -> float:
-    """What majority gives away: `map_accuracy` minus `majority_accuracy`, to nine digits however small it is.
+    """What majority vote gives away: `map_accuracy` minus `majority_accuracy`, to nine digits however small it is.
 
-    Added up over the votes on which the two rules differ, never as a difference of accuracies.  Two classes: relative
+    Parameters
+    ----------
+    prior : array_like of shape (K,)
+        Probability of each class.
+    confusion : array_like of shape (K, K)
+        `confusion[k, l]` is the probability of a vote for label l on an item of class k, the same for all voters.
+    n_votes : int
+        Independent votes on an item.
+    ties : {"random", "first", "prior", "exclude"}
+        What happens to tied votes: drawn, given to class 0, to the class with the larger prior, or left out.
+
+    Returns
+    -------
+    float
+        Accuracy lost.
+
+    Notes
+    -----
+    Added up over the votes on which the two rules differ, never as a difference of accuracies. Two classes: relative
     error at most 1e-9 up to a million votes and down to 1e-300.
 
+    Examples
+    --------
     >>> f"{gap([.9, .1], [[.52, .48], [.49, .51]], n_votes=1_000_001):.3g}"
     '2.64e-90'
     """
@@ -72,10 +130,26 @@ def gap(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "rando
 
 
 def majority_confusion(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "random") -> FloatArray:
-    """P(majority label l | class k) as a matrix (K, K), rows summing to 1: the crowd seen as one voter.
+    """P(majority label l | class k): the crowd seen as one voter.
 
-    `prior` settles ties under `prior` and nothing else.  Under `exclude` a row is conditional on an untied vote.
+    Parameters
+    ----------
+    prior : array_like of shape (K,)
+        Probability of each class. It only breaks ties, under "prior".
+    confusion : array_like of shape (K, K)
+        `confusion[k, l]` is the probability of a vote for label l on an item of class k, the same for all voters.
+    n_votes : int
+        Independent votes on an item.
+    ties : {"random", "first", "prior", "exclude"}
+        What happens to tied votes: drawn, given to class 0, to the class with the larger prior, or left out.
 
+    Returns
+    -------
+    ndarray of shape (K, K)
+        Rows sum to 1; under "exclude" a row is conditional on an untied vote.
+
+    Examples
+    --------
     >>> majority_confusion([.5, .5], [[.6, .4], [.1, .9]], n_votes=3).round(3).tolist()
     [[0.648, 0.352], [0.028, 0.972]]
     """
@@ -84,11 +158,26 @@ def majority_confusion(prior: ArrayLike, confusion: ArrayLike, n_votes: int, tie
 
 
 def map_confusion(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "random") -> FloatArray:
-    """P(optimal label l | class k) as a matrix (K, K), rows summing to 1.
+    """P(optimal label l | class k): the optimal rule seen as one voter.
 
-    Here `ties` (random, first or prior) settles votes after which several classes are equally likely, up to rounding
-    of the inputs: each such vote is given out once, so the accuracy is `map_accuracy` under each of them.
+    Parameters
+    ----------
+    prior : array_like of shape (K,)
+        Probability of each class.
+    confusion : array_like of shape (K, K)
+        `confusion[k, l]` is the probability of a vote for label l on an item of class k, the same for all voters.
+    n_votes : int
+        Independent votes on an item.
+    ties : {"random", "first", "prior"}
+        What happens if several classes are equally likely given the votes, up to rounding of the inputs.
 
+    Returns
+    -------
+    ndarray of shape (K, K)
+        Rows sum to 1; the accuracy is `map_accuracy` under each policy for ties.
+
+    Examples
+    --------
     >>> map_confusion([.6, .4], [[.6, .4], [.4, .6]], n_votes=3, ties="first").round(3).tolist()
     [[0.936, 0.064], [0.784, 0.216]]
     """
@@ -115,15 +204,35 @@ def _aggregate(patterns: VotePatterns, share_lb: FloatArray) -> FloatArray:
     return np.asarray(label_kl / label_kl.sum(axis=1, keepdims=True))
 
 
-def crew_accuracy(prior: ArrayLike, confusions: ArrayLike, rule: str = "majority", ties: str = "random") -> float:
-    """The probability that `rule` is right, "majority" or "map" (the likeliest class given who voted what).
+def panel_accuracy(prior: ArrayLike, confusions: ArrayLike, rule: str = "majority", ties: str = "random") -> float:
+    """The probability that a rule is right for voters with a confusion matrix each.
 
-    Majority needs only the distribution of the vote counts: thousands of voters for two classes.  The optimal rule
-    needs every pattern: 20 unequal voters for two classes, more if some are equal (patterns.MAX_ENTRIES); beyond that a
-    ConfigError names the function that brackets or estimates it.
+    Parameters
+    ----------
+    prior : array_like of shape (K,)
+        Probability of each class.
+    confusions : array_like of shape (H, K, K)
+        The confusion matrix of each voter: `confusions[h, k, l] = P(voter h says l | class k)`.
+    rule : {"majority", "map"}
+        Majority vote, or the optimal rule: the likeliest class given who voted what.
+    ties : {"random", "first", "prior", "exclude"}
+        What happens to tied votes: drawn, given to class 0, to the class with the larger prior, or left out.
 
+    Returns
+    -------
+    float
+        The accuracy.
+
+    Notes
+    -----
+    Majority vote needs only the distribution of the vote counts: thousands of voters for two classes. The optimal rule
+    needs every pattern: 20 unequal voters for two classes, more if some are equal; beyond that a ConfigError names the
+    function that brackets or estimates it.
+
+    Examples
+    --------
     >>> panel = [[[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]], [[.6, .4], [.4, .6]]]
-    >>> [round(crew_accuracy([.5, .5], panel, rule), 3) for rule in ("majority", "map")]
+    >>> [round(panel_accuracy([.5, .5], panel, rule), 3) for rule in ("majority", "map")]
     [0.792, 0.9]
     """
     prior_k, confusion_hkl = scaled_panel(prior, confusions)
@@ -131,18 +240,36 @@ def crew_accuracy(prior: ArrayLike, confusions: ArrayLike, rule: str = "majority
         return map_share_right(_every_pattern(prior_k, confusion_hkl), prior_k, as_ties(ties))
     if rule != "majority":
         raise ConfigError(f"rule must be majority or map, not {rule!r}.")
-    if _count_steps(*confusion_hkl.shape[:2]) <= MAX_STEPS:
+    if _count_steps(*confusion_hkl.shape[:2]) <= (2**29):  # additions of the count recursion: a few seconds
         return majority_share_right(_every_count(prior_k, confusion_hkl), prior_k, as_ties(ties))
     return majority_share_right(_every_pattern(prior_k, confusion_hkl), prior_k, as_ties(ties))
 
 
-def crew_gap(prior: ArrayLike, confusions: ArrayLike, ties: str = "random") -> float:
-    """What majority gives away against the optimal rule, added up over the votes on which they differ.
+def panel_gap(prior: ArrayLike, confusions: ArrayLike, ties: str = "random") -> float:
+    """What majority vote gives away to the optimal rule that knows each voter.
 
-    The reach of `crew_accuracy(rule="map")`.
+    Parameters
+    ----------
+    prior : array_like of shape (K,)
+        Probability of each class.
+    confusions : array_like of shape (H, K, K)
+        The confusion matrix of each voter: `confusions[h, k, l] = P(voter h says l | class k)`.
+    ties : {"random", "first", "prior", "exclude"}
+        What happens to tied votes: drawn, given to class 0, to the class with the larger prior, or left out.
 
+    Returns
+    -------
+    float
+        Accuracy lost, added up over the votes on which the two rules differ.
+
+    Notes
+    -----
+    As far as `panel_accuracy(rule="map")` goes.
+
+    Examples
+    --------
     >>> panel = [[[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]], [[.6, .4], [.4, .6]]]
-    >>> round(crew_gap([.5, .5], panel), 3)
+    >>> round(panel_gap([.5, .5], panel), 3)
     0.108
     """
     prior_k, confusion_hkl = scaled_panel(prior, confusions)
@@ -163,7 +290,7 @@ def _every_pattern(prior_k: FloatArray, confusion_hkl: FloatArray) -> VotePatter
     sizes = list(kinds.values())
     number = n_patterns(sizes, n_classes)
     if number * n_classes > MAX_ENTRIES:
-        instead = "crew_accuracy_bracket" if n_classes == 2 else "estimate_crew_accuracy or estimate_crew_gap"
+        instead = "panel_accuracy_bracket" if n_classes == 2 else "estimate_panel_accuracy or estimate_panel_gap"
         raise ConfigError(
             f"{len(confusion_hkl)} voters of {len(sizes)} kinds can vote in {number:.3g} ways, too many to enumerate "
             f"(limit {MAX_ENTRIES // n_classes:,}): use {instead}."

@@ -27,7 +27,6 @@ from majorant.theory.patterns import EPS, IntArray, deficits, log_kernel, most_v
 from majorant.values import FloatArray, as_generator, as_level
 
 REACH = 37.0  # nats on either side of the lattice; patterns beyond leave at most exp(-37) in doubt
-N_CELLS = 2**16
 BLOCK = 2**16  # items drawn at a time
 Rng = int | np.random.Generator
 Rule = Literal["majority", "map", "gap"]
@@ -48,20 +47,40 @@ class Lattice:
     step: float
 
 
-def crew_accuracy_bracket(prior: ArrayLike, confusions: ArrayLike, n_cells: int = N_CELLS) -> Bracket:
+def panel_accuracy_bracket(prior: ArrayLike, confusions: ArrayLike, n_cells: int = 2**16) -> Bracket:
     """Two bounds on the accuracy of the optimal rule, and their middle; two classes, any number of voters.
 
-    The bounds hold whatever `n_cells` and allow for rounding; their distance falls with its square, and time is
-    proportional to voters times cells.  Majority needs no bracket: `crew_accuracy` is exact for it.
+    Parameters
+    ----------
+    prior : array_like of shape (K,)
+        Probability of each class.
+    confusions : array_like of shape (H, K, K)
+        The confusion matrix of each voter: `confusions[h, k, l] = P(voter h says l | class k)`.
+    n_cells : int
+        Cells of the lattice of log-odds. The bounds hold whatever their number; their distance falls with its square,
+        and time is proportional to voters times cells.
 
+    Returns
+    -------
+    Bracket
+        Value, low, high. The bounds allow for rounding.
+
+    Notes
+    -----
+    Majority vote needs no bracket: `panel_accuracy` is exact for it.
+
+    Examples
+    --------
     >>> panel = [[[.5 + h / 100, .5 - h / 100], [.4, .6]] for h in range(31)]
-    >>> value, low, high = crew_accuracy_bracket([.5, .5], panel)
+    >>> value, low, high = panel_accuracy_bracket([.5, .5], panel)
     >>> round(value, 4), high - low < 1e-6
     (0.9383, True)
     """
     prior_k, confusion_hkl = scaled_panel(prior, confusions)
     if len(prior_k) != 2:
-        raise ConfigError(f"crew_accuracy_bracket is for two classes, not {len(prior_k)}: use estimate_crew_accuracy.")
+        raise ConfigError(
+            f"panel_accuracy_bracket is for two classes, not {len(prior_k)}: use estimate_panel_accuracy."
+        )
     if n_cells < 1:
         raise ConfigError(f"n_cells must be at least 1, not {n_cells}.")
     if (prior_k == 0).any():
@@ -157,10 +176,34 @@ def estimate_accuracy(
     n_draws: int = 100_000,
     level: float = LEVEL,
 ) -> Bracket:
-    """`majority_accuracy` or (rule="map") `map_accuracy` for any number of classes and votes, by Monte Carlo.
+    """`majority_accuracy` or `map_accuracy` for any number of classes and votes, by Monte Carlo.
 
-    The exact value lies in [low, high] with probability at least `level`, an empirical Bernstein interval.
+    Parameters
+    ----------
+    prior : array_like of shape (K,)
+        Probability of each class.
+    confusion : array_like of shape (K, K)
+        `confusion[k, l]` is the probability of a vote for label l on an item of class k, the same for all voters.
+    n_votes : int
+        Independent votes on an item.
+    rule : {"majority", "map"}
+        Majority vote, or the optimal rule: the likeliest class given who voted what.
+    ties : {"random", "first", "prior", "exclude"}
+        What happens to tied votes: drawn, given to class 0, to the class with the larger prior, or left out.
+    rng : int or numpy.random.Generator
+        Random seed.
+    n_draws : int
+        Items to simulate.
+    level : float
+        Probability that the interval holds the exact value.
 
+    Returns
+    -------
+    Bracket
+        Value, low, high: an empirical Bernstein interval.
+
+    Examples
+    --------
     >>> value, low, high = estimate_accuracy([.9, .1], [[.6, .4], [.1, .9]], 3, rng=0)
     >>> low < 0.6804 < high
     True
@@ -181,6 +224,30 @@ def estimate_gap(
 ) -> Bracket:
     """`gap` for any number of classes and votes, by Monte Carlo; a draw on which the rules agree counts exactly 0.
 
+    Parameters
+    ----------
+    prior : array_like of shape (K,)
+        Probability of each class.
+    confusion : array_like of shape (K, K)
+        `confusion[k, l]` is the probability of a vote for label l on an item of class k, the same for all voters.
+    n_votes : int
+        Independent votes on an item.
+    ties : {"random", "first", "prior", "exclude"}
+        What happens to tied votes: drawn, given to class 0, to the class with the larger prior, or left out.
+    rng : int or numpy.random.Generator
+        Random seed.
+    n_draws : int
+        Items to simulate.
+    level : float
+        Probability that the interval holds the exact value.
+
+    Returns
+    -------
+    Bracket
+        Value, low, high: an empirical Bernstein interval.
+
+    Examples
+    --------
     >>> value, low, high = estimate_gap([.9, .1], [[.6, .4], [.1, .9]], 3, rng=0)
     >>> low < 0.2349 < high
     True
@@ -189,7 +256,7 @@ def estimate_gap(
     return _simulate(prior_k, vote, "gap", as_ties(ties), rng, n_draws, level)
 
 
-def estimate_crew_accuracy(
+def estimate_panel_accuracy(
     prior: ArrayLike,
     confusions: ArrayLike,
     rule: str = "majority",
@@ -199,10 +266,34 @@ def estimate_crew_accuracy(
     n_draws: int = 100_000,
     level: float = LEVEL,
 ) -> Bracket:
-    """`crew_accuracy` for any panel, by Monte Carlo.
+    """`panel_accuracy` for any panel, by Monte Carlo.
 
+    Parameters
+    ----------
+    prior : array_like of shape (K,)
+        Probability of each class.
+    confusions : array_like of shape (H, K, K)
+        The confusion matrix of each voter: `confusions[h, k, l] = P(voter h says l | class k)`.
+    rule : {"majority", "map"}
+        Majority vote, or the optimal rule: the likeliest class given who voted what.
+    ties : {"random", "first", "prior", "exclude"}
+        What happens to tied votes: drawn, given to class 0, to the class with the larger prior, or left out.
+    rng : int or numpy.random.Generator
+        Random seed.
+    n_draws : int
+        Items to simulate.
+    level : float
+        Probability that the interval holds the exact value.
+
+    Returns
+    -------
+    Bracket
+        Value, low, high: an empirical Bernstein interval.
+
+    Examples
+    --------
     >>> panel = [[[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]], [[.6, .4], [.4, .6]]]
-    >>> value, low, high = estimate_crew_accuracy([.5, .5], panel, rng=0)
+    >>> value, low, high = estimate_panel_accuracy([.5, .5], panel, rng=0)
     >>> low < 0.792 < high
     True
     """
@@ -210,7 +301,7 @@ def estimate_crew_accuracy(
     return _simulate(prior_k, vote, _as_rule(rule), as_ties(ties), rng, n_draws, level)
 
 
-def estimate_crew_gap(
+def estimate_panel_gap(
     prior: ArrayLike,
     confusions: ArrayLike,
     ties: str = "random",
@@ -219,10 +310,32 @@ def estimate_crew_gap(
     n_draws: int = 100_000,
     level: float = LEVEL,
 ) -> Bracket:
-    """`crew_gap` for any panel, by Monte Carlo.
+    """`panel_gap` for any panel, by Monte Carlo.
 
+    Parameters
+    ----------
+    prior : array_like of shape (K,)
+        Probability of each class.
+    confusions : array_like of shape (H, K, K)
+        The confusion matrix of each voter: `confusions[h, k, l] = P(voter h says l | class k)`.
+    ties : {"random", "first", "prior", "exclude"}
+        What happens to tied votes: drawn, given to class 0, to the class with the larger prior, or left out.
+    rng : int or numpy.random.Generator
+        Random seed.
+    n_draws : int
+        Items to simulate.
+    level : float
+        Probability that the interval holds the exact value.
+
+    Returns
+    -------
+    Bracket
+        Value, low, high: an empirical Bernstein interval.
+
+    Examples
+    --------
     >>> panel = [[[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]], [[.6, .4], [.4, .6]]]
-    >>> value, low, high = estimate_crew_gap([.5, .5], panel, rng=0)
+    >>> value, low, high = estimate_panel_gap([.5, .5], panel, rng=0)
     >>> low < 0.108 < high
     True
     """

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from majorant.errors import ConfigError
 from majorant.values import FloatArray
 
-SUM_TOLERANCE = 1e-9
 Ties = Literal["random", "first", "prior", "exclude"]  # drawn; to class 0; to the larger prior; left out
 
 
@@ -119,7 +118,7 @@ def _refuse_improper(name: str, probability: FloatArray) -> None:
         where = tuple(np.argwhere(~legal)[0])
         raise ConfigError(f"{name}{[int(i) for i in where]} is {probability[where]:g}: a probability must lie in 0..1.")
     total = probability.sum(axis=-1)
-    complete = np.abs(total - 1) <= SUM_TOLERANCE
+    complete = np.abs(total - 1) <= 1e-9
     if not complete.all():
         where = tuple(np.argwhere(~complete)[0])
         index = "".join(f"[{i}]" for i in where)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
-from majorant.theory.accuracy import crew_accuracy, crew_gap, gap, majority_accuracy, map_accuracy
+from majorant.theory.accuracy import gap, majority_accuracy, map_accuracy, panel_accuracy, panel_gap
 from majorant.theory.checks import as_prior
 from majorant.theory.margin import Witness, majority_witness, verdict
-from majorant.theory.panel import crew_witness
+from majorant.theory.panel import panel_witness
 from majorant.theory.two_class import handicap, perturbation_radius
 
 
@@ -34,9 +34,25 @@ class Description:
 def describe(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "exclude") -> Description:
     """Margin, witness, accuracies, handicap and radius for voters who share a confusion matrix.
 
-    Assumptions as in `majority_margin`; one policy for ties holds for all numbers, save that handicap and radius
-    leave ties out.
+    Parameters
+    ----------
+    prior : array_like of shape (K,)
+        Probability of each class.
+    confusion : array_like of shape (K, K)
+        `confusion[k, l]` is the probability of a vote for label l on an item of class k, the same for all voters.
+    n_votes : int
+        Independent votes on an item.
+    ties : {"exclude", "random", "first", "prior"}
+        What happens to tied votes: left out, drawn, given to class 0, or to the class with the larger prior. With more
+        than two classes only "exclude".
 
+    Returns
+    -------
+    Description
+        Handicap and radius leave ties out.
+
+    Examples
+    --------
     >>> facts = describe([.6, .4], [[.7, .3], [.2, .8]], 3)
     >>> facts.verdict, round(facts.optimal_accuracy, 4), facts.gap
     ('optimal', 0.8288, 0.0)
@@ -56,24 +72,41 @@ def describe(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "
     )
 
 
-def describe_crew(prior: ArrayLike, confusions: ArrayLike, ties: str = "exclude") -> Description:
-    """Margin, witness and accuracies for voters with a confusion matrix each; assumptions as in `crew_margin`.
+def describe_panel(prior: ArrayLike, confusions: ArrayLike, ties: str = "exclude") -> Description:
+    """Margin, witness and accuracies for voters with a confusion matrix each.
 
+    Parameters
+    ----------
+    prior : array_like of shape (K,)
+        Probability of each class.
+    confusions : array_like of shape (H, K, K)
+        The confusion matrix of each voter: `confusions[h, k, l] = P(voter h says l | class k)`.
+    ties : {"exclude", "random", "first", "prior"}
+        What happens to tied votes: left out, drawn, given to class 0, or to the class with the larger prior. With more
+        than two classes only "exclude".
+
+    Returns
+    -------
+    Description
+        Without handicap and radius, which need a shared matrix.
+
+    Examples
+    --------
     >>> good, fair = [[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]]
-    >>> facts = describe_crew([.5, .5], [good, fair, fair])
+    >>> facts = describe_panel([.5, .5], [good, fair, fair])
     >>> facts.verdict, round(facts.gap, 3)
     ('not optimal', 0.108)
     """
-    witness = crew_witness(prior, confusions, ties)
+    witness = panel_witness(prior, confusions, ties)
     panel = np.asarray(confusions, dtype=float)
     return Description(
         n_votes=sum(witness),
         verdict=verdict(witness.margin),
         margin=witness.margin,
         witness=witness,
-        majority_accuracy=_if_in_reach(lambda: crew_accuracy(prior, panel, "majority", ties)),
-        optimal_accuracy=_if_in_reach(lambda: crew_accuracy(prior, panel, "map", ties)),
-        gap=_if_in_reach(lambda: crew_gap(prior, panel, ties)),
+        majority_accuracy=_if_in_reach(lambda: panel_accuracy(prior, panel, "majority", ties)),
+        optimal_accuracy=_if_in_reach(lambda: panel_accuracy(prior, panel, "map", ties)),
+        gap=_if_in_reach(lambda: panel_gap(prior, panel, ties)),
         handicap=None,
         radius=None,
     )

@@ -23,8 +23,20 @@ BOUNDARY = 1e-12  # nats; a margin this close to 0 is 0 up to rounding
 
 
 def verdict(margin: float) -> str:
-    """The margin's sign in words.
+    """The sign of a margin in words.
 
+    Parameters
+    ----------
+    margin : float
+        In nats.
+
+    Returns
+    -------
+    str
+        "optimal", "boundary" or "not optimal".
+
+    Examples
+    --------
     >>> [verdict(margin) for margin in (.3, -1e-16, -2.)]
     ['optimal', 'boundary', 'not optimal']
     """
@@ -93,17 +105,33 @@ def _numbered(word: str, count: int) -> list[str]:
     return [f"{word} {k}" for k in range(count)]
 
 
-BATCH_ELEMENTS = 2_000_000  # what one step of a multiclass batch may hold: models x pairs of classes x vote counts
-
-
 def majority_margin(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "exclude") -> float:
-    """How safely majority vote equals the optimal rule on every vote pattern, in nats; they agree iff > 0.
+    """How safely majority vote equals the optimal rule on every vote pattern, in nats.
 
-    Any number of classes; `n_votes` independent voters who share `confusion[k, l] = P(label l | class k)`.  Tied
-    patterns are left out, or for two classes go to class 0 (`first`), to the larger prior (drawn if equal) or to a
-    drawn class (`random`, never positive for an even number of votes that can tie).  Patterns that cannot happen
-    do not count: without a possible disagreement at any odds the margin is inf.  Proof: docs/theory/majority.md.
+    Parameters
+    ----------
+    prior : array_like of shape (K,)
+        Probability of each class.
+    confusion : array_like of shape (K, K)
+        `confusion[k, l]` is the probability of a vote for label l on an item of class k, the same for all voters.
+    n_votes : int
+        Independent votes on an item.
+    ties : {"exclude", "random", "first", "prior"}
+        What happens to tied votes: left out, drawn, given to class 0, or to the class with the larger prior. With more
+        than two classes only "exclude".
 
+    Returns
+    -------
+    float
+        Above 0 if the two rules always agree: the smallest log-odds of majority's class over all patterns. Patterns
+        that cannot happen do not count; without a possible disagreement at any odds the margin is inf.
+
+    Notes
+    -----
+    Proof: docs/theory/majority.md.
+
+    Examples
+    --------
     >>> round(majority_margin([.5, .5], [[.8, .2], [.2, .8]], 3), 3)
     1.386
     >>> round(majority_margin([.2, .3, .5], [[.8, .1, .1], [.1, .8, .1], [.1, .1, .8]], 5), 3)
@@ -115,10 +143,27 @@ def majority_margin(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: 
 
 
 def majority_margins(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "exclude") -> FloatArray:
-    """The margins of many models at once: prior (..., K), confusion (..., K, K), leading axes broadcast.
+    """The margins of many models at once; see `majority_margin`.
 
-    Assumptions and ties as in `majority_margin`.
+    Parameters
+    ----------
+    prior : array_like of shape (..., K)
+        Class probabilities of each model.
+    confusion : array_like of shape (..., K, K)
+        Confusion matrix of each model; leading axes broadcast.
+    n_votes : int
+        Independent votes on an item.
+    ties : {"exclude", "random", "first", "prior"}
+        What happens to tied votes: left out, drawn, given to class 0, or to the class with the larger prior. With more
+        than two classes only "exclude".
 
+    Returns
+    -------
+    ndarray
+        The margin of each model.
+
+    Examples
+    --------
     >>> majority_margins([.6, .4], [[[.7, .3], [.2, .8]], [[.6, .4], [.4, .6]]], 3).round(3).tolist()
     [0.303, 0.0]
     """
@@ -127,8 +172,27 @@ def majority_margins(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties:
 
 
 def majority_witness(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "exclude") -> Witness:
-    """The vote counts that attain `majority_margin`, with what majority and the optimal rule make of them.
+    """The vote counts that attain `majority_margin`, and what both rules make of them.
 
+    Parameters
+    ----------
+    prior : array_like of shape (K,)
+        Probability of each class.
+    confusion : array_like of shape (K, K)
+        `confusion[k, l]` is the probability of a vote for label l on an item of class k, the same for all voters.
+    n_votes : int
+        Independent votes on an item.
+    ties : {"exclude", "random", "first", "prior"}
+        What happens to tied votes: left out, drawn, given to class 0, or to the class with the larger prior. With more
+        than two classes only "exclude".
+
+    Returns
+    -------
+    Witness
+        The pattern on which majority vote stands weakest.
+
+    Examples
+    --------
     >>> witness = majority_witness([.2, .8], [[.7, .3], [.3, .7]], 3)
     >>> witness.counts, witness.words(["cat", "dog"])
     ((2, 1), '2 x cat, 1 x dog: majority says cat, the optimal rule says dog')
@@ -151,12 +215,29 @@ def majority_witness(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties:
 
 
 def uniform_noise_margin(prior: ArrayLike, noise: float, n_votes: int) -> float:
-    """`majority_margin` in closed form if a vote errs with probability `noise`, evenly over the other classes.
+    """`majority_margin` in closed form if errors are spread evenly over the other classes; ties left out.
 
-    Any number of classes; ties left out.  Up to noise (K - 1) / K only the ratio of the extreme priors matters, and
-    not the number of votes, save that two votes (and an even number for two classes) cannot split by one.
-    Proof: docs/theory/multiclass.md.
+    Parameters
+    ----------
+    prior : array_like of shape (K,)
+        Probability of each class.
+    noise : float
+        Probability that a vote is wrong.
+    n_votes : int
+        Independent votes on an item.
 
+    Returns
+    -------
+    float
+        The margin in nats.
+
+    Notes
+    -----
+    Up to noise (K - 1) / K only the ratio of the extreme priors matters, and not the number of votes, save that two
+    votes (and an even number for two classes) cannot split by one. Proof: docs/theory/multiclass.md.
+
+    Examples
+    --------
     >>> round(uniform_noise_margin([.2, .3, .5], .2, 5), 3)
     1.163
     """
@@ -177,7 +258,8 @@ def _margins(prior_bk: FloatArray, confusion_bkl: FloatArray, votes: int, ties: 
     if n_classes == 2:
         return _two_class_margins(prior_bk, confusion_bkl, votes, ties)
     prior_bk, confusion_bkl = prior_bk.reshape(-1, n_classes), confusion_bkl.reshape(-1, n_classes, n_classes)
-    size = max(1, BATCH_ELEMENTS // (n_classes**2 * votes))
+    # What one step of a multiclass batch may hold: models x pairs of classes x vote counts
+    size = max(1, 2_000_000 // (n_classes**2 * votes))
     parts = [
         _fill_margins(prior_bk[i : i + size], confusion_bkl[i : i + size], votes).min(axis=(1, 2, 3))
         for i in range(0, len(prior_bk), size)

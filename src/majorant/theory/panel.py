@@ -20,26 +20,61 @@ Ballot = NDArray[np.int_]
 WorstBallot = tuple[float, Ballot, int]  # log-odds, who said what, majority's class
 
 
-def crew_margin(prior: ArrayLike, confusions: ArrayLike, ties: str = "exclude") -> float:
-    """How safely majority vote equals the optimal rule that knows each voter, in nats; they agree iff > 0.
+def panel_margin(prior: ArrayLike, confusions: ArrayLike, ties: str = "exclude") -> float:
+    """How safely majority vote equals the optimal rule that knows each voter, in nats.
 
-    Independent voters h with `confusions[h, k, l] = P(h says l | class k)`; adversaries are allowed, and the optimal
-    rule uses them.  Ties as in `majority_margin`; patterns that cannot happen do not count.  Two classes cost
-    O(H log H); more are assignment problems, one for each pair of classes and few vote counts.
-    Proof: docs/theory/crew.md.
+    Parameters
+    ----------
+    prior : array_like of shape (K,)
+        Probability of each class.
+    confusions : array_like of shape (H, K, K)
+        The confusion matrix of each voter: `confusions[h, k, l] = P(voter h says l | class k)`.
+        Adversaries are allowed, and the optimal rule uses them.
+    ties : {"exclude", "random", "first", "prior"}
+        What happens to tied votes: left out, drawn, given to class 0, or to the class with the larger prior. With more
+        than two classes only "exclude".
 
+    Returns
+    -------
+    float
+        Above 0 if the two rules always agree. Patterns that cannot happen do not count.
+
+    Notes
+    -----
+    Two classes cost O(H log H); more are assignment problems, one for each pair of classes and few vote counts.
+    Proof: docs/theory/panel.md.
+
+    Examples
+    --------
     >>> good, fair = [[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]]
-    >>> round(crew_margin([.5, .5], [fair, fair, fair]), 3), round(crew_margin([.5, .5], [good, fair, fair]), 3)
+    >>> round(panel_margin([.5, .5], [fair, fair, fair]), 3), round(panel_margin([.5, .5], [good, fair, fair]), 3)
     (0.405, -1.386)
     """
-    return crew_witness(prior, confusions, ties).margin
+    return panel_witness(prior, confusions, ties).margin
 
 
-def crew_witness(prior: ArrayLike, confusions: ArrayLike, ties: str = "exclude") -> Witness:
-    """A ballot that attains `crew_margin`: who says what, and what majority and the optimal rule make of it.
+def panel_witness(prior: ArrayLike, confusions: ArrayLike, ties: str = "exclude") -> Witness:
+    """A ballot that attains `panel_margin`: who says what, and what both rules make of it.
 
+    Parameters
+    ----------
+    prior : array_like of shape (K,)
+        Probability of each class.
+    confusions : array_like of shape (H, K, K)
+        The confusion matrix of each voter: `confusions[h, k, l] = P(voter h says l | class k)`.
+    ties : {"exclude", "random", "first", "prior"}
+        What happens to tied votes: left out, drawn, given to class 0, or to the class with the larger prior. With more
+        than two classes only "exclude".
+
+    Returns
+    -------
+    Witness
+        The ballot on which majority vote stands weakest.
+
+    Examples
+    --------
     >>> good, fair = [[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]]
-    >>> crew_witness([.5, .5], [good, fair, fair]).words(["cat", "dog"], voters=["Ann", "Bob", "Cy"])
+    >>> panel_witness([.5, .5], [good, fair, fair]).words(["cat", "dog"], voters=["Ann", "Bob", "Cy"])
     'cat from Bob Cy, dog from Ann: majority says cat, the optimal rule says dog'
     """
     prior_k = as_prior(prior)
@@ -163,11 +198,10 @@ def _assign(price_hl: FloatArray, c: int, own: int) -> tuple[float, Ballot]:
 PANEL_ELEMENTS = 100_000  # models x panels that one step holds for each voter, or ballot: they stay in the cache
 NETWORK_UP_TO = 9  # voters whose weights are sorted by comparing neighbours, all panels at once
 MOST_BALLOTS = 2_500  # of a panel of more than two classes: up to so many are gone through one by one
-ASSIGNMENT_WORK = 20_000.0  # steps that the assignment problems of a margin are worth
 
 
 def panel_margins(prior: ArrayLike, confusions: ArrayLike, panels: ArrayLike) -> FloatArray:
-    """`crew_margin` of each panel under each model, (..., S), ties left out.
+    """`panel_margin` of each panel under each model, (..., S), ties left out.
 
     prior (..., K) and confusions (..., J, K, K) hold the models, panels (S, H) the voters of each panel.  Two classes
     are sorted all at once, more classes go through all ballots while these are few; larger panels of more classes, and
@@ -189,7 +223,7 @@ def panel_margins(prior: ArrayLike, confusions: ArrayLike, panels: ArrayLike) ->
     else:
         margin_bs = np.full((len(prior_bk), len(panel_sh)), np.nan)
     for b, s in np.argwhere(np.isnan(margin_bs)):
-        margin_bs[b, s] = crew_margin(prior_bk[b], confusion_bjkl[b, panel_sh[s]])
+        margin_bs[b, s] = panel_margin(prior_bk[b], confusion_bjkl[b, panel_sh[s]])
     return margin_bs.reshape(*batch, len(panel_sh))
 
 
@@ -200,7 +234,7 @@ def ballot_work(n_classes: int, n_voters: int) -> float:
     (243.0, 20000.0)
     """
     if not can_enumerate_ballots(n_classes, n_voters):
-        return ASSIGNMENT_WORK
+        return 20_000.0  # steps that the assignment problems of a margin are worth
     return float(n_classes ** (n_voters + 1) * n_voters)
 
 
@@ -212,7 +246,7 @@ def can_enumerate_ballots(n_classes: int, n_voters: int) -> bool:
 def _two_class_margins(
     prior_bk: FloatArray, confusion_bjkl: FloatArray, panel_sh: NDArray[np.integer[Any]]
 ) -> FloatArray:
-    """The sorted sums of docs/theory/crew.md; NaN where a probability is 0."""
+    """The sorted sums of docs/theory/panel.md; NaN where a probability is 0."""
     log_jklb, log_prior_kb = safe_log(confusion_bjkl).transpose(1, 2, 3, 0), safe_log(prior_bk).T
     with np.errstate(invalid="ignore"):
         none_jb = log_jklb[:, 0, 1] - log_jklb[:, 1, 1]  # what a vote for class 1 adds to the odds of class 0

@@ -21,11 +21,6 @@ from majorant.values import FloatArray
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.integer[Any]]
 MAX_ENTRIES = 2**22  # patterns times classes that are enumerated: about a second and 200 MB
-DIRECT_BELOW = 64  # votes; with so few the plain formula is as exact, and faster
-SERIES_RATIO = 0.1  # below it eight terms of the deviance series leave an error under 1e-17
-SERIES_TERMS = 8
-STIRLING_FROM = 16  # from here five terms of Stirling's series leave an error under 1e-15
-RELATIVE_ERROR = 1e-11  # of a log-odds, before it is worked out in more digits
 EPS = float(np.finfo(float).eps)
 DIGITS = Context(prec=40)  # enough to leave 1e-20 nats after a million votes cancel
 
@@ -198,12 +193,25 @@ def _two_class_patterns(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: 
 
 
 def central_cells_criterion(share: ArrayLike) -> float:
-    """Positive iff majority vote is optimal, given how items are spread over 0..H votes for class 0; H odd, >= 3.
+    """Tell from the distribution of vote counts whether majority vote is optimal.
 
-    Two classes, independent votes of one shared confusion matrix that inform (T00 + T11 > 1).  Shares or numbers of
-    items will do.  Exact for the true distribution; on a sample it is an estimate with no error bar.  Its size is
-    the smaller of two log-ratios, not a margin: only the sign says something.  Proof: docs/theory/counts.md.
+    Parameters
+    ----------
+    share : array_like of shape (H + 1,)
+        Shares, or numbers, of items with 0..H votes for class 0; H odd and at least 3.
 
+    Returns
+    -------
+    float
+        Positive if and only if majority vote is optimal: the smaller of two log-ratios, not a margin.
+
+    Notes
+    -----
+    Two classes, independent votes of one shared confusion matrix that are better than guessing (T00 + T11 > 1). Exact
+    for the true distribution; on a sample it is an estimate without an error bar. Proof: docs/theory/counts.md.
+
+    Examples
+    --------
     >>> share = [.7 * .2**3 + .3 * .9**3, 3 * (.7 * .8 * .2**2 + .3 * .1 * .9**2),
     ...          3 * (.7 * .8**2 * .2 + .3 * .1**2 * .9), .7 * .8**3 + .3 * .1**3]
     >>> round(central_cells_criterion(share), 3)
@@ -242,7 +250,7 @@ def log_binomial(n_votes: int, confusion_kl: FloatArray) -> FloatArray:
     >>> np.exp(log_binomial(3, np.array([[.5, .5], [0, 1]]))).round(3).tolist()
     [[0.125, 0.375, 0.375, 0.125], [1.0, 0.0, 0.0, 0.0]]
     """
-    if n_votes < DIRECT_BELOW:
+    if n_votes < 64:  # votes; with so few the plain formula is as exact, and faster
         hits = np.arange(n_votes + 1.0)
         log_ways_h = gammaln(n_votes + 1) - gammaln(hits + 1) - gammaln(n_votes - hits + 1)
         return np.asarray(xlogy(hits, confusion_kl[:, :1]) + xlogy(n_votes - hits, confusion_kl[:, 1:]) + log_ways_h)
@@ -273,7 +281,7 @@ def log_odds(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int) -> Flo
     per_hit, per_miss, none = (log(x) - log(y) if x and y else 0.0 for x, y in table)
     log_odds_h: FloatArray = none + n_votes * per_miss + np.arange(n_votes + 1.0) * (per_hit - per_miss)
     rounding = 8 * EPS * (n_votes + 1) * max(-log(entry) for row in table for entry in row if entry)
-    if np.abs(log_odds_h).min() * RELATIVE_ERROR < rounding:
+    if np.abs(log_odds_h).min() * 1e-11 < rounding:  # of a log-odds, before it is worked out in more digits
         log_odds_h = _decimal_log_odds(prior_k, confusion_kl, n_votes)
     never_0, never_1 = (_never(prior_k[k], confusion_kl[k], n_votes) for k in (0, 1))
     log_odds_h[never_0] = -np.inf
@@ -323,7 +331,7 @@ def _line(start: Decimal, step: Decimal, n_votes: int) -> FloatArray:
 def _stirling_error(count: FloatArray) -> FloatArray:
     """log n! minus Stirling's approximation, for n >= 1."""
     error = np.empty_like(count)
-    small = count < STIRLING_FROM
+    small = count < 16  # from here five terms of Stirling's series leave an error under 1e-15
     n = count[small]
     error[small] = gammaln(n + 1) - (n + 0.5) * np.log(n) + n - 0.5 * np.log(2 * np.pi)
     n = count[~small]
@@ -336,14 +344,14 @@ def _deviance(count: FloatArray, mean: FloatArray) -> FloatArray:
     """count log(count / mean) + mean - count for count >= 1, by a series where these nearly cancel."""
     distance = count - mean
     ratio = distance / (count + mean)
-    near = np.abs(ratio) < SERIES_RATIO
+    near = np.abs(ratio) < 0.1  # below it eight terms of the deviance series leave an error under 1e-17
     far = ~near
     count, mean = np.broadcast_to(count, near.shape), np.broadcast_to(mean, near.shape)
     deviance = np.empty(near.shape)
     deviance[far] = count[far] * np.log(count[far] / mean[far]) - distance[far]
     ratio, square = ratio[near], ratio[near] ** 2
     tail = np.zeros_like(square)
-    for term in range(SERIES_TERMS, 0, -1):
+    for term in range(8, 0, -1):
         tail = (tail + 1 / (2 * term + 1)) * square
     deviance[near] = ratio * (distance[near] + 2 * count[near] * tail)
     return deviance

@@ -47,12 +47,30 @@ class OptimalVotes:
 
 
 def handicap(prior: ArrayLike, confusion: ArrayLike, n_votes: int) -> float:
-    """How many votes class 0 starts behind: majority is optimal iff this lies within 1/2 (odd) or 1 (even) of 0.
+    """How many votes class 0 starts behind.
 
-    Two classes, one shared confusion matrix, and votes that inform (T00 + T11 > 1); ties left out.  Where they
-    mislead, the number is formal; where they tell nothing it is infinite, or 0 if nothing else tells either.
-    Probabilities of 0 are taken as limits, all at the same pace.  Proof: docs/theory/majority.md.
+    Parameters
+    ----------
+    prior : array_like of shape (2,)
+        Probability of each class.
+    confusion : array_like of shape (2, 2)
+        `confusion[k, l]` is the probability of a vote for label l on an item of class k, the same for all voters.
+    n_votes : int
+        Independent votes on an item.
 
+    Returns
+    -------
+    float
+        Majority vote is optimal if and only if this lies within 1/2 (odd numbers of votes) or 1 (even) of 0.
+
+    Notes
+    -----
+    Two classes and votes that are better than guessing (T00 + T11 > 1); ties left out. If votes mislead, the number is
+    formal; if they say nothing it is infinite, or 0 if nothing else says anything either. Probabilities of 0 are taken
+    as limits, all at the same pace. Proof: docs/theory/majority.md.
+
+    Examples
+    --------
     >>> round(handicap([.6, .4], [[.7, .3], [.2, .8]], 3), 3)
     -0.364
     """
@@ -69,11 +87,26 @@ def handicap(prior: ArrayLike, confusion: ArrayLike, n_votes: int) -> float:
 
 
 def optimal_votes(prior: ArrayLike, confusion: ArrayLike) -> OptimalVotes:
-    """The numbers of votes for which majority is optimal, a span of odd and a span of even ones.
+    """The numbers of votes for which majority vote is optimal, a span of odd and a span of even ones.
 
-    Two classes, one shared confusion matrix, ties left out.  Unless both classes are equally easy, both spans end:
-    more votes make the harder class's handicap grow.  Proof: docs/theory/majority.md.
+    Parameters
+    ----------
+    prior : array_like of shape (2,)
+        Probability of each class.
+    confusion : array_like of shape (2, 2)
+        `confusion[k, l]` is the probability of a vote for label l on an item of class k, the same for all voters.
 
+    Returns
+    -------
+    OptimalVotes
+        Unless both classes are equally easy, both spans end: more votes make the harder class's handicap grow.
+
+    Notes
+    -----
+    Ties left out. Proof: docs/theory/majority.md.
+
+    Examples
+    --------
     >>> optimal_votes([.6, .4], [[.7, .3], [.2, .8]])
     OptimalVotes(odd=(1, 5), even=(2, 12))
     """
@@ -144,12 +177,30 @@ def _span_words(span: Span) -> str:
 
 
 def perturbation_radius(prior: ArrayLike, confusion: ArrayLike, n_votes: int) -> float:
-    """The largest sigma such that majority vote stays optimal however each voter's accuracies move by up to sigma.
+    """How far each voter's accuracies may move, in any direction, with majority vote still optimal.
 
-    Two classes.  Voter h has T_h = T + s_h [[-1, 1], [1, -1]], |s_h| <= sigma, as far as T_h stays a confusion
-    matrix; the optimal rule knows every s_h.  Exact: the worst panel is known, so this is one equation, solved by
-    halving.  0 where majority is not optimal for T itself; ties left out.  Proof: docs/theory/perturbation.md.
+    Parameters
+    ----------
+    prior : array_like of shape (2,)
+        Probability of each class.
+    confusion : array_like of shape (2, 2)
+        `confusion[k, l]` is the probability of a vote for label l on an item of class k, the same for all voters.
+    n_votes : int
+        Independent votes on an item.
 
+    Returns
+    -------
+    float
+        The largest sigma such that majority vote stays optimal for voters T_h = T + s_h [[-1, 1], [1, -1]],
+        |s_h| <= sigma, as far as T_h stays a confusion matrix; 0 if it is not optimal for T itself.
+
+    Notes
+    -----
+    The optimal rule knows every s_h; ties left out. Exact: the worst panel is known, so this is one equation, solved by
+    bisection. Proof: docs/theory/perturbation.md.
+
+    Examples
+    --------
     >>> round(perturbation_radius([.6, .4], [[.7, .3], [.2, .8]], 3), 4)
     0.0194
     """
@@ -219,8 +270,24 @@ class Region:
 def accuracy_region(prior: ArrayLike, n_votes: int, confusion: ArrayLike | None = None, grid: int = GRID) -> Region:
     """The margin over both accuracies T00 (across) and T11 (up), for one prior and number of votes.
 
-    Two classes, one shared confusion matrix, ties left out; `confusion`, if given, is the point.
+    Parameters
+    ----------
+    prior : array_like of shape (2,)
+        Probability of each class.
+    n_votes : int
+        Independent votes on an item.
+    confusion : array_like of shape (2, 2), optional
+        The point to mark.
+    grid : int
+        Points along each axis.
 
+    Returns
+    -------
+    Region
+        Ties left out.
+
+    Examples
+    --------
     >>> region = accuracy_region([.6, .4], 3, [[.7, .3], [.2, .8]], grid=11)
     >>> region.point, round(region.point_margin, 3), round(region.share, 2)
     ((0.7, 0.8), 0.303, 0.17)
@@ -242,9 +309,24 @@ def one_coin_region(
 ) -> Region:
     """The margin over the prior of class 0 (across) and one error rate for both classes (up).
 
-    Two classes, every vote wrong with the same probability, ties left out; `prior` and `noise`, if given, are the
-    point.  For an odd number of votes this is the triangle noise < prior < 1 - noise, whatever their number.
+    Parameters
+    ----------
+    n_votes : int
+        Independent votes on an item.
+    prior : array_like of shape (2,), optional
+        With `noise`, the point to mark.
+    noise : float, optional
+        Probability that a vote is wrong.
+    grid : int
+        Points along each axis.
 
+    Returns
+    -------
+    Region
+        For an odd number of votes the triangle noise < prior < 1 - noise, whatever their number; ties left out.
+
+    Examples
+    --------
     >>> region = one_coin_region(3, [.6, .4], noise=.3, grid=11)
     >>> region.point, round(region.point_margin, 3)
     ((0.6, 0.3), 0.442)

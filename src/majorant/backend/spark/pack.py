@@ -21,14 +21,14 @@ from majorant.backend.base import Part
 from majorant.backend.stage import is_empty_name
 from majorant.errors import DataError
 from majorant.kernels import Block
-from majorant.read.build import resolve
+from majorant.read.build import count_disputed, resolve
 from majorant.read.names import first_per_item
 from majorant.read.notes import LISTED
 from majorant.read.table import arrow_view
 from majorant.votes import Account, IntArray, Votes
 
 CHANGED = "The votes changed while Spark worked on them. Run again when nothing writes to them any more."
-COUNTS = ("items", "votes", "rows", "merged", "nameless", "bare")
+COUNTS = ("items", "votes", "rows", "merged", "nameless", "bare", "compared", "disputed")
 PACKED_ARRAYS = ("columns", "offsets", "gold", "by_label", "gold_by_label", "voters")
 FACTS = ("part", "seal", *COUNTS, "trouble", "by_label", "gold_by_label", "voters", "bare_names")  # for the driver
 PACKED = ("part", "columns", "offsets", "gold")  # what a pass needs
@@ -154,6 +154,7 @@ def pack_table(table: Any, packing: Packing) -> tuple[dict[str, Any], dict[str, 
     bare_i = np.flatnonzero(votes_i == 0)
     bare = {"bare": len(bare_i), "bare_names": items.take(arrow_view(bare_i[:LISTED]))}
     facts = {"items": len(items), "votes": len(item_m), "rows": table.num_rows + nameless, "merged": resolved.merged}
+    facts |= {"compared": int((votes_i > 1).sum()), "disputed": count_disputed(item_m, label_m)}
     first = json.dumps(trouble[0]) if trouble else None
     return {**facts, **bare, "nameless": nameless, "trouble": first}, arrays, items
 

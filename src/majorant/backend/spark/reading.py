@@ -433,6 +433,9 @@ def _account(facts: dict[str, list[Any]], words: _Vocabulary, options: ReadOptio
         silent=[words.workers[int(j)] for j in silent[:LISTED]],
         n_silent=len(silent),
         gold_k=total("gold_by_label") > 0 if words.has_gold else None,
+        n_compared=sum(facts["compared"]),
+        n_disputed=sum(facts["disputed"]),
+        workers=list(words.workers),
     )
     coded = replace(words.coded, n_rows=sum(facts["rows"]))
     resolved = Resolved(None, sum(facts["merged"]), 0)

@@ -25,8 +25,6 @@ from majorant.votes import IntArray, Votes
 
 Refit = Callable[[IntArray, Fit], Refits]  # (weights (B, items), where to start) -> B fits of the same votes
 N_REPLICATES = 200
-WEIGHTS_AT_ONCE = 20_000_000  # of the weights held at a time
-FEW_COPIES = 8  # items that an item stands for on average, up to which they are drawn one by one
 THIN_CELL = 5.0  # expected votes; a bootstrap of fewer cannot tell a rate from 0
 SCORES_AT_ONCE = 250_000  # items x models: so many numbers stay in the cache
 LEAST = -1e9  # log-probability of the impossible: finite, so that differences are
@@ -70,7 +68,7 @@ def bootstrap(case: Case, *, rng: int | np.random.Generator) -> Replicates:
     top_ik = leaders(votes)
     expected = _expected_votes(votes, fit, copies_i)
     prior, confusion, loss = [], [], []
-    at_once = max(1, WEIGHTS_AT_ONCE // max(1, len(votes.items)))
+    at_once = max(1, 20_000_000 // max(1, len(votes.items)))  # of the weights held at a time
     for start in range(0, n_replicates, at_once):
         weight_bi = drawn_items(copies_i, min(at_once, n_replicates - start), generator)
         again = case.refit(weight_bi, fit)
@@ -99,7 +97,7 @@ def drawn_items(copies_i: FloatArray, n_draws: int, rng: np.random.Generator) ->
     [4, 4]
     """
     n_items, n_rows = int(copies_i.sum()), len(copies_i)
-    if n_items > FEW_COPIES * n_rows:
+    if n_items > 8 * n_rows:  # items that an item stands for on average, up to which they are drawn one by one
         return rng.multinomial(n_items, copies_i / n_items, size=n_draws)
     row_n = np.repeat(np.arange(n_rows), copies_i.astype(np.int64))
     weight_bi = np.empty((n_draws, n_rows), dtype=np.int32)

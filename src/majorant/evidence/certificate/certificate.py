@@ -50,7 +50,7 @@ class Model(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Claim:
     """Whether majority vote is as good as the best rule of a family, and what that rests on.
 
@@ -108,6 +108,11 @@ class Claim:
     n_items: int = 0
     n_labels: int = 0
     more_items: int | None = None
+
+    def __repr__(self) -> str:
+        sure = "" if self.certainty is None else f", {self.certainty}"
+        why = "" if self.reason is None else f" ({self.reason})"
+        return f"Claim ({self.family}): {self.verdict}{why}{sure}"
 
     def with_status(self, *statuses: Status) -> tuple[Tested, ...]:
         """The assumptions with one of these statuses."""
@@ -171,15 +176,12 @@ class Dependence:
         Pairs of workers, the most correlated first.
     n_eff : Estimate
         How many independent workers would be as informative as those who vote on an item.
-    redundant : tuple
-        Names of workers who mostly repeat a better one.
     """
 
     tested: Tested
     truth: Literal["gold", "estimated"]
     pairs: tuple[Pair, ...]
     n_eff: Estimate
-    redundant: tuple[Hashable, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -131,7 +131,11 @@ def certification(votes: Votes | Countable, *, level: float = LEVEL, rng: int | 
 
 def certification_from(inputs: ClaimInputs, *, level: float, rng: int | np.random.Generator) -> Certification:
     """The certificate of what was gathered."""
-    examination = examine(inputs, level=level, rng=rng)
+    return certification_of(examine(inputs, level=level, rng=rng))
+
+
+def certification_of(examination: Examination) -> Certification:
+    """The certificate of examined votes."""
     case = examination.fit_workers()
     fitted = case or examination.by_label
     fit = None if fitted is None else examination.ordered.restore(fitted.fit)
@@ -265,6 +269,11 @@ class Examination:
     def assumptions(self) -> tuple[Tested, ...]:
         """All assumptions that were tested, or could not be."""
         return tuple(dict.fromkeys((*self.anonymous, *self.named)))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether claims by a model of the votes are open anyway, so that they need not be made."""
+        return doubt(self.anonymous) is not None and doubt(self.named) is not None
 
     def fit_workers(self) -> Case | None:
         """The votes with one confusion matrix per worker; None if workers gave too few votes, or are too many."""

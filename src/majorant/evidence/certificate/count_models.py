@@ -30,8 +30,6 @@ IntArray = NDArray[np.int64]
 IN_TURN = ["einsum_path", (0, 1), (0, 1)]  # what optimize=True finds for three factors, each time anew
 ASCENT_STEPS = 60
 FIRST_RADIUS, LAST_RADIUS, WIDEST_RADIUS = 1.0, 1e-7, 6.0
-LEAST_PROMISE = 1e-7  # nats: an ascent that promises less has arrived
-FLATTEST = 1e-13  # of the largest curvature
 Value = Callable[[FloatArray, IntArray], FloatArray]  # points (P, U) of the problems at these places -> (P,)
 Slopes = Callable[[FloatArray, IntArray], tuple[FloatArray, FloatArray]]  # -> slope (P, U) and curvature (P, U, U)
 _TAIL = np.array([5, 6, 7.5, 9.5, 12, 15, 19, 24, 30, 38.0])
@@ -41,7 +39,6 @@ DEPTH = np.concatenate([-_HALF[::-1], [0], _HALF])  # logit nu
 PEAKS = 4  # of the grid, from which to climb
 RARE_CLASS = np.array([2.0, 4.5, 7.5])  # minus logit of the smaller class
 GRID_ENTRIES = 1 << 22  # floats of grid times cells, or grid times data sets, held at once
-KEPT_ENTRIES = 1 << 20  # floats of grid times cells that are kept for the next data set
 BETA_PARAMETERS = 5
 LOGIT_BOUND, LEAST_CONCENTRATION, MOST_CONCENTRATION = 30.0, -4.0, 9.0  # the last two are logarithms
 
@@ -324,7 +321,8 @@ def ascend(
         won = going[better]
         point_pu[won], value_p[won] = tried[better], value_tried[better]
         radius_p[going] = np.where(better, np.minimum(2 * radius_p[going], WIDEST_RADIUS), radius_p[going] / 4)
-        going = going[(promise > LEAST_PROMISE) & (radius_p[going] > LAST_RADIUS)]
+        # Nats: an ascent that promises less has arrived
+        going = going[(promise > 1e-7) & (radius_p[going] > LAST_RADIUS)]
         if not len(going):
             break
     return point_pu, value_p
@@ -335,7 +333,7 @@ def _step(slope_pu: FloatArray, bend_puu: FloatArray, fixed_pu: NDArray[np.bool_
     bend_puu = np.where(fixed_pu[:, :, None] | fixed_pu[:, None, :], 0, bend_puu)
     curve_pu, axis_puu = np.linalg.eigh(bend_puu)
     size_pu = np.abs(curve_pu)
-    size_pu = np.maximum(size_pu, FLATTEST * size_pu.max(axis=1, keepdims=True) + 1e-30)
+    size_pu = np.maximum(size_pu, 1e-13 * size_pu.max(axis=1, keepdims=True) + 1e-30)  # of the largest curvature
     along_pu = np.einsum("pij,pi->pj", axis_puu, slope_pu) / size_pu
     step_pu = np.where(fixed_pu, 0, np.einsum("pij,pj->pi", axis_puu, along_pu))
     length_p = np.abs(step_pu).max(axis=1)
@@ -409,7 +407,8 @@ def _starts_within(
 
 def _grid_values(cells: HistogramCells, items_bc: FloatArray, theta_gd3: FloatArray) -> FloatArray:
     """The log-likelihood of every data set at every point of a grid, (B, pairs, depths)."""
-    if theta_gd3 is grid() and theta_gd3.size // 3 * len(cells.votes_c) <= KEPT_ENTRIES:
+    # Floats of grid times cells that are kept for the next data set
+    if theta_gd3 is grid() and theta_gd3.size // 3 * len(cells.votes_c) <= (1 << 20):
         logs = _grid_logs(tuple(cells.votes_c.tolist()), tuple(cells.zeros_c.tolist()))
         return np.asarray(items_bc @ logs.T).reshape(len(items_bc), *theta_gd3.shape[:2])
     size = max(1, GRID_ENTRIES // (theta_gd3.shape[1] * len(cells.votes_c)))

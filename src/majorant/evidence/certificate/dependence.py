@@ -1,14 +1,13 @@
 """Do workers err together?  Residual dependence of pairs given the true label, one test, and what the panel is worth.
 
 From votes alone, pairs are tested by the scores of the independent model for each vote pattern; from items whose true
-label is known, without a model.  Workers who copy one other are found by likelihood.  Statement, calibration and
+label is known, without a model.  Statement, calibration and
 limits: docs/theory/dependence.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from itertools import combinations, permutations, product
+from itertools import combinations, product
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -25,23 +24,12 @@ from majorant.theory.checks import safe_log
 from majorant.values import Estimate, FloatArray, as_generator
 from majorant.votes import IntArray, Votes
 
-MOST_PATTERNS = 20_000  # patterns of all worker sets up to which all are gone through; beyond, some are drawn
 DRAWS = 10_000
 MOST_TESTED_PAIRS = 100  # those with the most items in common
-MOST_PARAMETERS = 400  # of all confusion matrices: their information is estimated and inverted
-FEW_PAIRS = 21  # among more, a little that all have in common would drown
 PAIR_ITEMS = 30  # that a pair must share
-SINGULAR = 0.03  # directions that keep less than this share of their information are left out of the test
 UNTOLD = 1e-3  # a pair that keeps less: its correlation cannot be told from other confusion matrices
-REDUNDANT = 0.5  # correlation, or share of votes copied, from which a worker mostly repeats the other
 ENOUGH_GOLD = 50  # items, with two votes or more
-CLEAR_LEAD = 7.0  # nats by which one pair's copying must explain the votes better than any other pair's
-COPYING_WORK = 20_000  # vote patterns x ordered pairs
-COPYING_STEPS = 200
-COPYING_TOLERANCE = 1e-5  # nats by which the likelihood must still rise
-SMOOTHING = 0.01  # imaginary votes in each cell
 Pairs = list[tuple[int, int]]
-CANCELLED = 1e-9  # of the squared errors: what rounding leaves of them where the errors on each item cancel out
 SYMMETRIC = 1e-6  # skewness, times standard errors, that changes nothing
 
 
@@ -71,7 +59,8 @@ def dependence(
     if fit.confusion is None or fit.confusion.ndim != 3:
         raise ConfigError(f"dependence needs one confusion matrix per worker; a {fit.method} fit has none.")
     n_workers, n_classes, _ = fit.confusion.shape
-    if n_workers * n_classes * (n_classes - 1) > MOST_PARAMETERS:
+    # Of all confusion matrices: their information is estimated and inverted
+    if n_workers * n_classes * (n_classes - 1) > 400:
         return _untested("too many workers and classes")
     copies_i, label_ij = as_copies(votes, copies), label_matrix(votes)
     pairs = _pairs(label_ij, copies_i)
@@ -90,11 +79,8 @@ def dependence(
     else:
         n_votes = float(copies_i @ votes.votes_i / copies_i[votes.votes_i > 0].sum())
         results, n_eff = _pair_results(votes, pairs, _one_step(evidence)), _rough_worth(evidence, n_votes)
-    redundant = _redundant(votes, model, results, level)
-    if tested.status == Status.FAILED:
-        redundant = tuple(dict.fromkeys([*redundant, *_copier(votes, label_ij, copies_i, model)]))
     truth: Literal["gold", "estimated"] = "estimated" if gold is None else "gold"
-    return Dependence(tested=tested, truth=truth, pairs=results, n_eff=n_eff, redundant=redundant)
+    return Dependence(tested=tested, truth=truth, pairs=results, n_eff=n_eff)
 
 
 def _pairs(label_ij: IntArray, copies_i: FloatArray) -> Pairs:
@@ -117,7 +103,7 @@ def _evidence(
     seen = scores(label_ij, model, pairs)
     n_classes = len(model.prior_k)
     n_patterns = sum(len(group.items_s) * float(n_classes) ** group.n_votes for group in sets)
-    if n_patterns <= MOST_PATTERNS:
+    if n_patterns <= 20_000:  # patterns of all worker sets up to which all are gone through; beyond, some are drawn
         total = _expected_information(sets, model, pairs)
     else:
         item = rng.choice(len(copies_i), size=DRAWS, p=copies_i / copies_i.sum())
@@ -145,13 +131,15 @@ def _test_all_pairs(evidence: _PairScores, level: float) -> Tested | None:
     """The score test of all pairs, and of what many have in common; None where nothing is left to test."""
     scale_q = np.sqrt(np.where(evidence.raw_q > 0, evidence.raw_q, np.inf))
     value_d, vector_qd = np.linalg.eigh(evidence.information_qq / np.outer(scale_q, scale_q))
-    tested = value_d > SINGULAR  # directions that the fitted parameters leave to be tested
+    # Directions that keep less than this share of their information are left out of the test
+    tested = value_d > 0.03  # directions that the fitted parameters leave to be tested
     if not tested.any():
         return None
     projected_d = vector_qd[:, tested].T @ (evidence.score_q / scale_q)
     statistic, common = float((projected_d**2 / value_d[tested]).sum()), float(evidence.information_qq.sum())
     p_value = float(chdtrc(int(tested.sum()), statistic))
-    if len(evidence.score_q) > FEW_PAIRS and common > UNTOLD * evidence.raw_q.sum():
+    # Among more, a little that all have in common would drown
+    if len(evidence.score_q) > 21 and common > UNTOLD * evidence.raw_q.sum():
         together = float(chdtrc(1, evidence.score_q.sum() ** 2 / common))
         p_value = min(1.0, 2 * min(p_value, together))  # two tests, each at half the level
     return _tested(p_value, level)
@@ -172,7 +160,7 @@ def _tested(p_value: float, level: float) -> Tested:
 
 def _untested(reason: str) -> Dependence:
     tested = Tested(Assumption.INDEPENDENT_WORKERS, Status.UNTESTABLE)
-    return Dependence(tested=tested, truth="estimated", pairs=(), n_eff=Estimate(None, reason=reason), redundant=())
+    return Dependence(tested=tested, truth="estimated", pairs=(), n_eff=Estimate(None, reason=reason))
 
 
 def _one_step(evidence: _PairScores) -> PairTests:
@@ -206,26 +194,6 @@ def _rough_worth(evidence: _PairScores, n_votes: float) -> Estimate:
         return Estimate(None, reason="too few votes per item")
     rho = float(np.clip(evidence.score_q.sum() / information, 0, 1))
     return Estimate(n_votes / (1 + (n_votes - 1) * rho), reason=f"no interval: that takes {ENOUGH_GOLD} gold items")
-
-
-def _redundant(votes: Votes, model: WorkerModel, pairs: tuple[Pair, ...], level: float) -> tuple[Hashable, ...]:
-    """The weaker worker of each pair that is strongly correlated, and surely so among all pairs (Bonferroni)."""
-    skill = dict(zip(votes.workers, _skill(model).tolist(), strict=True))
-    clear = [pair.workers for pair in pairs if pair.correlation >= REDUNDANT and pair.p_value * len(pairs) <= 1 - level]
-    return tuple(dict.fromkeys(min(workers, key=skill.__getitem__) for workers in clear))
-
-
-def _copier(votes: Votes, label_ij: IntArray, copies_i: FloatArray, model: WorkerModel) -> tuple[Hashable, ...]:
-    """The weaker worker of the pair in which one clearly copies the other, also where the two are never apart."""
-    copying = find_copying(label_ij, copies_i, len(model.prior_k))
-    if copying is None or copying.share < REDUNDANT or copying.lead < CLEAR_LEAD:
-        return ()
-    return (votes.workers[min((copying.copier, copying.source), key=_skill(model).__getitem__)],)
-
-
-def _skill(model: WorkerModel) -> FloatArray:
-    """How often each worker is right."""
-    return np.asarray(np.einsum("k,jkk->j", model.prior_k, model.confusion_jkl))
 
 
 class WorkerModel(NamedTuple):
@@ -430,7 +398,8 @@ def worth_by_gold(gold: GoldItems, level: float) -> Estimate:
     """
     squares = squared_errors(gold)
     apart, together = squares.all_s
-    if together <= CANCELLED * apart:
+    # Of the squared errors: what rounding leaves of them where the errors on each item cancel out
+    if together <= 1e-9 * apart:
         return Estimate(None, reason="no two workers err on the same gold item")
     n_votes = float(gold.copies_g @ (gold.label_gj != NO_LABEL).sum(axis=1) / gold.n_items)
     effects = (
@@ -492,107 +461,3 @@ def _squares_of_class(label_gj: IntArray, copies_g: FloatArray, n_classes: int) 
         axis=1,
     )
     return Squares(all_s, all_s - lost_gs)
-
-
-class Copying(NamedTuple):
-    """Worker `copier` gives the vote of `source` on a `share` of the items; `lead` in nats over any other two."""
-
-    copier: int
-    source: int
-    share: float
-    log_likelihood: float
-    lead: float
-
-
-class _CopyingModels(NamedTuple):
-    """One model for each ordered pair m: class probabilities, confusions (labels before classes), share copied."""
-
-    prior_mk: FloatArray
-    confusion_mjlk: FloatArray
-    share_m: FloatArray
-
-
-class _PatternPairs(NamedTuple):
-    """Vote patterns r, how often each came up, and for each ordered pair who might copy and where the two agree."""
-
-    said_rjl: FloatArray
-    weight_r: FloatArray
-    copier_m: IntArray
-    own_mrl: FloatArray  # what the copier said
-    both_mr: FloatArray
-    equal_mr: FloatArray
-
-
-def find_copying(label_rj: IntArray, weight_r: FloatArray, n_classes: int) -> Copying | None:
-    """The pair whose copying explains the patterns best; None for panels of too many patterns and pairs.
-
-    With probability `share` the copier repeats the source's vote, else labels by a matrix of its own; all else is
-    independent given the class.  Maximum likelihood by EM, which starts from the votes of all but the copier: with both
-    counted, two who always agree are taken for the truth, and nothing seems copied.
-    """
-    pairs = np.array(list(permutations(range(label_rj.shape[1]), 2)))
-    if len(pairs) * len(label_rj) > COPYING_WORK or len(pairs) < 6:
-        return None
-    copier_m, source_m = pairs.T
-    own_mr, other_mr = label_rj.T[copier_m], label_rj.T[source_m]
-    both_mr = ((own_mr != NO_LABEL) & (other_mr != NO_LABEL)).astype(float)
-    said_rjl = (label_rj[:, :, None] == np.arange(n_classes)).astype(float)
-    own_mrl = said_rjl[:, copier_m].transpose(1, 0, 2)
-    panel = _PatternPairs(said_rjl, weight_r, copier_m, own_mrl, both_mr, both_mr * (own_mr == other_mr))
-    tables, height_m = _climb(panel)
-    best = int(height_m.argmax())
-    same_two = (np.sort(pairs, axis=1) == np.sort(pairs[best])).all(axis=1)
-    lead = float(height_m[best] - height_m[~same_two].max())
-    copier, source = pairs[best].tolist()
-    return Copying(copier, source, float(tables.share_m[best]), float(height_m[best]), lead)
-
-
-def _climb(panel: _PatternPairs) -> tuple[_CopyingModels, FloatArray]:
-    """The models after EM, and the log-likelihood of each."""
-    others_mrl = panel.said_rjl.sum(axis=1) - panel.own_mrl
-    posterior_mrk = (others_mrl + SMOOTHING) / (others_mrl + SMOOTHING).sum(axis=2, keepdims=True)
-    tables = _m_step(panel, posterior_mrk, 0.5 * panel.equal_mr[..., None] * np.ones(posterior_mrk.shape[2]))
-    height_m = np.full(len(panel.copier_m), -np.inf)
-    for _ in range(COPYING_STEPS):
-        posterior_mrk, copied_mrk, log_total_mr = _e_step(panel, tables)
-        before_m, height_m = height_m, log_total_mr @ panel.weight_r
-        if (height_m - before_m).max() < COPYING_TOLERANCE:
-            break
-        tables = _m_step(panel, posterior_mrk, copied_mrk)
-    return tables, height_m
-
-
-def _e_step(panel: _PatternPairs, tables: _CopyingModels) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """P(class), P(copied | class) and the log-probability of each pattern under each model."""
-    n_patterns, n_workers, n_labels = panel.said_rjl.shape
-    log_mjlk = np.log(tables.confusion_mjlk)
-    said_rc = panel.said_rjl.reshape(n_patterns, -1)
-    score_mrk = said_rc @ log_mjlk.reshape(len(log_mjlk), n_workers * n_labels, -1) + np.log(tables.prior_mk)[:, None]
-    model = np.arange(len(log_mjlk))
-    own_mrk = np.einsum("mrl,mlk->mrk", panel.own_mrl, tables.confusion_mjlk[model, panel.copier_m])
-    own_mrk = np.where(panel.both_mr[..., None] > 0, own_mrk, 1.0)
-    copied_mrk = (tables.share_m[:, None] * panel.equal_mr)[..., None] * np.ones(own_mrk.shape[2])
-    either_mrk = copied_mrk + (1 - tables.share_m[:, None] * panel.both_mr)[..., None] * own_mrk
-    score_mrk += np.log(either_mrk) - np.log(own_mrk)
-    top_mr = score_mrk.max(axis=2)
-    posterior_mrk = np.exp(score_mrk - top_mr[..., None])
-    total_mr = posterior_mrk.sum(axis=2)
-    return posterior_mrk / total_mr[..., None], copied_mrk / either_mrk, top_mr + np.log(total_mr)
-
-
-def _m_step(panel: _PatternPairs, posterior_mrk: FloatArray, copied_mrk: FloatArray) -> _CopyingModels:
-    weight_mrk = posterior_mrk * panel.weight_r[:, None]
-    n_patterns, n_workers, n_labels = panel.said_rjl.shape
-    count_mck = panel.said_rjl.reshape(n_patterns, -1).T @ weight_mrk
-    count_mjlk = count_mck.reshape(-1, n_workers, n_labels, weight_mrk.shape[2])
-    own_mrk = weight_mrk * (1 - copied_mrk)
-    model = np.arange(len(count_mjlk))
-    count_mjlk[model, panel.copier_m] = np.einsum("mrl,mrk->mlk", panel.own_mrl, own_mrk)
-    count_mjlk += SMOOTHING
-    together_m = (panel.both_mr * panel.weight_r).sum(axis=1)
-    copied_m = np.einsum("mrk,mrk->m", weight_mrk, copied_mrk)
-    share_m = (copied_m + SMOOTHING) / (together_m + 2 * SMOOTHING)
-    items_mk = weight_mrk.sum(axis=1) + SMOOTHING
-    return _CopyingModels(
-        items_mk / items_mk.sum(axis=1, keepdims=True), count_mjlk / count_mjlk.sum(axis=2, keepdims=True), share_m
-    )

@@ -29,8 +29,6 @@ from majorant.evidence.certificate.count_models import (
 from majorant.evidence.certificate.tailored_inversion import is_proved
 from majorant.values import FloatArray
 
-MOST_ITEMS = 1e9  # more items than this are out of reach
-
 
 def main_sizes(histograms: Histograms) -> list[int]:
     """The numbers of votes that at least RARE_SHARE of the items hold."""
@@ -138,7 +136,7 @@ def fresh_items(information: float, level: float) -> int | None:
     if information <= 1e-12:  # nats per item: less is rounding
         return None
     needed = (np.sqrt(2 * ratio_cut(level)) + 0.8416212335729143) ** 2 / 2 / information  # the normal quantile at .8
-    return int(np.ceil(needed)) if needed <= MOST_ITEMS else None
+    return int(np.ceil(needed)) if needed <= 1e9 else None  # more items than this are out of reach
 
 
 def ratio_cut(level: float) -> float:

@@ -19,8 +19,6 @@ from majorant.values import Estimate, FloatArray
 BoolArray = NDArray[np.bool_]
 RAYS, ROUNDS = 120, 12
 RAY_HALVINGS = 18
-TOWARDS = 0.8  # of the way to the best point: rays from just inside the edge see the edge around it
-NEGLIGIBLE_NATS = 0.05  # nats
 LAST_GAIN, SMALLEST_LOSS = 1e-4, 1e-10  # a round that gains less, relatively and absolutely, is the last
 LONGEST_RAY = 25.0  # logits: where the data leave a direction open, the search ends here
 STOPS = np.array([0.25, 0.5, 0.75, 1.0])  # along each ray from the best model to the edge of the region
@@ -102,7 +100,7 @@ def loss_interval(
 
 def _tame(region: ConfidenceRegion, theta_u: FloatArray) -> FloatArray:
     """A model about as good with logits as near to 0 as may be: rays from the ends of the scale see little."""
-    floor = float(region.value(theta_u)) - NEGLIGIBLE_NATS
+    floor = float(region.value(theta_u)) - 0.05  # nats
     tame_u = theta_u.copy()
     for u in range(len(theta_u)):
         low, high = 0.0, 1.0
@@ -128,7 +126,8 @@ def _furthest(region: ConfidenceRegion, centre_u: FloatArray, height: Callable[[
         gained, best = float(height_t.max()) - best, max(best, float(height_t.max()))
         if gained <= LAST_GAIN * abs(best) + SMALLEST_LOSS:
             break
-        start_u = start_u + TOWARDS * (theta[height_t.argmax()] - start_u)
+        # Of the way to the best point: rays from just inside the edge see the edge around it
+        start_u = start_u + 0.8 * (theta[height_t.argmax()] - start_u)
     return best
 
 

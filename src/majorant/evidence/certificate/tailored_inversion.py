@@ -46,19 +46,12 @@ from majorant.evidence.certificate.tailored_rejection import (
 from majorant.values import FloatArray
 
 FEWEST = float(np.exp(-29.9))  # share of class 0 that is next to none
-NARROWEST = 1e-4
-MOST_BOXES = 20_000
-NU_SCALE = 16.0  # a share of class 0 is worth this many logits when a box is to be cut
-MOST_BOX_WORK = 1_600_000  # boxes, each counted by its cells; after so much nothing is certified: this can only refuse
 CELLS_OF_A_BOX = 16  # what a box costs besides its cells
-BATCH_WORK = 1 << 17
 FIRST_SIDE = 4.0
-HOPELESS = 3.0  # standard deviations: with a margin statistic so far out, no neighbour of the suspect will stand
 RING_TURNS = np.arange(8) * np.pi / 4
 RING = np.concatenate(
     [size * np.stack([np.cos(RING_TURNS), np.sin(RING_TURNS)]) for size in (1.5, 3.0)], axis=1
 )  # in errors
-LARGE_BOX = 8.0  # standard errors across, roughly: a box too large for its derivatives to place it well
 MANY = 64  # open boxes that make a search for a model that stands worth its price
 WIDE = 4.5  # slope of a box too large for its derivatives to tell anything
 DEPTH_SCALE = np.array([1.0, 1.0, 0.15])  # how much less depth moves a large box than logits do
@@ -85,9 +78,9 @@ def far_excluded(null: Null, cut: float) -> bool:
         seen += len(box_bie)
         box_bie = box_bie[~(hull_divergence(null, box_bie) > cut)]
         width_bi = box_bie[..., 1] - box_bie[..., 0]
-        width_bi[:, 2] *= NU_SCALE
+        width_bi[:, 2] *= 16.0  # a share of class 0 is worth this many logits when a box is to be cut
         width_bi[~np.isfinite(width_bi)] = 0
-        if seen > MOST_BOXES or (width_bi.max(axis=1, initial=0) < NARROWEST).any():
+        if seen > 20_000 or (width_bi.max(axis=1, initial=0) < 1e-4).any():
             return False
         box_bie = halves(box_bie, width_bi.argmax(axis=1))
     return True
@@ -142,13 +135,14 @@ class Inversion:
     why: str
 
 
-def invert(null: Null, error: float, most_work: int = MOST_BOX_WORK) -> Inversion:
+# Boxes, each counted by its cells; after so much nothing is certified: this can only refuse
+def invert(null: Null, error: float, most_work: int = 1_600_000) -> Inversion:
     """Reject all of the side at this error, or say why not; after so much work, give up."""
     levels = Levels.of(null, error)
     if not far_excluded(null, levels.cut):
         return Inversion(False, 1, "far models stand")
     stack, seen, cells = [first_boxes()], 1, len(null.items_c)
-    batch = BATCH_WORK // cells
+    batch = (1 << 17) // cells
     while stack:
         box_bie = stack.pop()
         if len(box_bie) > batch:
@@ -179,7 +173,8 @@ def some_stands(null: Null, error: float, suspect_3: FloatArray) -> bool:
     here = local(null, point_i[None])
     if stand(null, point_i[None], levels)[0]:
         return True
-    if far_out(null, here)[0] > HOPELESS:
+    # Standard deviations: with a margin statistic so far out, no neighbour of the suspect will stand
+    if far_out(null, here)[0] > 3.0:
         return False
     score_2c, mass_c = here.score_bic[0, :2], null.total_c * here.cell_bc[0]
     info_22 = (score_2c * mass_c) @ score_2c.T
@@ -220,7 +215,8 @@ def undecided_boxes(null: Null, levels: Levels, box_bie: FloatArray) -> tuple[Fl
 def _out_of_reach(null: Null, levels: Levels, box_bie: FloatArray) -> Flags:
     """Which boxes, of those that are large, the hull of their models keeps too far from the histograms."""
     root = np.sqrt([null.items_c @ null.cells.votes_c] * 2 + [null.n_items])
-    large = np.flatnonzero((box_bie[..., 1] - box_bie[..., 0]) @ root > LARGE_BOX)
+    # Standard errors across, roughly: a box too large for its derivatives to place it well
+    large = np.flatnonzero((box_bie[..., 1] - box_bie[..., 0]) @ root > 8.0)
     out_b, some_bie = np.zeros(len(box_bie), dtype=bool), box_bie[large]
     if len(large):
         floor_b = hull_divergence(null, within(null, some_bie)) - beyond_face(null, some_bie)

@@ -29,28 +29,17 @@ from scipy.special import expit, gammainccinv, gammaln, log_expit, ndtr, xlog1py
 from majorant.evidence.certificate.count_models import HistogramCells, Histograms, IntArray, flatten
 from majorant.values import FloatArray
 
-WEIGHT_STEPS = 4  # weights are rounded to this part of their standard deviation
-PITCH = 6.7  # side of a square of models that share their weights, times the root of the number of votes
 NUISANCE_DIRECTIONS = np.array([(1.0, 0.0), (0.0, 1.0), (0.5**0.5, 0.5**0.5), (0.5**0.5, -(0.5**0.5))])  # of nuisance
 WIDEST = 16.0  # logits up to this size are searched; models beyond share the weights of the models there
 HEAVIEST = 40.0  # standard deviations: a weight is cut to this
 WIDER = ((4.0, 4.0), (8.0, 16.0))  # from this size of a logit on, squares are so many times as wide
-TANGENT_STEPS = 8
-STRIDE = 1.7  # exponent of a step: longer than that of expectation-maximisation, which is slow
 SUM_ROUNDING = 1e-9  # per item: far above what 64-bit arithmetic loses
-MOST_GAIN = 1e50  # keeps powers finite
 ABOVE, BELOW = 7.0, 8.0  # standard deviations of W that the run holds above the target, and the cycle below it
-FAINT = -40.0  # log of a characteristic function too small to count
 TAIL_ROUNDING, ROUNDING_PER_ITEM = 1e-8, 1e-13  # above what 64-bit arithmetic and faint frequencies can take away
 CORNERS = np.array([(1.0, *signs) for signs in product((1.0, -1.0), repeat=2)])  # the other four are their mirrors
-DESCENTS = 4
 POWERS = np.array([2.0, 3, 4, 5, 7, 10, 15])  # of the likelihood ratio in Hoelder's inequality
 STEEPEST_BOX = 20.0  # slope of a box about which likelihood ratios tell nothing
 FIT_SHARE, NUISANCE_SHARE = 0.02, 0.08  # of the error, for the divergence and for the two nuisance directions
-FINE = 0.4  # spread of a box worth an exact tail
-DANGEROUS = 8  # models tried at a time
-HOPEFUL = 0.8  # of the exponent that Chernoff's bound needs
-STEEPEST_TILT = 30.0  # tilt times weight: keeps exponentials finite
 Flags = NDArray[np.bool_]
 
 
@@ -198,7 +187,8 @@ class Weights:
 def sides_of_square(null: Null, logit_b: FloatArray) -> FloatArray:
     """How wide the squares are at these logits: a power of 2, at most 1, or wider where probabilities hardly move."""
     n_votes = float(null.items_c @ null.cells.votes_c)
-    least = min(1.0, 2.0 ** np.floor(np.log2(PITCH / np.sqrt(n_votes))))
+    # Side of a square of models that share their weights, times the root of the number of votes
+    least = min(1.0, 2.0 ** np.floor(np.log2(6.7 / np.sqrt(n_votes))))
     side_b = np.full(len(logit_b), least)
     for size, times in WIDER:
         side_b = np.where(np.abs(logit_b) >= size, min(times * least, size), side_b)
@@ -235,7 +225,7 @@ def tailored_weights(null: Null, point_si: FloatArray) -> Weights:
             direction_sc = direction_sc / np.maximum(size, 1e-300)
         basis.append(direction_sc)
     basis = [np.clip(direction_sc, -HEAVIEST, HEAVIEST) for direction_sc in basis]
-    margin_sc = np.round(WEIGHT_STEPS * basis[2])
+    margin_sc = np.round(4 * basis[2])  # weights are rounded to this part of their standard deviation
     group_cg = null.group_cg
     mean_sc = ((here.cell_bc * margin_sc) @ group_cg) @ group_cg.T
     spread_s = np.sqrt((null.total_c * here.cell_bc * (margin_sc - mean_sc) ** 2).sum(axis=1))
@@ -267,10 +257,11 @@ def _nearest(null: Null, chance_bie: FloatArray, nu_be: FloatArray, share_c: Flo
     zeros_c, ones_c = null.cells.zeros_c, null.cells.votes_c - null.cells.zeros_c
     law_b6c = np.exp(xlogy(zeros_c, atom_b6[..., None]) + xlog1py(ones_c, -atom_b6[..., None]) + null.log_orders_c)
     weight_b6 = np.repeat(np.stack([nu_be.mean(axis=1), 1 - nu_be.mean(axis=1)], axis=1) / 3, 3, axis=1)
-    for _ in range(TANGENT_STEPS):
+    for _ in range(8):
         cell_bc = (weight_b6[:, None] @ law_b6c)[:, 0]
         gain_b6 = (law_b6c @ (share_c / np.maximum(cell_bc, 1e-300))[..., None])[..., 0]
-        weight_b6 = weight_b6 * np.minimum(gain_b6, MOST_GAIN) ** STRIDE
+        # Exponent of a step: longer than that of expectation-maximisation, which is slow
+        weight_b6 = weight_b6 * np.minimum(gain_b6, 1e50) ** 1.7  # keeps powers finite
         mass_b2 = weight_b6.reshape(-1, 2, 3).sum(axis=2)
         nu_b = np.clip(mass_b2[:, 0] / mass_b2.sum(axis=1), nu_be[:, 0], nu_be[:, 1])
         weight_b6 *= np.repeat(np.stack([nu_b, 1 - nu_b], axis=1) / np.maximum(mass_b2, 1e-300), 3, axis=1)
@@ -365,7 +356,7 @@ def _audible(null: Null, cell_bc: FloatArray, weight_c: FloatArray, cycle: int) 
         law = np.bincount(place_c[mine], weights=mean_c[mine], minlength=cycle)
         phi_f = np.abs(np.fft.rfft(law)[1:]) + apart
         loud_f += total * np.log(np.minimum(phi_f + 1e-300, 1))
-    return np.asarray(loud_f > FAINT)
+    return np.asarray(loud_f > -40.0)  # log of a characteristic function too small to count
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -465,7 +456,7 @@ def least_on_cube(slope_bi: FloatArray, bend_bij: FloatArray) -> FloatArray:
     low_b = np.minimum(np.linalg.eigvalsh(bend_bij)[:, 0], 0)
     bend_bij = bend_bij - low_b[:, None, None] * np.eye(3)
     point_bi = np.zeros_like(slope_bi)
-    for _ in range(DESCENTS):
+    for _ in range(4):
         for i in range(3):
             own_b = np.maximum(bend_bij[:, i, i], 1e-300)
             pull_b = slope_bi[:, i] + (bend_bij[:, i] * point_bi).sum(axis=1)
@@ -577,7 +568,8 @@ def rejected(null: Null, boxes: Boxes, levels: Levels) -> Flags:
         boxes.take(fine),
         ndtr(-_standardised(null, boxes.here.cell_bc[fine], weights.margin_sc[which_b[fine]])),
     )
-    fine = fine[(left.near.spread_b <= FINE) | (elsewhere(left.near, about_b) <= levels.margin)]
+    # Spread of a box worth an exact tail
+    fine = fine[(left.near.spread_b <= 0.4) | (elsewhere(left.near, about_b) <= levels.margin)]
     for s in np.unique(which_b[fine]):
         mine = fine[which_b[fine] == s]
         weight_c = weights.margin_sc[s]
@@ -592,7 +584,7 @@ def most_dangerous(null: Null, boxes: Boxes, levels: Levels) -> FloatArray:
     They are near enough to the histograms, have margin statistics that are least far out, and the least depth.
     """
     near = boxes.take(np.flatnonzero(_divergence(null, boxes) <= levels.cut))
-    pick = np.argsort(far_out(null, near.here))[:DANGEROUS]
+    pick = np.argsort(far_out(null, near.here))[:8]  # models tried at a time
     x_b, y_b, depth_b = near.here.point_bi[pick].T
     least_b = np.maximum(depth_b - near.half_bi[pick, 2], null.further * (x_b - y_b))
     return np.asarray(np.stack([x_b, y_b, np.maximum(least_b, 0)], axis=1)[x_b > y_b])
@@ -630,7 +622,8 @@ def _by_chernoff(null: Null, boxes: Boxes, weight_bc: FloatArray, error: float) 
     """
     done = np.zeros(len(weight_bc), dtype=bool)
     far_b = _standardised(null, boxes.here.cell_bc, weight_bc)
-    asked = np.flatnonzero((far_b > 0) & (far_b**2 / 2 > HOPEFUL * -np.log(error)))
+    # Of the exponent that Chernoff's bound needs
+    asked = np.flatnonzero((far_b > 0) & (far_b**2 / 2 > 0.8 * -np.log(error)))
     if len(asked):
         boxes, weight_bc = boxes.take(asked), weight_bc[asked]
         room_b = np.maximum(error - boxes.beyond_b, 1e-300)
@@ -640,7 +633,8 @@ def _by_chernoff(null: Null, boxes: Boxes, weight_bc: FloatArray, error: float) 
 
 def _log_tail(null: Null, boxes: Boxes, weight_bc: FloatArray, target_b: FloatArray) -> FloatArray:
     """Chernoff's bound at about its best exponent, by two Newton steps; 0 below the mean.  Any exponent is valid."""
-    cell_bc, steepest_b = boxes.here.cell_bc, STEEPEST_TILT / np.maximum(np.abs(weight_bc).max(axis=1), 1e-9)
+    # Tilt times weight: keeps exponentials finite
+    cell_bc, steepest_b = boxes.here.cell_bc, 30.0 / np.maximum(np.abs(weight_bc).max(axis=1), 1e-9)
     tilt_b, lifted_bc = np.zeros(len(cell_bc)), cell_bc
     for _ in range(2):
         mean_b, variance_b = _moments(null, lifted_bc, weight_bc)

@@ -120,7 +120,7 @@ def write_votes(
     path: Path, records: Iterable[Record], format: Format, choice: Choice, context: Context, *, split: bool = False
 ) -> Laid:
     """Lay the votes out, one JSON object a line; `label` picks the question, `split` makes a yes or no per label."""
-    context.question = choice.named.get("label") or None
+    context.question = str(choice.named.get("label") or "") or None
     context.predicted = choice.named.get("worker") == PREDICTED_BY
     layout = _VoteColumns(context, format.default, PREDICTED_BY if context.predicted else "worker", split)
     n_votes = 0
@@ -132,7 +132,7 @@ def write_votes(
                 n_votes += 1
     layout.refuse_unclear_question()
     counted = [plural(len(context.counted.get(kind, ())), kind) for kind in format.kinds]
-    notes = ()
+    notes: tuple[Note, ...] = ()
     if context.responses > context.kept:
         notes = (Note(NoteKind.DROPPED_RESPONSES, {"kept": context.kept, "total": context.responses}),)
     return Laid(layout.names, ", ".join([format.name, *counted]), notes)

@@ -1,6 +1,6 @@
 """Write the two small data sets that ship with the package; both are simulated.
 
-    python src/majorant/data/make.py
+    python benchmarks/bundled_sets.py
 
 `reviews.csv` is a crowd of unequal workers, without gold labels.  `judges.csv` is a panel of six judges, five of whom
 fall for the same traps, with the gold label of 30 items drawn at random.
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent.parent / "src" / "majorant" / "data"
 
 
 def make_reviews() -> list[tuple[object, ...]]:
@@ -47,7 +47,7 @@ def make_judges() -> list[tuple[object, ...]]:
 
 def write(name: str, header: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:
     """Write one of the tables."""
-    with (HERE / name).open("w", newline="", encoding="utf-8") as file:
+    with (FOLDER / name).open("w", newline="", encoding="utf-8") as file:
         csv.writer(file, lineterminator="\n").writerows([header, *rows])
 
 

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from majorant.errors import ConfigError
-from majorant.theory.accuracy import crew_accuracy, crew_gap, gap, majority_accuracy, map_accuracy
+from majorant.theory.accuracy import gap, majority_accuracy, map_accuracy, panel_accuracy, panel_gap
 from majorant.theory.approximate import (
-    crew_accuracy_bracket,
     estimate_accuracy,
-    estimate_crew_accuracy,
-    estimate_crew_gap,
     estimate_gap,
+    estimate_panel_accuracy,
+    estimate_panel_gap,
+    panel_accuracy_bracket,
 )
 from oracles.accuracy import crew_answers
 from sizes import many
@@ -53,7 +53,7 @@ def test_two_class_crews_equal_the_sum_over_every_vote(rule):
     ]:
         prior_dk, confusion_dhkl = two_class_crews(rng, n_crews, n_voters)
         expected_d = getattr(crew_answers(prior_dk, confusion_dhkl), rule)
-        ours_d = [crew_accuracy(p, c, rule) for p, c in zip(prior_dk, confusion_dhkl, strict=True)]
+        ours_d = [panel_accuracy(p, c, rule) for p, c in zip(prior_dk, confusion_dhkl, strict=True)]
         np.testing.assert_allclose(ours_d, expected_d, rtol=0, atol=1e-13)
 
 
@@ -68,26 +68,26 @@ def test_crews_of_any_number_of_classes_equal_the_sum_over_every_vote(n_voters, 
         crew /= crew.sum(axis=2, keepdims=True)
         crew[0] = crew[-1]
         expected = crew_answers([prior], [crew], ties)
-        assert crew_accuracy(prior, crew, "majority", ties) == pytest.approx(expected.majority[0], abs=1e-13)
-        assert crew_accuracy(prior, crew, "map", ties) == pytest.approx(expected.map[0], abs=1e-13)
-        assert crew_gap(prior, crew, ties) == pytest.approx(expected.gap[0], abs=1e-13)
+        assert panel_accuracy(prior, crew, "majority", ties) == pytest.approx(expected.majority[0], abs=1e-13)
+        assert panel_accuracy(prior, crew, "map", ties) == pytest.approx(expected.map[0], abs=1e-13)
+        assert panel_gap(prior, crew, ties) == pytest.approx(expected.gap[0], abs=1e-13)
 
 
 def test_equal_voters_are_a_crowd():
     for model in [([0.7, 0.3], coin(0.6, 0.55), 301), ([0.2, 0.5, 0.3], np.full((3, 3), 0.2) + 0.4 * np.eye(3), 12)]:
         crew = np.repeat([model[1]], model[2], axis=0)
-        assert crew_accuracy(model[0], crew, "majority") == pytest.approx(majority_accuracy(*model), abs=1e-12)
-        assert crew_accuracy(model[0], crew, "map") == pytest.approx(map_accuracy(*model), abs=1e-12)
-        assert crew_gap(model[0], crew) == pytest.approx(gap(*model), rel=1e-9)
+        assert panel_accuracy(model[0], crew, "majority") == pytest.approx(majority_accuracy(*model), abs=1e-12)
+        assert panel_accuracy(model[0], crew, "map") == pytest.approx(map_accuracy(*model), abs=1e-12)
+        assert panel_gap(model[0], crew) == pytest.approx(gap(*model), rel=1e-9)
 
 
 @pytest.mark.parametrize("case", GOLDEN["test_vectors"]["binary_hetero"])
 def test_golden_crews(case):
     prior = [case["nu0"], 1 - case["nu0"]]
     crew = [coin(a, b) for a, b in zip(case["T00"], case["T11"], strict=True)]
-    assert crew_accuracy(prior, crew, "majority") == pytest.approx(case["mv_random_ties"], abs=1e-13)
-    assert crew_accuracy(prior, crew, "map") == pytest.approx(case["omap"], abs=1e-13)
-    low, high = crew_accuracy_bracket(prior, crew)[1:]
+    assert panel_accuracy(prior, crew, "majority") == pytest.approx(case["mv_random_ties"], abs=1e-13)
+    assert panel_accuracy(prior, crew, "map") == pytest.approx(case["omap"], abs=1e-13)
+    low, high = panel_accuracy_bracket(prior, crew)[1:]
     assert low - 1e-15 <= case["omap"] <= high + 1e-15
 
 
@@ -97,9 +97,9 @@ def test_golden_two_groups(case, sizes):
     prior = [case["nu0"], 1 - case["nu0"]]
     crew = [coin(*case["TA"])] * int(sizes[1]) + [coin(*case["TB"])] * int(sizes[3])
     expected = case[sizes]
-    assert crew_accuracy(prior, crew, "majority") == pytest.approx(expected["mv"], abs=1e-13)
-    assert crew_accuracy(prior, crew, "map") == pytest.approx(expected["omap"], abs=1e-13)
-    assert crew_gap(prior, crew) == pytest.approx(expected["gap"], abs=1e-13)
+    assert panel_accuracy(prior, crew, "majority") == pytest.approx(expected["mv"], abs=1e-13)
+    assert panel_accuracy(prior, crew, "map") == pytest.approx(expected["omap"], abs=1e-13)
+    assert panel_gap(prior, crew) == pytest.approx(expected["gap"], abs=1e-13)
 
 
 def test_twenty_unequal_voters_are_enumerated():
@@ -111,8 +111,8 @@ def test_twenty_unequal_voters_are_enumerated():
     apart = 0.0
     for label in (0, 1):
         after = prior * crew[-1][:, label]
-        apart += after.sum() * crew_accuracy(after / after.sum(), crew[:-1], "map")
-    assert crew_accuracy(prior, crew, "map") == pytest.approx(apart, abs=1e-12)
+        apart += after.sum() * panel_accuracy(after / after.sum(), crew[:-1], "map")
+    assert panel_accuracy(prior, crew, "map") == pytest.approx(apart, abs=1e-12)
 
 
 @pytest.mark.parametrize("n_cells", [1, 2, 7, 64, 1000, 2**12])
@@ -122,7 +122,7 @@ def test_bracket_always_contains_the_sum_over_every_vote(n_cells):
         prior_dk, confusion_dhkl = two_class_crews(rng, many(30, quick=5), n_voters)
         exact_d = np.minimum(crew_answers(prior_dk, confusion_dhkl).map, 1)  # a sum of rounded terms may pass 1
         for prior, crew, exact in zip(prior_dk, confusion_dhkl, exact_d, strict=True):
-            value, low, high = crew_accuracy_bracket(prior, crew, n_cells)
+            value, low, high = panel_accuracy_bracket(prior, crew, n_cells)
             assert low <= exact <= high
             assert low <= value <= high
 
@@ -134,7 +134,7 @@ voter = st.tuples(st.floats(0, 1, allow_subnormal=False), st.floats(0, 1, allow_
 @given(p=st.floats(0, 1), voters=st.lists(voter, min_size=1, max_size=8), n_cells=st.integers(1, 300))
 def test_bracket_contains_any_crew(p, voters, n_cells):
     prior, crew = [p, 1 - p], [coin(*hits) for hits in voters]
-    low, high = crew_accuracy_bracket(prior, crew, n_cells)[1:]
+    low, high = panel_accuracy_bracket(prior, crew, n_cells)[1:]
     assert low <= min(crew_answers([prior], [crew]).map[0], 1) <= high
 
 
@@ -142,11 +142,11 @@ def test_bracket_of_a_large_crew_is_narrow_and_nested():
     rng = np.random.default_rng(5)
     prior_dk, confusion_dhkl = two_class_crews(rng, 1, 101)
     prior, crew = prior_dk[0], 0.4 + 0.2 * confusion_dhkl[0]
-    coarse, fine = crew_accuracy_bracket(prior, crew, 2**12), crew_accuracy_bracket(prior, crew)
+    coarse, fine = panel_accuracy_bracket(prior, crew, 2**12), panel_accuracy_bracket(prior, crew)
     assert fine.high - fine.low < 1e-5
     assert coarse.low <= fine.high
     assert fine.low <= coarse.high
-    low, high = estimate_crew_accuracy(prior, crew, "map", rng=0, n_draws=50_000, level=0.9999)[1:]
+    low, high = estimate_panel_accuracy(prior, crew, "map", rng=0, n_draws=50_000, level=0.9999)[1:]
     assert low <= fine.value <= high
 
 
@@ -154,32 +154,32 @@ def test_majority_of_a_thousand_unequal_voters_agrees_with_simulation():
     rng = np.random.default_rng(6)
     prior_dk, confusion_dhkl = two_class_crews(rng, 1, 1001)
     prior, crew = prior_dk[0], 0.45 + 0.1 * confusion_dhkl[0]
-    low, high = estimate_crew_accuracy(prior, crew, rng=0, n_draws=5_000, level=0.9999)[1:]
-    assert low <= crew_accuracy(prior, crew) <= high
-    assert crew_accuracy(prior, crew) <= crew_accuracy_bracket(prior, crew).high
+    low, high = estimate_panel_accuracy(prior, crew, rng=0, n_draws=5_000, level=0.9999)[1:]
+    assert low <= panel_accuracy(prior, crew) <= high
+    assert panel_accuracy(prior, crew) <= panel_accuracy_bracket(prior, crew).high
 
 
 def test_bad_input_is_refused_by_name():
     crew = [coin(0.5 + h / 100, 0.6) for h in range(30)]
-    with pytest.raises(ConfigError, match=r"30 voters of 30 kinds .* use crew_accuracy_bracket"):
-        crew_accuracy([0.5, 0.5], crew, "map")
-    with pytest.raises(ConfigError, match="use estimate_crew_accuracy or estimate_crew_gap"):
-        crew_gap([0.2, 0.3, 0.5], np.random.default_rng(0).dirichlet(np.ones(3), (30, 3)))
-    with pytest.raises(ConfigError, match="use estimate_crew_accuracy"):
-        crew_accuracy(np.full(8, 0.125), np.random.default_rng(0).dirichlet(np.ones(8), (30, 8)), "majority")
+    with pytest.raises(ConfigError, match=r"30 voters of 30 kinds .* use panel_accuracy_bracket"):
+        panel_accuracy([0.5, 0.5], crew, "map")
+    with pytest.raises(ConfigError, match="use estimate_panel_accuracy or estimate_panel_gap"):
+        panel_gap([0.2, 0.3, 0.5], np.random.default_rng(0).dirichlet(np.ones(3), (30, 3)))
+    with pytest.raises(ConfigError, match="use estimate_panel_accuracy"):
+        panel_accuracy(np.full(8, 0.125), np.random.default_rng(0).dirichlet(np.ones(8), (30, 8)), "majority")
     with pytest.raises(ConfigError, match="rule must be majority or map, not 'vote'"):
-        crew_accuracy([0.5, 0.5], crew, "vote")
+        panel_accuracy([0.5, 0.5], crew, "vote")
     with pytest.raises(ConfigError, match="rule must be majority or map, not 'gap'"):
         estimate_accuracy([0.5, 0.5], crew[0], 3, "gap", rng=0)
     with pytest.raises(ConfigError, match="two classes, not 3"):
-        crew_accuracy_bracket([0.2, 0.3, 0.5], [np.eye(3)])
+        panel_accuracy_bracket([0.2, 0.3, 0.5], [np.eye(3)])
     with pytest.raises(ConfigError, match="n_cells"):
-        crew_accuracy_bracket([0.5, 0.5], crew, 0)
+        panel_accuracy_bracket([0.5, 0.5], crew, 0)
     with pytest.raises(ConfigError, match="every vote that can happen is a tie"):
-        crew_accuracy([0.5, 0.5], [[[1, 0], [1, 0]], [[0, 1], [0, 1]]], "majority", "exclude")
+        panel_accuracy([0.5, 0.5], [[[1, 0], [1, 0]], [[0, 1], [0, 1]]], "majority", "exclude")
     with pytest.raises(ConfigError, match="n_draws"):
         estimate_gap([0.5, 0.5], crew[0], 3, rng=0, n_draws=1)
     with pytest.raises(ConfigError, match="level"):
-        estimate_crew_gap([0.5, 0.5], crew, rng=0, level=1)
+        estimate_panel_gap([0.5, 0.5], crew, rng=0, level=1)
     with pytest.raises(ConfigError, match="drawn votes were ties"):
-        estimate_crew_gap([0.5, 0.5], [[[1, 0], [1, 0]], [[0, 1], [0, 1]]], "exclude", rng=0)
+        estimate_panel_gap([0.5, 0.5], [[[1, 0], [1, 0]], [[0, 1], [0, 1]]], "exclude", rng=0)

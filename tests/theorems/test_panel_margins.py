@@ -19,7 +19,7 @@ def test_margins_of_all_crews_under_all_models(n_classes, n_votes, zeros, small,
     prior_bk, confusion_bjkl = oracle.draw_models(rng, 20, n_classes, 6, zeros=zeros)
     crew_sh = np.sort(rng.permuted(np.tile(np.arange(6), (4, 1)), axis=1)[:, :n_votes], axis=1)
     found_bs = panel_margins(prior_bk, confusion_bjkl, crew_sh)
-    wanted_bs = np.stack([oracle.crew_margin(prior_bk, confusion_bjkl[:, crew]) for crew in crew_sh], axis=1)
+    wanted_bs = np.stack([oracle.panel_margin(prior_bk, confusion_bjkl[:, crew]) for crew in crew_sh], axis=1)
     np.testing.assert_allclose(found_bs, wanted_bs, rtol=0, atol=1e-10)
     np.testing.assert_allclose(panel_margins(prior_bk[0], confusion_bjkl[0], crew_sh), wanted_bs[0], rtol=0, atol=1e-10)
 
