@@ -25,7 +25,10 @@ from majorant.simulate import one_coin_crew, simulate
 
 IMPORTS = "import scipy.optimize, duckdb, pyarrow"
 SORT = "import duckdb, sys; duckdb.sql(f\"COPY (FROM '{sys.argv[1]}' ORDER BY item) TO '{sys.argv[2]}'\")"
-SESSION = "from majorant.spark import spark_session\nwith spark_session('local[2]') as spark: spark.range(1).count()"
+SESSION = """
+from majorant.backend.spark.session import spark_session
+with spark_session('local[2]') as spark: spark.range(1).count()
+"""
 CROWD_KIT = """
 import sys, pandas, crowdkit.aggregation as ck
 table = pandas.read_parquet(sys.argv[1]).rename(columns={"item": "task"})

@@ -1,13 +1,12 @@
-"""What does Spark cost: against votes, cores and blocks, from a Parquet file to blocks, for a step, and for labels.
+"""What Spark costs: reading a Parquet file into blocks, a step of Dawid-Skene, and writing the labels.
 
     python benchmarks/spark.py [votes ...]     1e5, 1e6 and 1e7 by default: a quarter of an hour, Java 17, PySpark
 
-A crowd (5 votes an item, 1,000 a worker, two classes) in a shuffled file.  Each line is a Spark of its own.  `encode`
-is from the file to blocks in memory (names to codes, a shuffle by item, packing), `step` one step of Dawid-Skene on
-them, `labels` the labels written as Parquet, `in memory` the step of the engine in memory on the same machine.  Beside
-the seconds that pass stand those that all cores worked, Java and Python together, which other programs disturb less.
-Below the table: what is left when the smallest size is taken off, which is Spark's own price, and 10^10 votes at that
-rate.
+A crowd (5 votes an item, 1,000 a worker, two classes) in a shuffled file.  Each line is a process of its own.  `encode`
+reads the file into blocks, `step` is one step of Dawid-Skene on them, `labels` writes the labels as Parquet, and `step
+in memory` is the same step without Spark.  Each cell says the seconds that passed and those that all cores worked,
+Java and Python together, which other programs disturb less.  Below the table is the cost of a vote beyond the fixed
+cost of Spark, and 10^10 votes at that rate.
 """
 
 from __future__ import annotations
@@ -34,19 +33,23 @@ Taken = tuple[float, float]  # seconds that passed, seconds that cores worked
 
 def measure(path: Path, cores: int, partitions: int | None) -> dict[str, Any]:
     """What one line of the table says."""
-    from majorant.spark import aggregate, encode, spark_session
+    from majorant.backend.spark.backend import SparkBackend, label_frame
+    from majorant.backend.spark.reading import read_files
+    from majorant.backend.spark.session import spark_session
+    from majorant.read.options import ReadOptions
+    from majorant.results.labels import label_table
 
     def steps(n_steps: int) -> Any:
-        return aggregate(votes, DawidSkene(max_iter=n_steps, tol=0.0, accelerate=False))
+        return SparkBackend(votes).fit_with(DawidSkene(max_iter=n_steps, tol=0.0, accelerate=False), 0)
 
     with spark_session(f"local[{cores}]", memory="2g") as spark:
-        frame = spark.read.parquet(str(path))
-        frame.count()
-        encoding, votes = clock(lambda: encode(frame, partitions=partitions))
+        spark.range(1).count()
+        encoding, backend = clock(lambda: read_files(spark, [str(path)], ReadOptions(), partitions=partitions))
+        votes = backend.votes
         few, _ = clock(lambda: steps(FEW))
-        many, found = clock(lambda: steps(MANY))
+        many, fit = clock(lambda: steps(MANY))
         out = path.with_name(f"labels-{path.stem}-{cores}-{partitions}")
-        writing, _ = clock(lambda: found.labels.write.parquet(str(out)))
+        writing, _ = clock(lambda: label_frame(votes, fit, label_table).write.parquet(str(out)))
         step = tuple((m - f) / (MANY - FEW) for m, f in zip(many, few, strict=True))
         blocks = len(votes.places.part_b)
     return {"blocks": blocks, "encode": encoding, "step": step, "labels": writing}

@@ -48,7 +48,6 @@ MAY_IMPORT = {
     "decide": "evidence",
     "ask": "evidence decide read kernels items output backend tally methods votes pipeline results",
     "results": "evidence decide ask methods read items tally votes theory kernels backend",
-    "spark": "results backend evidence methods tally votes",  # a frame in place of votes
     "pipeline": f"decide {BELOW_PIPELINE}",
     "render": f"decide pipeline output {BELOW_PIPELINE}",  # the result types
     "web": f"pipeline render {BELOW_PIPELINE}",

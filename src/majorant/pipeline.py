@@ -334,8 +334,7 @@ def check(
         gold_labels=gold_labels,
         stage=stage or ignore_stage,
     )
-    given = _near(backend)
-    near, copies = _without_copies(given)
+    near, copies = _without_copies(backend)
     _refuse(near, settings)
     settings.stage("counting")
     seed = settings.seed
@@ -345,8 +344,8 @@ def check(
     rules, rule, known = chosen.rules, chosen.rule, chosen.rules.votes
     confidence = calibrate(known, rule.here, rng=seed, refit=rule.refit)
     worker_fit = _worker_fit(rules, settings)
-    apart = known if given.whole is None else given.whole  # the votes of copies apart from each other
-    at = given if rules.item_p is None and given.whole is not None else rules.backend
+    apart = known if backend.whole is None else backend.whole  # the votes of copies apart from each other
+    at = backend if rules.item_p is None and backend.whole is not None else rules.backend
     workers = assess_workers(at, worker_fit, apart, rules.item_p, level=level, copies=copies)
     settings.stage("measuring")
     majority, other = chosen.majority, chosen.other
@@ -423,13 +422,6 @@ def _refuse(backend: Backend, settings: _Settings) -> None:
         backend.refuse(settings.method)
     if settings.labelled is not None:
         settings.labelled.design.refuse_other_votes(votes_digest(backend))
-
-
-def _near(backend: Backend) -> Backend:
-    """The votes in memory, where that is faster than going to them again and again."""
-    if backend.whole is not None or backend.votes.n_votes > backend.at_hand:
-        return backend
-    return MemoryBackend(backend.take(np.arange(backend.votes.shape[0])))
 
 
 def _without_copies(backend: Backend) -> tuple[Backend, Copies]:

@@ -6,6 +6,8 @@ import pytest
 from crowds import informed_votes
 from majorant import database
 from majorant.backend import store
+from majorant.backend.spark import session
+from majorant.errors import ConfigError
 from majorant.output import votes_table, write_table
 
 FEW = 64
@@ -29,3 +31,21 @@ def crowd_file(tmp_path, small_groups):
     for ending in ("parquet", "csv"):
         write_table(tmp_path / f"votes.{ending}", shuffled)
     return tmp_path / "votes.parquet"
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """One session for all tests: local, two cores, a task may fail twice before its job does."""
+    try:
+        session.require_spark()
+    except ConfigError as missing:
+        pytest.skip(str(missing))
+    settings = {
+        "spark.sql.shuffle.partitions": "3",
+        "spark.driver.maxResultSize": "16m",
+        # Jobs so small are over before code compiled for them pays.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    }
+    with session.spark_session("local[2,3]", memory="1g", settings=settings) as running:
+        yield running

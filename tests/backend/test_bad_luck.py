@@ -173,7 +173,7 @@ def test_a_disk_that_is_really_full_is_a_message(place, tmp_path, size):
 def test_a_query_that_does_not_fit_says_so(crowd_file, tmp_path):
     stored = prepare(str(crowd_file), tmp_path / "work", ReadOptions(repeats="each"), memory=MEMORY)
     with pytest.raises(
-        ConfigError, match=r"Counting within memory='0\.2MB' does not go: .* Give more memory, or more room"
+        ConfigError, match=r"memory='0\.2MB' is too little to count the votes: .* Give more memory or more room"
     ):
         query(stored, "SELECT item, count(*) FROM votes GROUP BY item", memory=200_000)
 

@@ -14,11 +14,12 @@ from majorant.backend.store import mask_stored
 from majorant.evidence.certificate.gold import gold_rows
 from majorant.methods import ESTIMATORS
 from majorant.methods.majority import Majority
-from majorant.methods.weighted_vote import combination, combined_fit
+from majorant.methods.weighted_vote import combination
 from majorant.read.options import ReadOptions
 from majorant.results.calibrate import Calibration, as_calibrated
 from majorant.results.labels import compare_labels, count_labels, outcome
 from majorant.results.review import crowd_confusion, review, review_all, review_table
+from majorant.results.rules import fit_weighted_vote
 from majorant.results.workers import assess_workers
 
 MEMORY = 1_000_000_000
@@ -79,7 +80,7 @@ def test_the_items_to_look_at(sites):
 def test_the_combination_of_models(sites):
     stored, memory = sites
     made = combination(memory.votes, 0)
-    found, _ = combined_fit(stored, memory.votes, 0)
+    found, _ = fit_weighted_vote(stored, memory.votes, 0)
     np.testing.assert_allclose(found.posterior, made.fit.posterior, atol=1e-7)  # ebcc's loop, in another order
     np.testing.assert_allclose(found.confusion, made.fit.confusion, atol=1e-7)
 

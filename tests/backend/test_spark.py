@@ -6,6 +6,7 @@ import re
 import signal
 import sys
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -14,23 +15,20 @@ import pytest
 
 import awkward
 from crowds import informed_votes
-from majorant import spark as on_spark
 from majorant.ask.ask import ask
-from majorant.backend import MemoryBackend
+from majorant.backend import MemoryBackend, as_backend
 from majorant.backend.files import worker_query
-from majorant.backend.spark import reading, session
-from majorant.backend.spark.backend import SparkBackend, SparkEngine
+from majorant.backend.spark.backend import SparkBackend, SparkEngine, label_frame
 from majorant.backend.spark.pack import Packing, Places, blocks_of, pack
-from majorant.backend.spark.reading import encode_table, read_votes
-from majorant.backend.spark.session import spark_errors
+from majorant.backend.spark.reading import read_files, read_frame
 from majorant.cli import main
 from majorant.errors import ConfigError, DataError
 from majorant.evidence.certificate import claims
-from majorant.evidence.certificate.claims import certification
+from majorant.evidence.certificate.claims import certification, certify
 from majorant.kernels import gather, scatter
 from majorant.methods import ESTIMATORS
 from majorant.output import votes_table, write_table
-from majorant.pipeline import check
+from majorant.pipeline import check, judge_workers
 from majorant.read import read
 from majorant.read.options import ReadOptions
 from majorant.render.summary import result_summary
@@ -42,24 +40,6 @@ from majorant.votes import Votes
 
 pytestmark = pytest.mark.xdist_group("spark")  # one session, on whichever core
 LONG = ("hierarchical", "ebcc", "iwmv", "bwa")
-
-
-@pytest.fixture(scope="module")
-def spark():
-    """One session for all tests: local, two cores, a task may fail twice before its job does."""
-    try:
-        session.require_spark()
-    except ConfigError as missing:
-        pytest.skip(str(missing))
-    settings = {
-        "spark.sql.shuffle.partitions": "3",
-        "spark.driver.maxResultSize": "16m",
-        # Jobs so small are over before code compiled for them pays.
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    }
-    with on_spark.spark_session("local[2,3]", memory="1g", settings=settings) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")
@@ -98,12 +78,21 @@ def frame(spark, local):
 @pytest.fixture(scope="module")
 def votes(frame):
     """In five blocks, whose items are in another order than in memory."""
-    return on_spark.encode(frame, partitions=5)
+    return encode(frame, partitions=5)
 
 
 @pytest.fixture(scope="module")
 def one_block(frame):
-    return on_spark.encode(frame, partitions=1)
+    return encode(frame, partitions=1)
+
+
+def encode(frame, partitions=3, **reading):
+    """The votes of a frame as blocks on the cluster."""
+    return read_frame(frame, ReadOptions(**reading), partitions=partitions).votes
+
+
+def labels_there(votes, fit):
+    return by_item(label_frame(votes, fit, label_table))
 
 
 def by_item(labels):
@@ -126,26 +115,25 @@ def test_blocks_hold_all_votes_and_nothing_else(votes, local):
     assert some.votes_i.tolist() == back.votes_i[chosen].tolist()
 
 
-def test_few_votes_are_packed_by_the_driver_into_the_same_block(frame, one_block, local):
-    here = on_spark.encode(frame)
-    assert isinstance(here.blocks, pa.Table)
-    assert here.blocks.to_pylist() == one_block.blocks.toArrow().to_pylist()
-    assert (here.shape, here.workers, here.labels) == (one_block.shape, one_block.workers, one_block.labels)
-    assert here.account == one_block.account
-    some, none = np.array([3, 4, len(local.items) - 1]), np.array([], dtype=np.int64)
-    assert here.take_items(some).items == tuple(local.items[i] for i in some)
-    assert here.take_items(none).items == ()
-    found, expected = (on_spark.aggregate(votes, few_steps("dawid-skene")) for votes in (here, one_block))
-    np.testing.assert_array_equal(found.fit.confusion, expected.fit.confusion)
-    assert by_item(found.labels) == by_item(expected.labels)
+def test_few_votes_are_read_into_memory(frame, local):
+    backend = as_backend(frame)
+    assert isinstance(backend, MemoryBackend)
+    assert (backend.votes.shape, set(backend.votes.workers)) == (local.shape, set(local.workers))
+    assert backend.votes.account.source == "Spark frame"
+
+
+def test_check_takes_a_frame_with_the_defaults_of_memory(frame):
+    found, expected = (result_summary(check(votes, method="majority")) for votes in (frame, frame.toArrow()))
+    assert found["certificate"] == expected["certificate"]
+    assert {**found["majority"]} == {**expected["majority"]}
 
 
 def test_counts_equal_those_in_memory_and_those_of_the_shared_sql(spark, votes, local):
-    found, expected = on_spark.tally(votes), tally(local)
-    assert found.patterns.counts_pk.tolist() == expected.patterns.counts_pk.tolist()
-    assert found.patterns.items_p.tolist() == expected.patterns.items_p.tolist()
-    assert found.votes_jl.tolist() == expected.votes_jl.tolist()
-    assert found.histograms is None
+    backend, expected = SparkBackend(votes), tally(local)
+    patterns = backend.patterns()
+    assert patterns.counts_pk.tolist() == expected.patterns.counts_pk.tolist()
+    assert patterns.items_p.tolist() == expected.patterns.items_p.tolist()
+    assert backend.votes_by_worker().tolist() == expected.votes_jl.tolist()
     coded = {"item": local.item_n, "worker": local.worker_n, "label": local.label_n}
     table = spark.createDataFrame(pa.table(coded))
     rows = spark.sql(worker_query("{votes}"), votes=table).toArrow().to_pylist()
@@ -165,14 +153,14 @@ def few_steps(method):
 )
 def test_methods_give_the_numbers_they_give_in_memory(votes, local, method):
     expected = few_steps(method).fit(local)
-    found = on_spark.aggregate(votes, few_steps(method), rng=0)
-    np.testing.assert_allclose(found.fit.prior, expected.prior, atol=1e-9)
-    assert found.fit.n_iter == expected.n_iter
-    np.testing.assert_allclose(found.fit.trace, expected.trace, rtol=1e-9)
+    found = SparkBackend(votes).fit_with(few_steps(method))
+    np.testing.assert_allclose(found.prior, expected.prior, atol=1e-9)
+    assert found.n_iter == expected.n_iter
+    np.testing.assert_allclose(found.trace, expected.trace, rtol=1e-9)
     for name in ("confusion", "skill"):
         if getattr(expected, name) is not None:
-            np.testing.assert_allclose(getattr(found.fit, name), getattr(expected, name), atol=1e-9)
-    labels, table = by_item(found.labels), label_table(local, expected)
+            np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-9)
+    labels, table = labels_there(votes, found), label_table(local, expected)
     assert labels["item"] == list(local.items)
     for name in ("label", "runner_up", "tied", "changed"):
         assert labels[name] == list(table[name])
@@ -181,12 +169,13 @@ def test_methods_give_the_numbers_they_give_in_memory(votes, local, method):
 
 
 def test_methods_that_cannot_run_there_are_named(votes):
-    assert set(on_spark.methods()) >= {"majority", "dawid-skene", "one-coin", "mace", "wawa"}
+    backend = SparkBackend(votes)
+    assert set(backend.methods) >= {"majority", "dawid-skene", "one-coin", "mace", "wawa"}
     for method, why in (("glad", "keeps the difficulty"), ("la-one-pass", "needs all votes in memory")):
         with pytest.raises(ConfigError, match=f"{method} {why}.* does not run on Spark. Choose one of: majority"):
-            on_spark.aggregate(votes, method)
+            backend.fit(method, 0)
     with pytest.raises(ConfigError, match="no method 'nonsense'"):
-        on_spark.aggregate(votes, "nonsense")
+        backend.fit("nonsense", 0)
 
 
 @pytest.mark.long
@@ -197,13 +186,12 @@ def test_the_certificate_is_that_in_memory(one_block, votes, local):
         ours, theirs = getattr(found.certificate, name), getattr(expected.certificate, name)
         assert (ours.verdict, ours.gates) == (theirs.verdict, theirs.gates)
         np.testing.assert_allclose(ours.margin or 0.0, theirs.margin or 0.0, atol=1e-9)
-    several = on_spark.certify(votes, rng=0)  # another order of the items: other random draws, the same verdicts
+    several = certify(SparkBackend(votes), rng=0)  # another order of the items: other random draws, the same verdicts
     assert several.anonymous.verdict == expected.certificate.anonymous.verdict
 
 
 def sample_items(monkeypatch):
     """Let the claims look at some two thirds of the items, and leave the votes where they are."""
-    monkeypatch.setenv("MAJORANT_SPARK_DRIVER_VOTES", "0")
     monkeypatch.setattr(claims, "MOST_VOTES", 9_000)
     monkeypatch.setattr(claims, "VOTES_PER_CLASS", 5)
 
@@ -247,11 +235,13 @@ def test_workers_are_judged_as_in_memory(votes, local):
     method = few_steps("hierarchical")
     fit = method.fit(local)
     expected = worker_table(local.workers, fit, assess_workers(local, fit))
-    found = on_spark.workers(votes, method).toArrow().to_pydict()
+    backend = SparkBackend(votes)
+    there = backend.fit_with(method, 0)
+    found = worker_table(votes.workers, there, judge_workers(backend, there, seed=0))
     assert list(found) == list(expected)
     for name, values in expected.items():
         if name in ("worker", "flags", "evidence"):
-            assert found[name] == list(values)
+            assert list(found[name]) == list(values)
         else:
             np.testing.assert_allclose(np.array(found[name], dtype=float), values, atol=2e-6)
 
@@ -337,19 +327,11 @@ def column_sums():
     return step
 
 
-@pytest.mark.long
-def test_blocks_in_a_folder_are_the_same_blocks(frame, votes, tmp_path):
-    stored = on_spark.encode(frame, partitions=5, folder=str(tmp_path / "blocks"))
-    np.testing.assert_array_equal(stored.engine.map_sum(column_sums()), votes.engine.map_sum(column_sums()))
-    assert stored.places.item_b.tolist() == votes.places.item_b.tolist()
-
-
 def small(spark, **columns):
     return spark.createDataFrame(pa.table(columns))
 
 
-@pytest.mark.parametrize("partitions", [None, 2])
-def test_what_is_no_vote_and_what_is_one_twice(spark, partitions):
+def test_what_is_no_vote_and_what_is_one_twice(spark):
     rows = small(
         spark,
         item=[1, 1, 1, 2, 2, 3, 4],
@@ -357,7 +339,7 @@ def test_what_is_no_vote_and_what_is_one_twice(spark, partitions):
         label=["yes", "no", "no", "yes", "NA", "", None],
         truth=["yes", None, None, "no", None, "maybe", None],
     )
-    votes = on_spark.encode(rows, on_spark.Columns(gold="truth"), empty=["NA"], partitions=partitions)
+    votes = encode(rows, gold="truth", empty=["NA"])
     assert votes.labels == ("maybe", "no", "yes")
     account = votes.account
     assert (account.rows, account.votes, account.merged, account.abstained) == (7, 3, 1, 3)
@@ -366,52 +348,62 @@ def test_what_is_no_vote_and_what_is_one_twice(spark, partitions):
     votes_of = dict(zip(back.items, back.votes_i.tolist(), strict=True))
     assert votes_of == {1: 2, 2: 1, 3: 0, 4: 0}
     assert dict(zip(back.items, back.gold_i.tolist(), strict=True)) == {1: 2, 2: 1, 3: 0, 4: -1}
-    labels = by_item(on_spark.aggregate(votes).labels)
+    labels = labels_there(votes, SparkBackend(votes).fit("majority", 0))
     assert labels["item"] == [1, 2, 3, 4]
     assert labels["label"] == [None, "yes", None, None]
     assert labels["tied"] == [True, False, False, False]
-    each = on_spark.encode(rows, repeats="each", empty=["NA"], partitions=partitions)
+    each = encode(rows, gold="", repeats="each", empty=["NA"])
     assert each.n_votes == 4
 
 
-@pytest.mark.parametrize("most", [0, 100])
-def test_bad_frames_are_refused_in_the_users_words(spark, monkeypatch, most):
-    """By the cluster as by the driver."""
-    monkeypatch.setenv("MAJORANT_SPARK_DRIVER_VOTES", str(most))
+def test_bad_frames_are_refused_in_the_users_words(spark):
     good = {"item": ["a", "a"], "worker": ["w", "w"], "label": ["yes", "no"]}
-    with pytest.raises(DataError, match=r"worker 'w' labels item 'a' twice, 'no' and 'yes'.*repeats='each'"):
-        on_spark.encode(small(spark, **good))
-    with pytest.raises(ConfigError, match="rows of a Spark frame have no order"):
-        on_spark.encode(small(spark, **good), repeats="first")
-    with pytest.raises(ConfigError, match="has no column 'answer' to take for the label"):
-        on_spark.encode(small(spark, **good), on_spark.Columns(label="answer"))
-    with pytest.raises(DataError, match="column 'label': more than 1 different labels"):
-        on_spark.encode(small(spark, **good), max_classes=1)
-    with pytest.raises(DataError, match="no row holds a vote"):
-        on_spark.encode(small(spark, **{**good, "label": ["", ""]}))
-    with pytest.raises(DataError, match="some rows name no worker"):
-        on_spark.encode(small(spark, **{**good, "worker": ["w", None]}))
-    with pytest.raises(DataError, match="column 'item': 1 rows name no item"):
-        on_spark.encode(small(spark, **{**good, "item": ["a", None]}))
-    gold = {"item": ["a", "a"], "worker": ["w", "x"], "label": ["yes", "no"], "gold": ["yes", "no"]}
-    with pytest.raises(DataError, match="item 'a' has two gold labels"):
-        on_spark.encode(small(spark, **gold), on_spark.Columns(gold="gold"))
+    for message, columns, settings in (
+        (r"worker 'w' labels item 'a' twice, 'no' and 'yes'.*repeats='each'", {}, {}),
+        ("column 'label': more than 1 different labels", {}, {"max_classes": 1}),
+        ("no row holds a vote", {"label": ["", ""]}, {}),
+        ("column 'worker': the worker is empty", {"worker": ["w", None]}, {}),
+        ("column 'worker': the worker is empty", {"worker": ["w", " "]}, {}),
+        ("column 'worker': the worker is empty", {"worker": [1.0, float("nan")]}, {}),
+        ("column 'item': the item is empty in 1 rows", {"item": ["a", None]}, {}),
+        ("column 'item': the item is empty in 1 rows", {"item": ["a", "  "]}, {}),
+        ("column 'item': the item is empty in 1 rows", {"item": [1.0, float("nan")]}, {}),
+        ("column 'item': the item is of type date", {"item": [date(2024, 1, 1)] * 2}, {}),
+        ("item 'a' has two gold labels", {"worker": ["w", "x"], "gold": ["yes", "no"]}, {}),
+        ("cannot tell whether 'perhaps' means a vote", {"worker": ["w", "x"], "status": ["ok", "perhaps"]}, {}),
+    ):
+        with pytest.raises(DataError, match=message):
+            encode(small(spark, **{**good, **columns}), **settings)
+    with pytest.raises(ConfigError, match="rows on Spark have no order"):
+        encode(small(spark, **good), repeats="first")
+    with pytest.raises((ConfigError, DataError), match="answer"):
+        encode(small(spark, **good), label="answer")
+    with pytest.raises(ConfigError, match="several= goes with votes in memory"):
+        encode(small(spark, **good), several=True)
 
 
-@pytest.mark.parametrize(
-    ("name", "settings"),
-    [pytest.param("inspect.json", {}, marks=pytest.mark.long), ("wide_text.csv", {"workers": "ana,bo,cy"})],
-)
-def test_logs_and_wide_tables_are_laid_out_first(spark, name, settings):
-    file = str(Path(__file__).parents[1] / "read" / "fixtures" / name)
-    here, there = read(file, **settings), read_votes(spark, [file], ReadOptions(**settings))
-    back = there.take_items(np.arange(there.shape[0]))
-    assert there.shape == here.shape
+@pytest.mark.parametrize("partitions", [None, 2])
+def test_logs_are_laid_out_first(spark, partitions):
+    file = str(Path(__file__).parents[1] / "read" / "fixtures" / "inspect.json")
+    here, there = read(file), read_files(spark, [file], ReadOptions(), partitions=partitions)
+    assert there.votes.shape == here.shape
+    back = there.take(np.arange(there.votes.shape[0]))
     given, expected = (
         sorted((str(votes.items[i]), votes.workers[j], votes.labels[k]) for i, j, k in codes(votes))
         for votes in (back, here)
     )
     assert given == expected
+
+
+def test_wide_tables_are_read_into_memory(spark):
+    file = str(Path(__file__).parents[1] / "read" / "fixtures" / "wide_text.csv")
+    there = read_files(spark, [file], ReadOptions(workers="ana,bo,cy"), partitions=2)
+    assert there.votes.shape == read(file, workers="ana,bo,cy").shape
+
+
+def test_addresses_must_be_parquet(spark):
+    with pytest.raises(ConfigError, match="of addresses, Spark reads Parquet only"):
+        read_files(spark, ["hdfs://node/votes.csv"], ReadOptions())
 
 
 def test_the_command_line(spark, tmp_path, monkeypatch, capsys, no_pictures):
@@ -428,7 +420,12 @@ def test_the_command_line(spark, tmp_path, monkeypatch, capsys, no_pictures):
         return json.loads(printed.out)
 
     expected = run("--method", "majority")
-    found = run("--method", "majority", "--engine", "spark", "--master", "local[2]", "--out", str(tmp_path / "found"))
+    there = ("--method", "majority", "--engine", "spark", "--master", "local[2]", "--out")
+    found = run(*there, str(tmp_path / "few"))
+    assert {**found, "command": expected["command"]} == expected
+    assert (tmp_path / "few" / "labels.csv").exists()
+    monkeypatch.setenv("MAJORANT_SPARK_DRIVER_VOTES", "0")
+    found = run(*there, str(tmp_path / "found"))
     assert found["sample"] == {"items": 300, "of": 300}
     for name in ("votes", "majority"):
         assert found[name] == expected[name]
@@ -461,51 +458,38 @@ def votes_of_text(n, word):
     return "item,worker,label\n" + "".join(f"i{k // 3:03},w{k % 3},{(word, 'no')[k % 5 // 4]}\n" for k in range(3 * n))
 
 
-def test_rows_that_change_before_they_come_to_the_driver_are_refused(spark, monkeypatch):
-    other = small(spark, item=["a", "b"], worker=["w", "z"], label=["yes", "no"]).toArrow()
-    monkeypatch.setattr(reading, "_brought_rows", lambda _: other.append_column("gold", pa.nulls(2, pa.string())))
-    with pytest.raises(DataError, match="changed while Spark worked on them"):
-        on_spark.encode(small(spark, item=["a", "b"], worker=["w", "x"], label=["yes", "no"]))
-
-
 def test_names_too_long_for_the_driver_stay_on_the_cluster(spark):
     row = np.arange(18)
     label = [str(n % 2) * 1_000_000 for n in row]  # 18 MB where 16 may come
-    votes = on_spark.encode(small(spark, item=row // 3, worker=row % 3, label=label))
-    assert not isinstance(votes.blocks, pa.Table)
-    assert votes.n_votes == 18
-
-
-def test_files_that_change_while_spark_reads_them_are_refused(spark, tmp_path, monkeypatch):
-    path = tmp_path / "votes.csv"
-    path.write_text(votes_of_text(40, "si"))
-
-    def replaced(*arguments, **named):
-        other = tmp_path / "other.csv"
-        other.write_text(votes_of_text(40, "ja"))
-        other.replace(path)
-        return encode_table(*arguments, **named)
-
-    monkeypatch.setattr("majorant.backend.spark.reading.encode_table", replaced)
-    with pytest.raises(DataError, match="changed while Spark worked on them"):
-        read_votes(spark, [str(path)], ReadOptions())
+    backend = as_backend(small(spark, item=row // 3, worker=row % 3, label=label))
+    assert isinstance(backend, SparkBackend)
+    assert backend.votes.n_votes == 18
 
 
 @pytest.mark.parametrize("kept", ["all", pytest.param("none", marks=pytest.mark.long)])
-def test_blocks_that_are_computed_again_from_other_votes_are_refused(spark, tmp_path, monkeypatch, kept):
+def test_blocks_that_are_computed_again_from_other_votes_are_refused(spark, tmp_path, kept):
     """An executor is lost with its blocks, and the file is another by now: of as many bytes, or with no known item."""
-    monkeypatch.setenv("MAJORANT_SPARK_DRIVER_VOTES", "0")
     path = tmp_path / "votes.csv"
     path.write_text(votes_of_text(40, "si"))
-    votes = read_votes(spark, [str(path)], ReadOptions())
+    votes = encode(spark.read.csv(str(path), header=True))
     expected = votes.engine.map_sum(column_sums())
     votes.blocks.unpersist(blocking=True)
     np.testing.assert_array_equal(votes.engine.map_sum(column_sums()), expected)
     votes.blocks.unpersist(blocking=True)
     text = path.read_text()
     path.write_text(text[::-1].replace("on", "is", 3)[::-1] if kept == "all" else text.replace("w", "x"))
-    with pytest.raises(DataError, match="changed while Spark worked on them"), spark_errors():
+    with pytest.raises(DataError, match="changed while Spark worked on them"):
         votes.engine.map_sum(column_sums())
+
+
+def test_lost_blocks_of_a_file_are_computed_again_though_the_file_is_gone(spark, tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text(votes_of_text(40, "si"))
+    votes = read_files(spark, [str(path)], ReadOptions(), partitions=3).votes
+    expected = votes.engine.map_sum(column_sums())
+    path.unlink()
+    votes.blocks.unpersist(blocking=True)
+    np.testing.assert_array_equal(votes.engine.map_sum(column_sums()), expected)
 
 
 TABLE = "item,worker,label,language\na,w,1,de\na,x,2,de\nb,w,2,fr\nb,x,2,fr\nb,x,2,fr\nc,w,,fr\nc,y,,fr\n"
@@ -531,7 +515,7 @@ def test_files_are_read_by_the_rules_of_memory(spark, tmp_path, settings):
     (tmp_path / "gold.csv").write_text(GOLD)
     told = {**settings, **({"gold_file": str(tmp_path / "gold.csv")} if "gold_file" in settings else {})}
     here = read(str(tmp_path / "votes.csv"), **told)
-    there = read_votes(spark, [str(tmp_path / "votes.csv")], ReadOptions(**told))
+    there = read_files(spark, [str(tmp_path / "votes.csv")], ReadOptions(**told), partitions=2).votes
     back = there.take_items(np.arange(there.shape[0]))
     assert (there.labels, set(there.workers)) == (here.labels, set(here.workers))
     if here.gold_i is not None:
@@ -543,15 +527,11 @@ def test_files_are_read_by_the_rules_of_memory(spark, tmp_path, settings):
     assert sorted(there.account.notes, key=str) == sorted(notes, key=str)
 
 
-@pytest.mark.parametrize("most", [0, 100])
-def test_awkward_rows_mean_what_they_do_in_memory(spark, tmp_path, monkeypatch, most):
-    """By the cluster as by the driver."""
-    monkeypatch.setenv("MAJORANT_SPARK_DRIVER_VOTES", str(most))
+def test_awkward_rows_mean_what_they_do_in_memory(spark, tmp_path):
     (tmp_path / "votes.csv").write_text(awkward.TABLE, encoding="utf-8")
-    votes = read_votes(spark, [str(tmp_path / "votes.csv")], ReadOptions(empty="NA"))
+    votes = read_files(spark, [str(tmp_path / "votes.csv")], ReadOptions(empty="NA"), partitions=2).votes
     awkward.holds(votes.take_items(np.arange(votes.shape[0])))
-    for n, (row, message) in enumerate(awkward.REFUSED.items()):
-        path = tmp_path / f"refused-{n}.csv"  # Spark would take a file of the same name for the one that it knows
-        path.write_text(f"{awkward.TABLE}{row}\n", encoding="utf-8")
+    for row, message in awkward.REFUSED.items():
+        (tmp_path / "votes.csv").write_text(f"{awkward.TABLE}{row}\n", encoding="utf-8")
         with pytest.raises(DataError, match=re.escape(message)):
-            read_votes(spark, [str(path)], ReadOptions(empty="NA"))
+            read_files(spark, [str(tmp_path / "votes.csv")], ReadOptions(empty="NA"), partitions=2)

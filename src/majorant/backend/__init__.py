@@ -1,4 +1,7 @@
-"""Where the votes lie: in memory, in sorted files, in a Spark frame; one protocol for all."""
+"""Votes in memory, in sorted files or on a Spark cluster, behind one protocol.
+
+It may import `read`, `methods` and what is below them.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from majorant.backend.base import (
     rows_alone,
 )
 from majorant.read import Reading, as_votes
+from majorant.read.options import ReadOptions
 
 __all__ = [
     "AnyVotes",
@@ -34,9 +38,25 @@ __all__ = [
 
 
 def as_backend(votes: Any, **reading: Unpack[Reading]) -> Backend:
-    """A backend itself, or votes in memory: those given, or what `read` makes of a file, frame, dict or list.
+    """Return votes as a backend.
 
+    Parameters
+    ----------
+    votes
+        A backend, which is returned as it is, or whatever `majorant.read` reads.  The votes of a Spark frame stay on
+        the cluster if they are many.
+    **reading
+        Arguments of `majorant.read`.
+
+    Examples
+    --------
     >>> as_backend([("a", "w", 1), ("a", "x", 0)]).votes.shape
     (1, 2, 2)
     """
-    return votes if isinstance(votes, Backend) and not reading else MemoryBackend(as_votes(votes, **reading))
+    if isinstance(votes, Backend) and not reading:
+        return votes
+    if type(votes).__module__.startswith("pyspark.sql"):
+        from majorant.backend.spark.reading import read_frame
+
+        return read_frame(votes, ReadOptions.of(reading))
+    return MemoryBackend(as_votes(votes, **reading))

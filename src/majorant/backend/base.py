@@ -1,7 +1,7 @@
-"""Where the votes lie, as the line sees it: parts to map over and add up, a few items to take out, blocks to fit.
+"""The protocol of votes that may be in memory, in files or on a cluster.
 
-What adds up over items is asked of all votes, part by part; what does not is asked of items that were taken into
-memory.
+Sums over items are computed part by part, where the parts are.  Everything else is computed from items that are taken
+into memory.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from majorant.values import FloatArray
 from majorant.votes import Account, IntArray, Votes, names_of
 
 LABEL_FILE = "labels.csv"
-LabelTable = Callable[..., Columns]  # from some items and their part of each fit: the table of their labels
+LabelTable = Callable[..., Columns]  # makes the table of labels from votes and their fits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """A run of items with their votes, in memory while it is worked on; elsewhere items are known by their codes."""
+    """Consecutive items with their votes, in memory; unless all votes are, items are named by their codes."""
 
     votes: Votes
     start: int = 0  # the code of the first item
-    block: Block | None = None  # the same votes, where a fit says block by block what it says of items
+    block: Block | None = None  # the same votes, where the rows of a fit are computed block by block
 
     def of(self, fit: Fit) -> Fit:
-        """The fit of these items."""
+        """The part of a fit that is about these items."""
         if self.block is not None:
             posterior_ik = rows_in(fit.posterior, self.block)
         else:
@@ -51,14 +51,14 @@ class Part:
 
 
 class LabelFiles(NamedTuple):
-    """Files of labels: those that are written already, and what is to be written with other files, all or none."""
+    """Files of labels that are already written, and the content of files that are still to be written."""
 
     written: list[Path]
     content: dict[Path, Content]
 
 
 class AnyVotes(Protocol):
-    """What votes in memory, in files and on a cluster say of themselves."""
+    """What is known of votes without a pass over them."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -66,7 +66,7 @@ class AnyVotes(Protocol):
 
     @property
     def n_votes(self) -> int:
-        """How many votes there are."""
+        """The number of votes."""
 
     @property
     def workers(self) -> tuple[Hashable, ...]:
@@ -78,65 +78,66 @@ class AnyVotes(Protocol):
 
     @property
     def account(self) -> Account:
-        """What became of the rows of the input."""
+        """How many rows of the input became votes, and why others did not."""
 
     @property
     def slices(self) -> tuple[Hashable, ...]:
-        """The values by which items are sliced, if they are."""
+        """The values of the column that slices the items."""
 
     @property
     def slice_i(self) -> IntArray | None:
-        """Which slice each item belongs to, -1 for none."""
+        """The slice of each item, -1 for none."""
 
 
 class NamedVotes(AnyVotes, Protocol):
-    """The same with items that have names."""
+    """The same, with items."""
 
     @property
     def items(self) -> Sequence[Hashable]:
-        """The user's own names, or codes where names stay elsewhere."""
+        """The user's own names, or codes where the names stay with the votes."""
 
 
 class Countable(Protocol):
-    """Votes as claims see them: counts of all, and some items in memory."""
+    """What the certificate asks of votes: counts of all of them, and some items in memory."""
 
     @property
     def votes(self) -> AnyVotes:
-        """What is known of the votes without looking at each."""
+        """What is known of the votes without a pass over them."""
 
     @property
     def whole(self) -> Votes | None:
-        """All votes, where they are in memory anyway."""
+        """All votes, if they are in memory."""
 
     @property
     def has_gold(self) -> bool:
-        """Whether there may be gold labels."""
+        """Whether there are gold labels."""
 
     def patterns(self, rows: Callable[[Votes], IntArray] = counts) -> Patterns:
-        """The distinct rows of counts of all items, as `distinct_counts` gives them; `rows` says what is counted."""
+        """The distinct rows of counts of all items; `rows` counts the votes of each item."""
 
     def votes_by_worker(self) -> NDArray[np.int64]:
-        """How often worker j gave label l, (J, K)."""
+        """How often worker j gave label l, an array (J, K)."""
 
     def take(self, item_p: IntArray) -> Votes:
-        """The votes of the items with these codes, which rise, in memory."""
+        """The votes of the items with these codes, which ascend, in memory."""
 
     def draw(self, share: float, seed: int) -> IntArray:
-        """The codes of items drawn by their names, in the order of their hashes: `majorant.items`."""
+        """The codes of a random sample of items, which depends on their names and the seed only."""
 
 
 class Backend(ABC):
-    """Votes wherever they lie.  A backend says what it holds, maps over its parts, takes items out and has blocks.
+    """Votes in memory, in files or on a cluster.
 
-    The rest follows from these, and is there to be done better where a place can.  What is mapped over parts may be
-    sent to where they are, with all that it holds: it should hold little.
+    A backend has `votes`, `has_gold` and `engine`, maps a function over its parts and takes items into memory.  The
+    other methods are derived from these; a backend overrides those that it can do better.  A function that is mapped
+    may be sent to another machine with everything it refers to, so it should refer to little.
     """
 
     __slots__ = ()
-    place: ClassVar[str] = "here"  # in the sentence "it does not run ..."
-    keeps_items: ClassVar[bool] = True  # whether a fit may keep something of every item in one place
-    teaches: ClassVar[bool] = True  # whether blocks carry the gold labels, for methods that learn from them
-    votes: NamedVotes  # what is known of them without looking at each
+    place: ClassVar[str] = "here"  # completes the message "it does not run ..."
+    keeps_items: ClassVar[bool] = True  # whether a fit may hold a number per item in one place
+    teaches: ClassVar[bool] = True  # whether blocks carry gold labels, for methods that learn from them
+    votes: NamedVotes  # what is known of them without a pass
 
     @property
     @abstractmethod
@@ -146,52 +147,47 @@ class Backend(ABC):
     @property
     @abstractmethod
     def engine(self) -> Engine:
-        """The blocks of these votes, for fits."""
+        """Blocks of these votes, to which methods are fitted."""
 
     @abstractmethod
     def map(self, fn: Callable[[Part], T], *, doing: str) -> Iterator[T]:
-        """What `fn` returns for each part, in the order of the items; `doing` tells who watches."""
+        """What `fn` returns for each part, in the order of the items; `doing` names the step for progress reports."""
 
     @abstractmethod
     def take(self, item_p: IntArray) -> Votes:
-        """The votes of the items with these codes, which rise, in memory."""
+        """The votes of the items with these codes, which ascend, in memory."""
 
     @property
     def whole(self) -> Votes | None:
-        """All votes, where they are in memory anyway."""
+        """All votes, if they are in memory."""
         return None
-
-    @property
-    def at_hand(self) -> int:
-        """Votes, up to which `check` takes all of them into memory."""
-        return 0
 
     def sum(self, fn: Callable[[Part], T], *, doing: str) -> T:
         """The sum over parts of what `fn` returns."""
         return add_up(self.map(fn, doing=doing))
 
     def patterns(self, rows: Callable[[Votes], IntArray] = counts) -> Patterns:
-        """The distinct rows of counts of all items, as `distinct_counts` gives them; `rows` says what is counted."""
+        """The distinct rows of counts of all items; `rows` counts the votes of each item."""
         return merged_patterns(self.map(partial(_patterns, rows), doing="counting"))
 
     def votes_by_worker(self) -> NDArray[np.int64]:
-        """How often worker j gave label l, (J, K)."""
+        """How often worker j gave label l, an array (J, K)."""
         return self.sum(_votes_by_worker, doing="counting")
 
     def draw(self, share: float, seed: int) -> IntArray:
-        """The codes of items drawn by their names, in the order of their hashes: `majorant.items`."""
+        """The codes of a random sample of items, which depends on their names and the seed only."""
         items = self.votes.items
         starts = range(0, len(items), NAMES_AT_ONCE)
         return draw_by_name(((start, items[start : start + NAMES_AT_ONCE]) for start in starts), share, seed)
 
     @property
     def methods(self) -> Sequence[str]:
-        """The estimators that can be fitted here and need nothing but votes and gold labels."""
+        """The methods that can be fitted here from votes and gold labels alone."""
         return [name for name in ESTIMATORS if not self.why_not(name, has_gold=self.has_gold)]
 
     @classmethod
     def why_not(cls, method: str, *, has_gold: bool = False) -> str:
-        """Why a method cannot be fitted in such a place; empty if it can."""
+        """Why a method cannot be fitted on this kind of backend; empty if it can."""
         traits = ESTIMATORS[method].traits
         if traits.needs == "confusion":
             return "needs confusion matrices"
@@ -202,7 +198,7 @@ class Backend(ABC):
         return "" if traits.distributed else "needs all votes in memory"
 
     def refuse(self, method: str) -> None:
-        """Refuse a method that cannot be fitted here, with those that can."""
+        """Raise an error that lists the available methods if this one cannot be fitted here."""
         if method == WEIGHTED_VOTE or method in self.methods:
             return
         choice = f"Choose one of: {', '.join(self.methods)}, {WEIGHTED_VOTE}."
@@ -213,26 +209,26 @@ class Backend(ABC):
         )
 
     def fit(self, method: str, seed: int) -> Fit:
-        """The fit of an estimator to all votes; its rows may lie in a file, or be computed when they are asked for."""
+        """Fit a method to all votes; the rows of the fit may be in a file, or computed when they are needed."""
         self.refuse(method)
         return self.fit_with(ESTIMATORS[method](), self.progress(method, seed))
 
     def fit_with(self, estimator: Estimator, progress: Progress | None = None) -> Fit:
-        """The fit of an estimator with its settings."""
+        """Fit a method with its settings."""
         watched = {"progress": progress} if estimator.traits.iterative and progress is not None else {}
-        # Given an engine, estimators ask votes for their shape, names and counts alone: any votes have these.
+        # Given an engine, methods ask votes for their shape, names and counts only, which all votes have.
         return estimator.fit(cast("Votes", self.votes), engine=self.engine, **watched)
 
     def progress(self, method: str, seed: int) -> Progress | None:  # noqa: ARG002
-        """Who is told of the steps of a fit."""
+        """The progress callback of a fit."""
         return None
 
     def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:
-        """What `fn` says of the items of each block, for all items, as the rows of a fit are kept here."""
+        """What `fn` returns for the items of each block, joined for all items."""
         return self.engine.rows(fn)
 
     def labelled(self, fits: Sequence[Fit], table: LabelTable) -> Columns | Iterator[Columns]:
-        """The table of the labels of all items, or some items at a time in their order."""
+        """The table of the labels of all items, whole or some items at a time."""
         return self.map(of_fits(table, *fits), doing="writing")
 
     def label_files(self, folder: Path, fits: Sequence[Fit], table: LabelTable) -> LabelFiles:
@@ -271,12 +267,12 @@ def fit_of_items(backend: Backend, fit: Fit, item_p: IntArray) -> Fit:
 
 
 def rows_alone(fit: Fit) -> Fit:
-    """The fit without what was learned of workers: all that a part needs, and little to send where the parts are."""
+    """The fit without what was learned of workers, which makes it small to send to another machine."""
     return replace(fit, confusion=None, skill=None, learned={}, trace=(), resume=None, names=None)
 
 
 def of_fit(fn: Callable[[Votes, Fit], T], fit: Fit) -> Callable[[Part], T]:
-    """What a function of votes and a fit of them says of a part, for `Backend.sum` and `map`."""
+    """A function of votes and their fit, as a function of a part for `Backend.sum` and `map`."""
     return partial(_of_fit, fn, rows_alone(fit))
 
 
@@ -295,7 +291,7 @@ def _of_fits(fn: Callable[..., T], fits: tuple[Fit, ...], part: Part) -> T:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoryBackend(Backend):
-    """Votes in memory: one part, which is all of them."""
+    """Votes in memory, in one part."""
 
     votes: Votes
 
@@ -316,11 +312,11 @@ class MemoryBackend(Backend):
 
     @property
     def methods(self) -> Sequence[str]:
-        """All estimators."""
+        """All methods."""
         return tuple(ESTIMATORS)
 
     def refuse(self, method: str) -> None:
-        """Nothing is refused: a method that these votes cannot bear says so itself."""
+        """Accept every method: one that cannot be fitted to these votes says so itself."""
 
     def map(self, fn: Callable[[Part], T], *, doing: str) -> Iterator[T]:  # noqa: ARG002
         """What `fn` returns for all votes."""
@@ -331,7 +327,7 @@ class MemoryBackend(Backend):
         return take_items(self.votes, item_p)
 
     def fit(self, method: str, seed: int) -> Fit:  # noqa: ARG002
-        """The fit of an estimator."""
+        """Fit a method."""
         return estimator_named(method)().fit(self.votes)
 
     def labelled(self, fits: Sequence[Fit], table: LabelTable) -> Columns:

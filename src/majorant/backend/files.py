@@ -1,4 +1,4 @@
-"""Votes that lie in a folder: row groups are the parts, the rows of a fit lie in files, workers are counted by SQL."""
+"""The backend of sorted votes in a folder: its parts are row groups, and the rows of a fit are in files."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from majorant import __version__
 from majorant.atomic import make_folder, whole_file
 from majorant.backend.base import Backend, LabelTable, Part
 from majorant.backend.prepare import no_room
 from majorant.backend.stage import Report, silent
-from majorant.backend.store import VOTES, StoredVotes
+from majorant.backend.store import VOTES_FILE, StoredVotes
 from majorant.backend.workfolder import WorkFolder
 from majorant.database import connect, path_literal
 from majorant.errors import ConfigError, DataError
@@ -34,15 +35,24 @@ from majorant.tally import Patterns, counts, distinct_counts, label_counts, merg
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
-CLIMB_VERSION = 1
-EVERY_SECONDS = 20.0
-TABLES_PER_FIT = 16  # arrays of the size of all workers' confusion matrices that a fit holds at once
-BYTES_PER_VOTE, BYTES_PER_ITEM = 28, 16  # of a block while it is worked on, beside the rows of its items
+EVERY_SECONDS = 20.0  # between checkpoints of a fit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileBackend(Backend):
-    """Stored votes, what a run may use in bytes, and whom it tells how far it is: of votes, and of steps of a fit."""
+    """Votes in a folder.
+
+    Parameters
+    ----------
+    votes
+        What `prepare` returned.
+    memory
+        The most bytes of memory to use.
+    report
+        Told what is being done, and for how many votes it is done.
+    steps
+        Told of each step of a fit.
+    """
 
     votes: StoredVotes
     memory: int
@@ -57,11 +67,11 @@ class FileBackend(Backend):
 
     @property
     def engine(self) -> StoredEngine:
-        """The blocks of these votes."""
+        """Blocks of row groups."""
         return stored_engine(self.votes, memory=self.memory, report=self.report)
 
     def map(self, fn: Callable[[Part], T], *, doing: str) -> Iterator[T]:
-        """What `fn` returns for each row group, by threads; a few row groups are in memory at a time."""
+        """What `fn` returns for each row group; a few of them are in memory at a time."""
         stored = self.votes
 
         def of_group(group: int) -> T:
@@ -77,7 +87,7 @@ class FileBackend(Backend):
             yield result
 
     def patterns(self, rows: Callable[[Votes], IntArray] = counts) -> Patterns:
-        """The distinct rows of counts of all items; votes for each class need the labels and nothing else."""
+        """The distinct rows of counts of all items; votes by class are counted without reading the workers."""
         if rows is not counts:
             return Backend.patterns(self, rows)
 
@@ -87,7 +97,7 @@ class FileBackend(Backend):
         return merged_patterns(self._groups(of_group, doing="counting"))
 
     def votes_by_worker(self) -> NDArray[np.int64]:
-        """How often worker j gave label l, (J, K): by SQL, since a sum for each row group could be large."""
+        """How often worker j gave label l; by SQL, since an array for each row group could be large."""
         _, n_workers, n_classes = self.votes.shape
         columns = query(self.votes, worker_query(), memory=self.memory)
         return as_worker_counts(columns, n_workers, n_classes)
@@ -97,7 +107,7 @@ class FileBackend(Backend):
         return self.votes.take_items(item_p)
 
     def progress(self, method: str, seed: int) -> Progress:  # noqa: ARG002
-        """The steps of a loop are kept in the folder: the same fit to the same votes, cut off before, goes on there."""
+        """A checkpoint in the folder, from which the same fit to the same votes continues after an interruption."""
         key = f"{self.votes.fingerprint} {method}"
         folder = self.votes.folder
 
@@ -107,7 +117,7 @@ class FileBackend(Backend):
         return Checkpoint(folder / "steps" / method, key, claim=claim, progress=self.steps)
 
     def labelled(self, fits: Sequence[Fit], table: LabelTable) -> Iterator[Columns]:
-        """The table of labels, some items at a time, in their order: what it draws is what one table would draw."""
+        """The table of labels, some items at a time; random draws are those of a single table."""
         stored = self.votes
         for group in range(stored.n_groups):
             votes = stored.group(group, group + 1)
@@ -118,9 +128,9 @@ class FileBackend(Backend):
 
 
 class Checkpoint:
-    """Remembers where each loop of a fit is, a file each; call it as `progress`.
+    """The progress callback of a fit that saves the state of each loop to a file.
 
-    `key` says what is fitted to what: steps of another fit are not taken up.
+    `key` identifies the method and the votes; the state of another fit is ignored.
     """
 
     def __init__(
@@ -142,13 +152,13 @@ class Checkpoint:
             self.progress(step, objective)
 
     def recall(self, begin: Climb) -> Climb:
-        """Where the next loop was last, or its beginning."""
+        """The saved state of the next loop, or its beginning."""
         self.loop += 1
         path = self._path()
         return load_climb(path, self.key, begin) if path.exists() else begin
 
     def keep(self, climb: Climb) -> None:
-        """Write the state down if that was long ago, or if the loop has ended."""
+        """Save the state if the last save was long ago, or if the loop has ended."""
         now = time.monotonic()
         if climb.converged or now - self.saved >= self.every_seconds:
             path = self._path() if self.claim is None else self.claim(self._path().name)
@@ -161,30 +171,30 @@ class Checkpoint:
 
 
 def save_climb(path: Path, key: str, climb: Climb) -> None:
-    """Write a state: its digest, then arrays and one line of JSON, nothing that could run."""
-    facts = {"version": CLIMB_VERSION, "key": key, "n_iter": climb.n_iter, "converged": climb.converged,
+    """Save a state as a digest and an archive of arrays; nothing in it can run as code."""
+    facts = {"version": __version__, "key": key, "n_iter": climb.n_iter, "converged": climb.converged,
             "history": len(climb.history), "fallback": climb.fallback is not None}  # fmt: skip
     points = {"params": climb.params, **{f"history{n}": point for n, point in enumerate(climb.history)}}
     if climb.fallback is not None:
         points["fallback"] = climb.fallback
     arrays = {f"{name}.{n}": array for name, point in points.items() for n, array in enumerate(point)}
     content = io.BytesIO()
-    np.savez(content, told=np.array(json.dumps(facts)), trace=np.array(climb.trace, dtype=float), **arrays)
+    np.savez(content, facts=np.array(json.dumps(facts)), trace=np.array(climb.trace, dtype=float), **arrays)
     with whole_file(path, guard=False) as part, part.open("wb") as file:
         file.write(hashlib.sha256(content.getbuffer()).digest())
         file.write(content.getbuffer())
 
 
 def load_climb(path: Path, key: str, begin: Climb) -> Climb:
-    """Read a state; one of another fit is passed over, one that is damaged or does not fit is an error."""
+    """Load a state; return `begin` instead of the state of another fit.  A damaged file is an error."""
     try:
         with path.open("rb") as file:
             digest, saved = file.read(hashlib.sha256().digest_size), file.read()
         if hashlib.sha256(saved).digest() != digest:
             raise ValueError("its digest does not match")
         with np.load(io.BytesIO(saved), allow_pickle=False) as content:
-            told = json.loads(str(content["told"]))
-            if told["version"] != CLIMB_VERSION or told["key"] != key:
+            facts = json.loads(str(content["facts"]))
+            if facts["version"] != __version__ or facts["key"] != key:
                 return begin
 
             def point(name: str) -> Any:
@@ -195,12 +205,12 @@ def load_climb(path: Path, key: str, begin: Climb) -> Climb:
                 return kind(*arrays) if hasattr(kind, "_fields") else kind(arrays)
 
             return Climb(
-                n_iter=int(told["n_iter"]),
+                n_iter=int(facts["n_iter"]),
                 params=point("params"),
                 trace=tuple(content["trace"].tolist()),
-                history=tuple(point(f"history{n}") for n in range(told["history"])),
-                fallback=point("fallback") if told["fallback"] else None,
-                converged=bool(told["converged"]),
+                history=tuple(point(f"history{n}") for n in range(facts["history"])),
+                fallback=point("fallback") if facts["fallback"] else None,
+                converged=bool(facts["converged"]),
             )
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise DataError(f"{path} is damaged ({error}). Remove it, or run again without resume=True.") from None
@@ -208,13 +218,13 @@ def load_climb(path: Path, key: str, begin: Climb) -> Climb:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredEngine:
-    """The engine of votes that lie in a folder: it gives the numbers of the same blocks in memory."""
+    """Blocks of votes in a folder."""
 
     stored: StoredVotes
     bounds: tuple[tuple[int, int], ...]  # the row groups of each block
     threads: int
     room: int  # bytes for blocks that stay in memory
-    ones_n: FloatArray  # one buffer serves every block
+    ones_n: FloatArray  # shared by all blocks
     report: Report = silent
     kept: dict[int, Block] = field(default_factory=dict)
     sizes: dict[int, int] = field(default_factory=dict)
@@ -236,7 +246,7 @@ class StoredEngine:
             yield part
 
     def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:
-        """What `fn` says of each item, as an array in a file of the folder, which goes when the array is closed."""
+        """What `fn` returns for each item, as an array in a file that is removed with the array."""
         path, shape = _unused(self.stored.folder), (0,)
         try:
             with path.open("wb") as file:
@@ -247,12 +257,12 @@ class StoredEngine:
             path.unlink(missing_ok=True)
             raise no_room(path.parent, error.strerror or str(error)) from error
         mapped: FloatArray = np.memmap(path, np.float64, mode="r", shape=(self.shape[0], *shape))
-        with contextlib.suppress(OSError):  # where an open file cannot be removed, it goes with the folder
+        with contextlib.suppress(OSError):  # Windows cannot remove an open file; it is removed with the folder
             path.unlink()
         return mapped
 
     def block(self, number: int) -> Block:
-        """Block `number`, read from the file unless it is at hand."""
+        """Block `number`, read from the file unless it is in memory."""
         if number in self.kept:
             return self.kept[number]
         block = self._read(number)
@@ -280,9 +290,14 @@ class StoredEngine:
 def stored_engine(
     stored: StoredVotes, *, memory: int, threads: int | None = None, report: Report = silent
 ) -> StoredEngine:
-    """An engine that works within `memory` bytes; a limit that cannot be kept is refused, with the smallest that can.
+    """An engine that works within `memory` bytes.
 
     A block holds several times as many votes as there are sums by (worker, label), or all the votes.
+
+    Raises
+    ------
+    ConfigError
+        If the memory does not suffice; the message says how much would.
     """
     _, n_workers, n_classes = stored.shape
     n_threads = thread_count(threads)
@@ -295,9 +310,9 @@ def stored_engine(
     bounds = tuple(pairwise(edges))
     most_votes = max(int(stored.vote_g[b] - stored.vote_g[a]) for a, b in bounds)
     most_items = max(int(stored.item_g[b] - stored.item_g[a]) for a, b in bounds)
-    tables = TABLES_PER_FIT * 8 * n_workers * n_classes**2
-    block = BYTES_PER_VOTE * most_votes + (BYTES_PER_ITEM + 24 * n_classes) * most_items
-    needed = BASE + tables + (n_threads + 1) * (block + tables // TABLES_PER_FIT)
+    table = 8 * n_workers * n_classes**2  # the confusion matrices of all workers, of which a fit holds 16
+    block = 28 * most_votes + (16 + 24 * n_classes) * most_items  # measured, while it is worked on
+    needed = BASE + 16 * table + (n_threads + 1) * (block + table)
     require(needed, memory, f"for {n_workers:,} workers and {n_classes} classes on {n_threads} threads")
     return StoredEngine(stored, bounds, n_threads, memory - needed, np.ones(most_votes), report)
 
@@ -308,7 +323,7 @@ def _unused(folder: Path) -> Path:
 
 
 def worker_query(table: str = "votes") -> str:
-    """How often each worker gave each label: worker, label, votes.
+    """The SQL that counts how often each worker gave each label.
 
     >>> worker_query()
     'SELECT worker, label, count(*) AS votes FROM votes GROUP BY worker, label'
@@ -317,7 +332,7 @@ def worker_query(table: str = "votes") -> str:
 
 
 def as_worker_counts(columns: Sequence[ArrayLike], n_workers: int, n_classes: int) -> NDArray[np.int64]:
-    """The columns of `worker_query`, workers as codes, as an array (workers, classes).
+    """The result of `worker_query` on codes as an array (workers, classes).
 
     >>> as_worker_counts([[1, 0], [0, 1], [3, 4]], n_workers=2, n_classes=2).tolist()
     [[0, 4], [3, 0]]
@@ -329,14 +344,14 @@ def as_worker_counts(columns: Sequence[ArrayLike], n_workers: int, n_classes: in
 
 
 def _votes_by_class(stored: StoredVotes, group: int) -> IntArray:
-    """The counts of the items of a row group, which need its labels and nothing else."""
+    """The votes by class of the items of a row group."""
     [label_n] = stored.columns(group, group + 1, "label")
     votes_i = stored.votes_i[stored.item_g[group] : stored.item_g[group + 1]]
     return label_counts(label_n, np.concatenate([[0], np.cumsum(votes_i, dtype=np.int64)]), stored.shape[2])
 
 
 def query(stored: StoredVotes, sql: str, *, memory: int) -> list[NDArray[Any]]:
-    """The columns of a query on the table `votes` (item, worker, label: codes), which spills to the folder."""
+    """The columns of a query on the table `votes` (codes of item, worker, label), which may spill to the folder."""
     import duckdb
 
     settings: dict[str, Any] = {
@@ -345,11 +360,11 @@ def query(stored: StoredVotes, sql: str, *, memory: int) -> list[NDArray[Any]]:
     }
     try:
         with connect(**settings) as connection:
-            path = path_literal(stored.folder / VOTES)
+            path = path_literal(stored.folder / VOTES_FILE)
             connection.execute(f"CREATE VIEW votes AS SELECT item, worker, label FROM read_parquet({path})")
             return [np.ma.getdata(column) for column in connection.sql(sql).fetchnumpy().values()]
     except (duckdb.OutOfMemoryException, duckdb.IOException) as error:
         raise ConfigError(
-            f"Counting within memory='{spell(memory)}' does not go: {str(error).splitlines()[0]} Give more memory, or "
-            f"more room on the disk of {stored.folder}."
+            f"memory='{spell(memory)}' is too little to count the votes: {str(error).splitlines()[0]} Give more memory "
+            f"or more room on the disk of {stored.folder}."
         ) from None

@@ -19,11 +19,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant import __version__
-from majorant.backend.stage import Report, Staged, silent, stage_table, wide_table
-from majorant.backend.store import ITEMS, StoredNames, StoredVotes, StoreWriter, open_store, write_names
+from majorant import __version__, database
+from majorant.backend.stage import (
+    Report,
+    Staged,
+    count_labels,
+    find_workers,
+    is_empty_name,
+    locate_labels,
+    silent,
+    stage_table,
+    view_rows,
+    wide_table,
+)
+from majorant.backend.store import ITEMS_FILE, StoredNames, StoredVotes, StoreWriter, open_store, write_names
 from majorant.backend.workfolder import WorkFolder
-from majorant.database import BATCH_ROWS, connect, path_literal, stream
+from majorant.database import connect, stream
 from majorant.errors import ConfigError, DataError
 from majorant.read.build import (
     Coverage,
@@ -40,11 +51,11 @@ from majorant.read.encode import Coded, Codes, refuse_long
 from majorant.read.files import STANDARD_INPUT, expanded, files_of, is_address
 from majorant.read.gold import gold_of_file, one_gold
 from majorant.read.item_columns import item_text
-from majorant.read.names import Ids, LabelCodes, empty_id, ids_of, name_labels, slices_of_items, vote_mask
+from majorant.read.names import Ids, LabelCodes, empty_id, name_labels, slices_of_items, vote_mask
 from majorant.read.notes import LISTED
 from majorant.read.opening import open_table
 from majorant.read.options import ReadOptions
-from majorant.read.values import decode, is_empty, is_vote, voted
+from majorant.read.values import decode
 from majorant.resources import BASE, require, spell, thread_count
 
 Stamp = list[tuple[str, int, int]]  # path, size and time of change of each file
@@ -145,14 +156,14 @@ def _build(source: Any, work: WorkFolder, fingerprint: str, memory: int, report:
         staged = stage_table(table, work.claim("rows.parquet"), options, report)
     with _sorter(staged, work, memory, options.threads) as connection:
         items = _find_items(connection, staged, work)
-        workers, worker_of = _find_workers(connection, staged.coded)
+        workers, worker_of = find_workers(connection, staged.coded)
         _refuse_other_types("workers", workers)
-        uses = _label_uses(connection, staged.coded, options)
+        uses = count_labels(connection, staged.coded, options)
         if not uses.any():
             raise no_votes(staged.coded)
         gold = gold_of_file(options, items)
         labels = decode(staged.coded.known["label"], staged.coded.table.kind)
-        named = name_labels(staged.coded, labels, uses, gold, options, len(items))
+        named = name_labels(locate_labels(connection, staged.coded), labels, uses, gold, options, len(items))
         _refuse_other_types("labels", named.labels)
         has_abstentions = int(uses.sum()) < staged.coded.n_rows
         resolver = _Resolver(staged.coded, named, options, items, workers, worker_of, has_abstentions)
@@ -191,8 +202,7 @@ def _sorter(staged: Staged, work: WorkFolder, memory: int, threads: int | None) 
     try:
         # Every thread needs buffers of its own, so little memory means few threads.
         with connect(max(1, min(thread_count(threads), memory // 500_000_000)), **settings) as connection:
-            rows = f"read_parquet({path_literal(staged.path)}, file_row_number = true)"
-            connection.execute(f"CREATE VIEW rows AS SELECT * RENAME (file_row_number AS row) FROM {rows}")
+            view_rows(connection, staged)
             yield connection
     except duckdb.OutOfMemoryException as error:
         if "max_temp_directory_size" in str(error) or "No space left" in str(error):
@@ -213,50 +223,12 @@ def _find_items(connection: Any, staged: Staged, work: WorkFolder) -> StoredName
         for batch in stream(connection, "SELECT name, first FROM items ORDER BY first"):
             name, first = batch.columns
             refuse_long(name, source, column)
-            if (empty := _first_empty(name)) is not None:
-                raise empty_id(staged.coded.where(first[empty].as_py()), column, "item")
+            if (empty := is_empty_name(name)).any():
+                raise empty_id(staged.coded.where(first[int(np.argmax(empty))].as_py()), column, "item")
             yield name
 
-    path = work.claim(ITEMS)
+    path = work.claim(ITEMS_FILE)
     return StoredNames(path, write_names(path, names()))
-
-
-def _first_empty(name: Any) -> int | None:
-    """The position of the first empty name."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if not name.null_count:
-        if pa.types.is_integer(name.type) or pa.types.is_boolean(name.type):
-            return None
-        if pa.types.is_large_string(name.type) and pc.min(pc.binary_length(pc.utf8_trim_whitespace(name))).as_py():
-            return None
-    return next((n for n, value in enumerate(name.to_pylist()) if is_empty(value)), None)
-
-
-def _find_workers(connection: Any, coded: Coded) -> tuple[list[Any], Codes]:
-    """The names of the workers, and which worker each raw code stands for."""
-    columns = connection.execute("SELECT worker, min(row) FROM rows GROUP BY worker ORDER BY min(row)").fetchnumpy()
-    raw_w, first_w = (np.ma.getdata(column) for column in columns.values())
-    nothing = np.empty(0, dtype=np.int32)
-    seen = replace(coded, codes={"worker": raw_w}, declared={"worker": nothing}, row_n=first_w)
-    workers = ids_of(seen, "worker")
-    worker_of = np.full(len(coded.known["worker"]), -1, dtype=np.int32)
-    worker_of[raw_w] = workers.code_n
-    return list(workers.values), worker_of
-
-
-def _label_uses(connection: Any, coded: Coded, options: ReadOptions) -> NDArray[np.int64]:
-    """The number of votes for each raw label: rows with a label, and without a status that means no vote."""
-    labels = decode(coded.known["label"], coded.table.kind)
-    statuses = decode(coded.known["status"], coded.table.kind) if "status" in coded.known else []
-    status = "status" if statuses else "-1"
-    uses = np.zeros(len(labels), dtype=np.int64)
-    sql = f"SELECT label, {status}, count(*) FROM rows WHERE label >= 0 GROUP BY ALL"
-    for label, code, n_rows in connection.execute(sql).fetchall():
-        if is_vote(labels[label], options.no_vote) and (code < 0 or voted(statuses[code])):
-            uses[label] += n_rows
-    return uses
 
 
 Rows = dict[str, NDArray[Any]]  # by column; `item` ascends and tells items apart, `row` is the row of the table
@@ -278,7 +250,7 @@ def _staged_rows(staged: Staged) -> Iterator[Rows]:
 
     n_rows, others = 0, [role for role in staged.coded.table.columns if role != "item"]
     with pq.ParquetFile(staged.path) as file:
-        for batch in file.iter_batches(BATCH_ROWS, columns=["run", *others]):
+        for batch in file.iter_batches(database.BATCH_ROWS, columns=["run", *others]):
             arrays = _as_arrays(batch)
             yield {"item": arrays.pop("run"), **arrays, "row": np.arange(n_rows, n_rows + len(batch))}
             n_rows += len(batch)

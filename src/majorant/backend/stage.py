@@ -7,18 +7,20 @@ all other columns as codes; their vocabularies stay in memory.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.database import path_literal
 from majorant.errors import ConfigError, DataError
-from majorant.read.encode import Coded, Coder, Span, encode_part, no_rows, part_seconds, refuse_long
+from majorant.read.encode import Coded, Coder, Codes, Span, encode_part, no_rows, part_seconds, refuse_long
+from majorant.read.names import ids_of, unclear_status
 from majorant.read.options import ReadOptions
 from majorant.read.table import Column, Objects, Table, coded_column, dictionary_codes, numpy_view, plain
-from majorant.read.values import decode
+from majorant.read.values import decode, is_vote, voted
 
 Report = Callable[[str, int, int | None], None]  # the step, how much of it is done, out of how much if that is known
 
@@ -94,6 +96,81 @@ def stage_table(table: Table, path: Path, options: ReadOptions, report: Report =
         declared_spans=(),
     )  # fmt: skip
     return Staged(path, coded, items.n_runs)
+
+
+def view_rows(connection: Any, staged: Staged) -> None:
+    """Let a DuckDB connection see the staged file as the table `rows`."""
+    rows = f"read_parquet({path_literal(staged.path)}, file_row_number = true)"
+    connection.execute(f"CREATE VIEW rows AS SELECT * RENAME (file_row_number AS row) FROM {rows}")
+
+
+def find_workers(connection: Any, coded: Coded) -> tuple[list[Any], Codes]:
+    """The names of the workers, and which worker each raw code stands for."""
+    columns = connection.execute("SELECT worker, min(row) FROM rows GROUP BY worker ORDER BY min(row)").fetchnumpy()
+    raw_w, first_w = (np.ma.getdata(column) for column in columns.values())
+    nothing = np.empty(0, dtype=np.int32)
+    seen = replace(coded, codes={"worker": raw_w}, declared={"worker": nothing}, row_n=first_w)
+    workers = ids_of(seen, "worker")
+    worker_of = np.full(len(coded.known["worker"]), -1, dtype=np.int32)
+    worker_of[raw_w] = workers.code_n
+    return list(workers.values), worker_of
+
+
+def locate_labels(connection: Any, coded: Coded) -> Coded:
+    """The vocabularies with an entry for each label and gold label, at the row where it appears first."""
+    roles = [role for role in ("label", "gold") if role in coded.known]
+    found = {
+        role: connection.execute(
+            f"SELECT {role}, min(row) AS first FROM rows GROUP BY {role} ORDER BY first"
+        ).fetchall()
+        for role in roles
+    }
+    entries = [(role, code, row) for role in roles for code, row in found[role]]
+    codes = {role: np.array([code if own == role else -1 for own, code, _ in entries], np.int32) for role in roles}
+    return replace(coded, codes={**coded.codes, **codes}, row_n=np.array([row for *_, row in entries], np.int64))
+
+
+def count_labels(connection: Any, coded: Coded, options: ReadOptions) -> NDArray[np.int64]:
+    """The number of votes for each raw label: rows with a label, and without a status that means no vote."""
+    labels, voted_s = decode(coded.known["label"], coded.table.kind), voted_by_status(connection, coded)
+    uses = np.zeros(len(labels), dtype=np.int64)
+    status = "-1" if voted_s is None else "status"
+    sql = f"SELECT label, {status}, count(*) FROM rows WHERE label >= 0 GROUP BY ALL"
+    for label, code, n_rows in connection.execute(sql).fetchall():
+        if is_vote(labels[label], options.no_vote) and (voted_s is None or voted_s[code]):
+            uses[label] += n_rows
+    return uses
+
+
+def voted_by_status(connection: Any, coded: Coded) -> NDArray[np.bool_] | None:
+    """Whether each raw status goes with a vote, the last entry for an empty one; None without a column of status."""
+    if "status" not in coded.known:
+        return None
+    statuses = decode(coded.known["status"], coded.table.kind)
+    meanings = [voted(status) for status in statuses]
+    if None in meanings:
+        unclear = [code for code, meaning in enumerate(meanings) if meaning is None]
+        sql = f"SELECT status, row FROM rows WHERE status IN ({', '.join(map(str, unclear))}) ORDER BY row LIMIT 1"
+        [(code, row)] = connection.execute(sql).fetchall()
+        raise unclear_status(coded.where(row), coded.table.columns["status"], statuses[code])
+    return np.array([*meanings, True])
+
+
+def is_empty_name(names: Any) -> NDArray[np.bool_]:
+    """Which names of an Arrow array are null, NaN or blank.
+
+    >>> import pyarrow as pa
+    >>> is_empty_name(pa.array(["a", " ", None])).tolist(), is_empty_name(pa.array([1.0, float("nan")])).tolist()
+    ([False, True, True], [False, True])
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    empty = pc.is_null(names, nan_is_null=True)
+    if pa.types.is_string(names.type) or pa.types.is_large_string(names.type):
+        blank = pc.equal(pc.binary_length(pc.utf8_trim_whitespace(names)), 0)
+        empty = pc.or_(empty, pc.fill_null(blank, True))
+    return np.asarray(empty.to_numpy(zero_copy_only=False) if isinstance(empty, pa.Array) else empty.to_numpy())
 
 
 def wide_table() -> ConfigError:

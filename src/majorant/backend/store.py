@@ -26,7 +26,7 @@ from majorant.read.build import SortedVotes, mask_account
 from majorant.read.table import arrow_view, numpy_view
 from majorant.votes import Account, IntArray, ItemTexts, Note, Votes
 
-VOTES, ITEMS, MANIFEST = "votes.parquet", "items.parquet", "store.json"
+VOTES_FILE, ITEMS_FILE, STORE_MANIFEST = "votes.parquet", "items.parquet", "store.json"
 NAMES_PER_GROUP = 1 << 16
 
 
@@ -151,7 +151,7 @@ class StoredVotes:
 
     def columns(self, first: int, last: int, *names: str) -> list[NDArray[Any]]:
         """Columns of the row groups from first to last."""
-        path, groups = self.folder / VOTES, range(first, last)
+        path, groups = self.folder / VOTES_FILE, range(first, last)
         arrays = [_as_numpy(column) for column in read_groups(path, groups, names)]
         n_votes = self.vote_g[last] - self.vote_g[first]
         if any(len(array) != n_votes for array in arrays):
@@ -249,7 +249,7 @@ class StoreWriter:
             columns["seconds"] = votes.seconds_n
         table = pa.table({name: pa.array(array_n) for name, array_n in columns.items()})
         self.file = self.file or pq.ParquetWriter(
-            self.work.claim(VOTES), table.schema, compression="none", use_dictionary=False, column_encoding=packed,
+            self.work.claim(VOTES_FILE), table.schema, compression="none", use_dictionary=False, column_encoding=packed,
             write_statistics=False, write_page_checksum=True,
         )  # fmt: skip
         for name, value_i in arrays.items():
@@ -269,7 +269,7 @@ class StoreWriter:
         self.item_g[-1] = n_items
         kept = {one.name: getattr(account, one.name) for one in fields(account)}
         kept |= {"columns": dict(account.columns), "notes": [asdict(note) for note in account.notes]}
-        names = [VOTES, ITEMS, *(f"{name}_i" for name in sorted(self.arrays))]
+        names = [VOTES_FILE, ITEMS_FILE, *(f"{name}_i" for name in sorted(self.arrays))]
         content = json.dumps(
             {
                 "version": __version__,
@@ -283,7 +283,7 @@ class StoreWriter:
                 "files": {name: digest_of(self.work.path / name) for name in names},
             }
         )
-        with whole_file(self.work.claim(MANIFEST), guard=False) as part:
+        with whole_file(self.work.claim(STORE_MANIFEST), guard=False) as part:
             part.write_text(f"{_seal(content)}\n{content}\n", encoding="utf-8")
 
 
@@ -306,7 +306,7 @@ def open_store(folder: Path, *, verify: bool = True) -> StoredVotes | None:
     DataError
         If a file is missing or is not as it was written.
     """
-    path = folder / MANIFEST
+    path = folder / STORE_MANIFEST
     try:
         seal, _, content = path.read_text(encoding="utf-8").rstrip("\n").partition("\n")
     except FileNotFoundError:
@@ -330,7 +330,7 @@ def open_store(folder: Path, *, verify: bool = True) -> StoredVotes | None:
     return StoredVotes(
         folder=folder,
         account=_account(facts["account"]),
-        items=StoredNames(folder / ITEMS, n_items),
+        items=StoredNames(folder / ITEMS_FILE, n_items),
         workers=tuple(facts["workers"]),
         labels=tuple(facts["labels"]),
         slices=tuple(facts["slices"]),

@@ -134,7 +134,7 @@ class FromFiles:
         """The sorted votes; a folder of our own lies beside the output, and goes if all went well."""
         from majorant.backend.files import FileBackend
         from majorant.backend.prepare import prepare
-        from majorant.backend.store import MANIFEST, mask_stored
+        from majorant.backend.store import STORE_MANIFEST, mask_stored
         from majorant.backend.workfolder import WORK_FOLDER, locked
         from majorant.resources import parse_memory
 
@@ -152,7 +152,7 @@ class FromFiles:
                 yield FileBackend(stored, memory, report, progress)
                 done = True
             finally:
-                if not (folder / MANIFEST).exists() or (done and self.work is None):
+                if not (folder / STORE_MANIFEST).exists() or (done and self.work is None):
                     work.remove()
                 elif not done:
                     click.echo(f"The sorted votes stay in {folder}: go on with --resume, or remove it.", err=True)
@@ -180,20 +180,16 @@ class OnSpark:
     @contextlib.contextmanager
     def backend(self, job: Job) -> Iterator[Backend]:
         """The votes of the files as blocks on the cluster, which go at the end."""
-        from majorant.backend.spark.backend import SparkBackend
-        from majorant.backend.spark.reading import read_votes
-        from majorant.backend.spark.session import spark_errors, spark_session
+        from majorant.backend.spark.reading import read_files
+        from majorant.backend.spark.session import spark_session
 
         source = job.source
         if source.file[0].startswith(DATASET):
             raise ConfigError(f"{source.file[0]} fits into memory: leave out --engine spark.")
-        with at_work("Spark", quiet=source.quiet), spark_session(self.master) as spark, spark_errors():
-            votes = read_votes(spark, source.file, source.options)
-            say_notes(votes.account, quiet=source.quiet)
-            try:
-                yield SparkBackend(votes)
-            finally:
-                votes.close()
+        with at_work("Spark", quiet=source.quiet), spark_session(self.master) as spark:
+            backend = read_files(spark, source.file, source.options)
+            say_notes(backend.votes.account, quiet=source.quiet)
+            yield backend
 
 
 ENGINES: dict[str, Callable[[str | None], EngineChoice]] = {  # by the word of --engine, from that of --master

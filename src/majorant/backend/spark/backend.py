@@ -1,12 +1,14 @@
-"""Votes in a Spark frame: packed blocks on the cluster are the parts, labels stay there, and what is small is here.
+"""Votes on a Spark cluster: a pass sends a function to the packed blocks and adds up what comes back, in order.
 
-A pass sends a function out to the blocks and adds up what comes back, in order.
+Labels stay on the cluster; only sums, and the votes of a sample of items, come to the driver.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import pickle
+import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -22,19 +24,16 @@ from majorant.backend.spark.pack import (
     PACKED,
     Places,
     blocks_of,
-    brought,
-    is_here,
-    mapped,
+    map_batches,
     one_list,
-    packed_schema,
     part_of,
     votes_of,
     without_gold,
 )
+from majorant.backend.spark.session import collect, spark_errors
 from majorant.errors import ConfigError, DataError
 from majorant.items import draw_of_part, take_items
 from majorant.kernels import Block, Rows, add_up
-from majorant.limits import limit
 from majorant.methods.fit import Fit
 from majorant.output import Columns
 from majorant.ownership import refuse_unsafe
@@ -42,7 +41,6 @@ from majorant.resources import T
 from majorant.values import FloatArray
 from majorant.votes import Account, IntArray, Votes
 
-TO_DRIVER = 1 << 28  # bytes of sums that may come to the driver at once; above, they are added up in two rounds
 SUM = "part int, total binary"
 LABEL_FOLDER = "labels.parquet"
 
@@ -55,9 +53,9 @@ class SparkEngine:
     again changes a digit.  Where there are many blocks and large sums, neighbours are added up on the cluster first.
     """
 
-    blocks: Any  # a row for each block, as `pack` makes them: a Spark frame, or an Arrow table in the driver
+    blocks: Any  # a frame with a row for each block, as `pack` makes them
     places: Places
-    to_driver: int = TO_DRIVER
+    to_driver: int = 1 << 28  # bytes of sums that may come to the driver at once; above, they are added in two rounds
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -68,7 +66,7 @@ class SparkEngine:
         """The sum over blocks of what `fn` returns."""
         n_blocks, (_, n_workers, n_classes) = len(self.places.part_b), self.shape
         most = 8 * n_workers * n_classes**2 * n_blocks
-        if most <= self.to_driver or is_here(self.blocks):
+        if most <= self.to_driver:
             return add_up(self.map_blocks(fn, gold=gold))
         n_groups = max(1, min(n_blocks, round(n_blocks**0.5)))
         total: T = add_up(_results(self._passed(fn, gold=gold), n_groups, self.places))
@@ -85,7 +83,7 @@ class SparkEngine:
     def _passed(self, fn: Callable[[Block], Any], *, gold: bool = False) -> Any:
         """A frame with what `fn` returns for each block."""
         sent = ship(self.blocks, partial(_call, fn, gold))
-        return mapped(self.blocks.select([*PACKED]), partial(run_pass, sent, self.places), SUM)
+        return map_batches(self.blocks.select(*PACKED), partial(run_pass, sent, self.places), SUM)
 
 
 def _call(fn: Callable[[Block], Any], gold: bool, block: Block) -> bytes:
@@ -93,9 +91,7 @@ def _call(fn: Callable[[Block], Any], gold: bool, block: Block) -> bytes:
 
 
 def ship(blocks: Any, fn: Callable[..., Any]) -> Callable[[], Callable[..., Any]]:
-    """A small function that, where the blocks are, gives `fn`: its parameters are broadcast, once to each executor."""
-    if is_here(blocks):
-        return lambda: fn
+    """A small function that returns `fn` on a worker; what `fn` holds is broadcast, once to each executor."""
     from pyspark import cloudpickle
     from pyspark.sql.utils import is_remote
 
@@ -146,8 +142,8 @@ def _results(frame: Any, n_groups: int | None, places: Places) -> Iterator[Any]:
         for number, edge in enumerate(edges, start=1):
             group = F.when(F.col("part") >= edge, number).otherwise(group)
         grouped = frame.withColumn("run", group).repartition(n_groups, "run").select("run", "part", "total")
-        frame = mapped(grouped, _add_runs, SUM)
-    table = brought(frame)
+        frame = map_batches(grouped, _add_runs, SUM)
+    table = collect(frame)
     if table.num_rows != (len(places.part_b) if n_groups is None else n_groups):
         raise DataError(CHANGED)  # a block has no votes left
     order = np.argsort(table.column("part").to_numpy())
@@ -170,22 +166,24 @@ def _add_runs(batches: Iterator[Any]) -> Iterator[Any]:
         yield pa.record_batch({"part": pa.array([parts[0][0]], pa.int32()), "total": pa.array([total], pa.binary())})
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, weakref_slot=True)
 class SparkVotes:
-    """Votes that stay on the cluster, or with the driver where they are few.
+    """Votes that stay on the cluster; the executors' memory is freed with this object.
 
-    It answers to the names that estimators use of `Votes` when they are given an engine.  Items are known by their
+    Estimators that are given an engine ask votes for their shape, names and counts only.  Items are known by their
     codes, in the order of the blocks; their names are with their block.
     """
 
-    blocks: Any  # a row for each block: a Spark frame, or an Arrow table in the driver
+    blocks: Any  # a frame with a row for each block
     places: Places
-    session: Any
     item_type: Any  # Spark's type of the items
     workers: tuple[Hashable, ...]
     labels: tuple[Hashable, ...]
     n_votes: int
     account: Account
+
+    def __post_init__(self) -> None:
+        weakref.finalize(self, _free, self.blocks).atexit = False
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -220,22 +218,15 @@ class SparkVotes:
         """The engine that works on these blocks."""
         return SparkEngine(self.blocks, self.places)
 
-    @property
-    def frame(self) -> Any:
-        """The blocks as a Spark frame, sent to the cluster if they are with the driver."""
-        if not is_here(self.blocks):
-            return self.blocks
-        return self.session.createDataFrame(self.blocks, packed_schema(self.item_type))
-
     def take_items(self, item_p: IntArray) -> Votes:
         """The votes of the chosen items, whose codes must rise, in the driver's memory."""
         code_p = np.asarray(item_p, dtype=np.int64)
         chosen = ship(self.blocks, partial(_chosen, code_p))
         fields = "part int, items array<int>, workers array<int>, labels array<int>, gold array<int>"
         names = f"array<{self.item_type.simpleString()}>"
-        packed = self.blocks.select([*PACKED, "names"])
-        taken = mapped(packed, partial(_take, chosen, self.places), f"{fields}, names {names}")
-        table = brought(taken).sort_by("part").combine_chunks()
+        packed = self.blocks.select(*PACKED, "names")
+        taken = map_batches(packed, partial(_take, chosen, self.places), f"{fields}, names {names}")
+        table = collect(taken).sort_by("part").combine_chunks()
         item_n, worker_n, label_n, gold_i = (_flat(table, name) for name in ("items", "workers", "labels", "gold"))
         return Votes.from_codes(
             item_n,
@@ -248,10 +239,10 @@ class SparkVotes:
             gold=gold_i if self.places.has_gold else None,
         )
 
-    def close(self) -> None:
-        """Free what the executors hold."""
-        if not is_here(self.blocks):
-            self.blocks.unpersist()
+
+def _free(blocks: Any) -> None:
+    with contextlib.suppress(Exception):  # the session may have ended
+        blocks.unpersist()
 
 
 def votes_per_item(block: Any) -> Any:
@@ -302,7 +293,7 @@ def label_frame(votes: SparkVotes, fits: Sequence[Fit], table: LabelTable) -> An
     """The labels as a frame, with the columns of labels.csv; nothing is computed before it is asked for."""
     from pyspark.sql import types as T
 
-    packed, kind = votes.frame.select(*PACKED, "names"), _kind(votes.labels)
+    packed, kind = votes.blocks.select(*PACKED, "names"), _kind(votes.labels)
     spark_type = {"string": T.StringType, "int64": T.LongType, "double": T.DoubleType, "bool": T.BooleanType}
     kinds = label_kinds(kind)
     item = T.StructField("item", votes.item_type)
@@ -310,7 +301,7 @@ def label_frame(votes: SparkVotes, fits: Sequence[Fit], table: LabelTable) -> An
     values = tuple(str(v) for v in votes.labels) if kind == "string" else votes.labels
     shipped = tuple(replace(rows_alone(fit), label_values=values) for fit in fits)
     sent = ship(packed, partial(_table_of, shipped, table))
-    return mapped(packed, partial(_label_rows, sent, votes.places, kind), schema)
+    return map_batches(packed, partial(_label_rows, sent, votes.places, kind), schema)
 
 
 def label_kinds(kind: str) -> dict[str, str]:
@@ -363,11 +354,6 @@ class SparkBackend(Backend):
         return self.votes.places.has_gold
 
     @property
-    def at_hand(self) -> int:
-        """Votes, up to which `check` works in the driver's memory: a pass over blocks costs what millions do there."""
-        return limit("SPARK_DRIVER_VOTES")
-
-    @property
     def engine(self) -> SparkEngine:
         """The blocks, in the partitions of the frame."""
         return self.votes.engine
@@ -386,9 +372,9 @@ class SparkBackend(Backend):
 
     def draw(self, share: float, seed: int) -> IntArray:
         """The codes of items drawn by their names, on the cluster."""
-        named = self.votes.blocks.select(["part", "names"])
-        lots = mapped(named, partial(_draw, self.votes.places, share, seed), "code bigint, lot bigint")
-        table = brought(lots)
+        named = self.votes.blocks.select("part", "names")
+        lots = map_batches(named, partial(_draw, self.votes.places, share, seed), "code bigint, lot bigint")
+        table = collect(lots)
         code_p, hash_p = (table.column(name).to_numpy() for name in ("code", "lot"))
         return np.asarray(code_p[np.argsort(hash_p.view(np.uint64), kind="stable")])
 
@@ -398,7 +384,8 @@ class SparkBackend(Backend):
         if place.is_file():
             raise ConfigError(f"Cannot write {place}: it is a file, and Spark writes a folder. Move it away.")
         refuse_unsafe([place])
-        label_frame(self.votes, fits, table).write.mode("overwrite").parquet(str(place))
+        with spark_errors():
+            label_frame(self.votes, fits, table).write.mode("overwrite").parquet(str(place))
         record_folder(place)
         return LabelFiles([place], {})
 

@@ -1,11 +1,8 @@
-"""One block for each partition of a frame: packed where the votes are, unpacked for each pass.
+"""Blocks of votes as rows of a Spark frame: each partition is packed into one row, and unpacked for each pass.
 
-Rows of packed blocks are those of a Spark frame or, of votes that are few, of an Arrow table in the driver, where the
-same functions work on them.
-
-A packed block is one row: the columns worker * classes + label of its votes and where each item begins, as bytes, its
-gold labels likewise, and the names of its items.  Items are sorted by name and votes by code, so a partition that is
-computed again, in whatever order its rows arrive, gives the same block.
+A packed block holds, as bytes, the column worker * classes + label of every vote, where each item begins, and the gold
+labels; and the names of its items.  Items are sorted by name and votes by code, so a partition that is computed again
+gives the same block, in whatever order its rows arrive.
 """
 
 from __future__ import annotations
@@ -20,7 +17,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.backend import Part
+from majorant.backend.base import Part
+from majorant.backend.stage import is_empty_name
 from majorant.errors import DataError
 from majorant.kernels import Block
 from majorant.read.build import count_disputed, resolve
@@ -31,40 +29,16 @@ from majorant.votes import Account, IntArray, Votes
 
 CHANGED = "The votes changed while Spark worked on them. Run again when nothing writes to them any more."
 COUNTS = ("items", "votes", "rows", "merged", "nameless", "bare", "compared", "disputed")
-PACKED_ARRAYS = ("columns", "offsets", "gold", "by_label", "gold_by_label")
-FACTS = (
-    "part",
-    "seal",
-    *COUNTS,
-    "trouble",
-    "by_label",
-    "gold_by_label",
-    "bare_names",
-)  # what the driver is told of a block
+PACKED_ARRAYS = ("columns", "offsets", "gold", "by_label", "gold_by_label", "voters")
+FACTS = ("part", "seal", *COUNTS, "trouble", "by_label", "gold_by_label", "voters", "bare_names")  # for the driver
 PACKED = ("part", "columns", "offsets", "gold")  # what a pass needs
 
 
-def mapped(rows: Any, fn: Callable[[Iterator[Any]], Iterator[Any]], schema: Any) -> Any:
-    """A frame through `fn`, from Arrow batches to Arrow batches; of an Arrow table, the table that `fn` makes now."""
-    if is_here(rows):
-        import pyarrow as pa
-
-        return pa.Table.from_batches(fn(iter(rows.to_batches())))
-    with warnings.catch_warnings():  # PySpark's word on pandas, which is not used here
+def map_batches(frame: Any, fn: Callable[[Iterator[Any]], Iterator[Any]], schema: Any) -> Any:
+    """A frame with what `fn` makes of the Arrow batches of each partition."""
+    with warnings.catch_warnings():  # PySpark warns about new versions of pandas, which is not used here
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-        return rows.mapInArrow(fn, schema)
-
-
-def brought(rows: Any) -> Any:
-    """The rows as an Arrow table in the driver."""
-    return rows if is_here(rows) else rows.toArrow()
-
-
-def is_here(rows: Any) -> bool:
-    """Whether rows are an Arrow table in the driver, not a frame."""
-    import pyarrow as pa
-
-    return isinstance(rows, pa.Table)
+        return frame.mapInArrow(fn, schema)
 
 
 def packed_schema(item_type: Any) -> Any:
@@ -85,11 +59,15 @@ def packed_schema(item_type: Any) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packing:
-    """What the packing of a partition must know."""
+    """How raw codes become votes; the last entry of each map is for -1, an empty cell."""
 
     n_workers: int
     n_classes: int
     repeats: str  # error or each
+    worker_map: NDArray[np.int32] | None = None  # None: the column holds final codes
+    label_map: NDArray[np.int32] | None = None
+    gold_map: NDArray[np.int32] | None = None
+    voted: NDArray[np.bool_] | None = None  # whether a status goes with a vote
 
 
 def column_type(n_workers: int, n_classes: int) -> np.dtype[Any]:
@@ -98,20 +76,19 @@ def column_type(n_workers: int, n_classes: int) -> np.dtype[Any]:
 
 
 def pack(batches: Iterator[Any], packing: Packing) -> Iterator[Any]:
-    """The rows of a partition (item, worker, label, gold: codes, -1 for none) as one row that holds a block."""
+    """Pack the rows of a partition (item and codes of worker, label, gold, status) into one row."""
     import pyarrow as pa
     from pyspark import TaskContext
 
     filled = [batch for batch in batches if batch.num_rows]
     if not filled:
         return
-    table = pa.Table.from_batches(filled)
     context = TaskContext.get()
     part = 0 if context is None else context.partitionId()
-    facts, arrays, items = pack_table(table, packing)
+    facts, arrays, items = pack_table(pa.Table.from_batches(filled), packing)
     row: dict[str, Any] = {
         "part": pa.array([part], pa.int32()),
-        "seal": pa.array([sealed(*(arrays[name].tobytes() for name in PACKED[1:]))], pa.int64()),
+        "seal": pa.array([compute_seal(*(arrays[name].tobytes() for name in PACKED[1:]))], pa.int64()),
         **{name: pa.array([facts[name]], pa.int64()) for name in COUNTS},
         "trouble": pa.array([facts["trouble"]], pa.string()),
         **{name: pa.array([arrays[name].tobytes()], pa.binary()) for name in PACKED_ARRAYS},
@@ -120,8 +97,8 @@ def pack(batches: Iterator[Any], packing: Packing) -> Iterator[Any]:
     yield pa.record_batch(row)
 
 
-def sealed(*content: Any) -> int:
-    """A checksum of a block: one that is computed again, from votes that changed since, has another."""
+def compute_seal(*content: Any) -> int:
+    """A checksum by which a block is recognised when it is computed again."""
     seal = 0
     for part in content:
         seal = zlib.crc32(part, seal)
@@ -131,11 +108,19 @@ def sealed(*content: Any) -> int:
 def pack_table(table: Any, packing: Packing) -> tuple[dict[str, Any], dict[str, NDArray[Any]], Any]:
     """Facts, arrays and item names of a block."""
     n_workers, n_classes = packing.n_workers, packing.n_classes
-    nameless = table.column("item").null_count
+    empty = is_empty_name(table.column("item"))
+    nameless = int(empty.sum())
     if nameless:
-        table = table.filter(table.column("item").is_valid())
+        table = table.filter(~empty)
     item_n, items = _item_codes(table.column("item"))
-    worker_n, label_n, gold_n = (_codes(table.column(name)) for name in ("worker", "label", "gold"))
+    worker_n, label_n, gold_n = (
+        _codes(table, name, code_map)
+        for name, code_map in (
+            ("worker", packing.worker_map), ("label", packing.label_map), ("gold", packing.gold_map),
+        )
+    )  # fmt: skip
+    if packing.voted is not None:
+        label_n = np.where(packing.voted[_codes(table, "status")], label_n, -1)
     voted_n = label_n >= 0
     key_m = np.sort(((item_n * n_workers + worker_n) * n_classes + label_n)[voted_n])  # in whatever order rows come
     pair_m, label_m = np.divmod(key_m, n_classes)
@@ -164,6 +149,7 @@ def pack_table(table: Any, packing: Packing) -> tuple[dict[str, Any], dict[str, 
         "gold": gold_i,
         "by_label": np.bincount(label_m, minlength=n_classes).astype(np.int64),
         "gold_by_label": np.bincount(gold_i[gold_i >= 0], minlength=n_classes).astype(np.int64),
+        "voters": np.packbits(np.bincount(worker_m, minlength=n_workers) > 0),
     }
     bare_i = np.flatnonzero(votes_i == 0)
     bare = {"bare": len(bare_i), "bare_names": items.take(arrow_view(bare_i[:LISTED]))}
@@ -197,13 +183,14 @@ def _item_codes(column: Any) -> tuple[NDArray[np.int64], Any]:
     return place_i[encoded.indices.to_numpy(zero_copy_only=False)], encoded.dictionary.take(order_i)
 
 
-def _codes(column: Any) -> NDArray[np.int64]:
-    return np.asarray(column.combine_chunks().to_numpy(zero_copy_only=False), dtype=np.int64)
+def _codes(table: Any, name: str, code_map: NDArray[np.int32] | None = None) -> NDArray[np.int64]:
+    code_n = np.asarray(table.column(name).combine_chunks().to_numpy(zero_copy_only=False), dtype=np.int64)
+    return code_n if code_map is None else code_map[code_n].astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """Where each block stands among all, so that its items have their codes."""
+    """The position of each block among all, which gives its items their codes."""
 
     part_b: NDArray[np.int64]  # rising
     item_b: NDArray[np.int64]  # where its items begin, and the end
@@ -222,7 +209,7 @@ def blocks_of(batch: Any, places: Places) -> Iterator[Block]:
         part = batch.column("part")[row].as_py()
         index = int(np.searchsorted(places.part_b, part))
         content = [batch.column(name)[row].as_buffer() for name in PACKED[1:]]
-        if part not in places.part_b or sealed(*content) != places.seal_b[index]:
+        if part not in places.part_b or compute_seal(*content) != places.seal_b[index]:
             raise DataError(CHANGED)
         kinds = (kind, kind, np.dtype(np.int32))
         column_n, offsets_i, gold_i = (np.frombuffer(*both) for both in zip(content, kinds, strict=True))
@@ -240,7 +227,7 @@ def blocks_of(batch: Any, places: Places) -> Iterator[Block]:
 
 
 def without_gold(block: Block) -> Block:
-    """The block as models see it, which take no class as known."""
+    """The block as models see it, which learn from votes alone."""
     return Block(block.index, block.start, block.stop, block.n_classes, block.matrix, block.transpose)
 
 
@@ -264,5 +251,5 @@ def votes_of(block: Block) -> Votes:
 
 
 def part_of(block: Block) -> Part:
-    """The block as the line sees it: its votes with their gold labels, and the block as models see it."""
+    """The votes of a block with their gold labels, and the block as models see it."""
     return Part(votes_of(block), block.start, without_gold(block))

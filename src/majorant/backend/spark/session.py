@@ -174,6 +174,12 @@ def spark_errors() -> Iterator[None]:
         raise ConfigError(f"Spark gave up: {_first_line(error)}") from error
 
 
+def collect(frame: Any) -> Any:
+    """The rows of a frame as an Arrow table in the driver."""
+    with spark_errors():
+        return frame.toArrow()
+
+
 def _first_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return (lines[0] if lines else type(error).__name__)[:400]
