@@ -89,9 +89,7 @@ def test_an_export_without_answers_or_with_another_layout_is_refused(tmp_path):
     with pytest.raises(DataError, match="holds no answer"):
         mj.read(label_studio(tmp_path, [annotation(4)]))
     path = label_studio(tmp_path, [{"result": []}])
-    with pytest.raises(
-        DataError, match=r"record 1 is not as in a Label Studio export \(KeyError: 'completed_by'\)"
-    ):
+    with pytest.raises(DataError, match=r"record 1 is not as in a Label Studio export \(KeyError: 'completed_by'\)"):
         mj.read(path)
 
 
