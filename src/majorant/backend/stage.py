@@ -118,7 +118,7 @@ def find_workers(connection: Any, coded: Coded) -> tuple[list[Any], Codes]:
 
 def locate_labels(connection: Any, coded: Coded) -> Coded:
     """The vocabularies with an entry for each label and gold label, at the row where it appears first."""
-    roles = [role for role in ("label", "gold") if role in coded.known]
+    roles: list[str] = [role for role in ("label", "gold") if role in coded.known]
     found = {
         role: connection.execute(
             f"SELECT {role}, min(row) AS first FROM rows GROUP BY {role} ORDER BY first"
