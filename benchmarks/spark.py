@@ -40,7 +40,7 @@ def measure(path: Path, cores: int, partitions: int | None) -> dict[str, Any]:
     from majorant.results.labels import label_table
 
     def steps(n_steps: int) -> Any:
-        return SparkBackend(votes).fit_with(DawidSkene(max_iter=n_steps, tol=0.0, accelerate=False), 0)
+        return SparkBackend(votes).fit_with(DawidSkene(max_iter=n_steps, tol=0.0, accelerate=False))
 
     with spark_session(f"local[{cores}]", memory="2g") as spark:
         spark.range(1).count()
@@ -49,7 +49,7 @@ def measure(path: Path, cores: int, partitions: int | None) -> dict[str, Any]:
         few, _ = clock(lambda: steps(FEW))
         many, fit = clock(lambda: steps(MANY))
         out = path.with_name(f"labels-{path.stem}-{cores}-{partitions}")
-        writing, _ = clock(lambda: label_frame(votes, fit, label_table).write.parquet(str(out)))
+        writing, _ = clock(lambda: label_frame(votes, [fit], label_table).write.parquet(str(out)))
         step = tuple((m - f) / (MANY - FEW) for m, f in zip(many, few, strict=True))
         blocks = len(votes.places.part_b)
     return {"blocks": blocks, "encode": encoding, "step": step, "labels": writing}

@@ -69,7 +69,7 @@ method = OneCoin(max_iter=2, tol=0.0)
 with spark_session("local-cluster[2,1,1024]", memory="1g", settings=settings) as spark:
     votes = read_frame(spark.createDataFrame(pa.table(table)), ReadOptions(), partitions=6).votes
     def labels():
-        return label_frame(votes, SparkBackend(votes).fit_with(method, 0), label_table).toArrow()
+        return label_frame(votes, [SparkBackend(votes).fit_with(method)], label_table).toArrow()
 
     expected, before = votes.engine.map_sum(sums), labels()
     found = votes.engine.map_sum(sums_once_killed)

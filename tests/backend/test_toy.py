@@ -12,6 +12,7 @@ from majorant.cli.source import ENGINES
 from majorant.items import take_items
 from majorant.kernels import in_memory
 from majorant.output import votes_table, write_table
+from majorant.render.answer import headline
 from majorant.render.files import write_result
 from majorant.render.summary import result_summary
 from majorant.simulate import one_coin_crew
@@ -53,10 +54,9 @@ def results(votes):
 
 def test_the_line_says_what_it_says_in_memory(results):
     here, there = results
-    assert there.answer.headline == here.answer.headline
-    assert there.answer.gain.value == pytest.approx(here.answer.gain.value, abs=1e-9)
+    assert headline(there) == headline(here)
+    assert (there.answer.action, there.answer.rule) == (here.answer.action, here.answer.rule)
     assert there.certificate.anonymous.verdict == here.certificate.anonymous.verdict
-    assert there.outcome.flow_kl.tolist() == here.outcome.flow_kl.tolist()
     np.testing.assert_allclose(there.workers.accuracy_j, here.workers.accuracy_j, atol=1e-9)
     assert there.review.to_dict() == here.review.to_dict()
 
@@ -70,7 +70,7 @@ def test_files_are_written_part_by_part(results, tmp_path, no_pictures):
 
 
 @pytest.mark.parametrize(
-    "method", ["majority", "dawid-skene", "glad", "mace", "combination", pytest.param("auto", marks=pytest.mark.long)]
+    "method", ["majority", "dawid-skene", "glad", "mace", "weighted-vote", pytest.param("auto", marks=pytest.mark.long)]
 )
 def test_methods_are_fitted_on_its_blocks(votes, method):
     here, there = mj.aggregate(votes, method), mj.aggregate(Thirds(votes), method)
@@ -102,7 +102,7 @@ def test_the_command_line_takes_it_by_a_line_in_the_registry(votes, results, tmp
     monkeypatch.setitem(ENGINES, "thirds", lambda master: InThirds())
     write_table(tmp_path / "votes.csv", votes_table(votes))
     _, out, _ = run("check", "votes.csv", "--engine", "thirds")
-    assert results[0].answer.headline in out.splitlines()[0]
+    assert headline(results[0]) in " ".join(out.split())
     code, _, err = run("check", "votes.csv", "--engine", "thirds", "--by", "label")
     assert (code, "--by label does not go with --engine thirds: thirds are slices" in err) == (2, True)
     _, _, err = run("check", "votes.csv", "--engine", "quarters")

@@ -447,7 +447,7 @@ def _broken_labels(rows: list[dict[str, str]], columns: dict[str, list[Any]], la
     for row in rows:
         if row["votes"] != str(votes_i[row["item"]]):
             yield f"labels.csv: {row['votes']} votes on {row['item']}"
-        shares = {"confidence": row["confidence"], "share": row["margin"]}
+        shares = {"confidence": row["confidence"]}
         yield from broken_numbers({key: float(cell) for key, cell in shares.items() if cell}, "labels.csv")
 
 

@@ -117,15 +117,10 @@ def of_claim(claim: Any) -> dict[str, Any] | None:
     if claim is None:
         return None
     return {
-        "verdict": claim.verdict,
-        "by_votes": claim.by_votes,
+        "verdict": str(claim.verdict),
         "margin": claim.margin,
-        "handicap": claim.handicap,
         "loss": interval(claim.loss),
-        "items_certified": claim.items_certified,
-        "more_items": claim.more_items,
-        "evidence": claim.evidence,
-        "gates": {gate.name: gate.p_value for gate in claim.gates},
+        "assumptions": {str(one.assumption): one.p_value for one in claim.assumptions},
     }
 
 

@@ -27,7 +27,7 @@ from majorant.web import runs as keeping
 from majorant.web import serve
 from majorant.web.app import application
 from majorant.web.runs import Runs
-from majorant.wording import question_words
+from majorant.render.ask import question_words
 from pictures import no_pictures
 
 TOKEN = "k" * 32

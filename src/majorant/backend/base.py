@@ -35,7 +35,7 @@ LabelTable = Callable[..., Columns]  # makes the table of labels from votes and 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """Consecutive items with their votes, in memory; unless all votes are, items are named by their codes."""
+    """Consecutive items with their votes, in memory; on Spark, items are named by their codes."""
 
     votes: Votes
     start: int = 0  # the code of the first item

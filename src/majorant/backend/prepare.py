@@ -32,7 +32,7 @@ from majorant.backend.stage import (
     view_rows,
     wide_table,
 )
-from majorant.backend.store import ITEMS_FILE, StoredNames, StoredVotes, StoreWriter, open_store, write_names
+from majorant.backend.store import ITEMS_FILE, NameSlice, StoredNames, StoredVotes, StoreWriter, open_store, write_names
 from majorant.backend.workfolder import WorkFolder
 from majorant.database import connect, stream
 from majorant.errors import ConfigError, DataError
@@ -300,7 +300,7 @@ class _Resolver:
             row_n=rows["row"],
         )
         nothing = np.empty(0, dtype=np.int32)
-        items = Ids(code_n=item_n, declared_n=nothing, values=_Slice(self.items, start, stop))
+        items = Ids(code_n=item_n, declared_n=nothing, values=NameSlice(self.items, start, stop))
         workers = Ids(code_n=worker_n, declared_n=nothing, values=self.workers)
         vote_n = vote_mask(coded, self.labels, self.options.no_vote)
         votes, resolved = resolve_votes(coded, items, workers, self.named, vote_n, self.options.repeats)
@@ -318,19 +318,6 @@ class _Resolver:
         if slice_i is not None:
             arrays["slice"] = slice_i
         return stop, votes, arrays
-
-
-class _Slice(Sequence[Any]):
-    """The names of some items, read only if a message needs them."""
-
-    def __init__(self, names: StoredNames, start: int, stop: int) -> None:
-        self.names, self.start, self.stop = names, start, stop
-
-    def __len__(self) -> int:
-        return self.stop - self.start
-
-    def __getitem__(self, index: Any) -> Any:
-        return self.names[self.start + int(index)]
 
 
 class _CoverageCounter:

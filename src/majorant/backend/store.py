@@ -35,6 +35,7 @@ class StoredNames(Sequence[Hashable]):
 
     def __init__(self, path: Path, n_names: int) -> None:
         self.path, self.n_names = path, n_names
+        self.last: tuple[int, Any] = -1, None  # the row group read last
 
     def __len__(self) -> int:
         return self.n_names
@@ -57,10 +58,32 @@ class StoredNames(Sequence[Hashable]):
         names_p: list[Hashable] = []
         group_p = np.asarray(code_p) // NAMES_PER_GROUP
         for group in np.unique(group_p):
-            [names] = read_groups(self.path, [int(group)], ["name"])
             at_p = code_p[group_p == group] - group * NAMES_PER_GROUP
-            names_p += names.combine_chunks().take(arrow_view(at_p)).to_pylist()
+            names_p += self._group(int(group)).take(arrow_view(at_p)).to_pylist()
         return names_p
+
+    def _group(self, group: int) -> Any:
+        number, names = self.last
+        if number != group:
+            [column] = read_groups(self.path, [group], ["name"])
+            names = column.combine_chunks()
+            self.last = group, names
+        return names
+
+
+class NameSlice(Sequence[Hashable]):
+    """Some consecutive names, which are read when they are asked for."""
+
+    def __init__(self, names: Sequence[Hashable], start: int, stop: int) -> None:
+        self.names, self.start, self.stop = names, start, stop
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        return self.names[self.start + int(index)]
 
 
 def write_names(path: Path, parts: Iterator[Any]) -> int:
@@ -159,7 +182,7 @@ class StoredVotes:
         return arrays
 
     def group(self, first: int, last: int) -> Votes:
-        """The votes of some row groups in memory; items are named by their codes."""
+        """The votes of some row groups in memory; the names of their items are read when they are asked for."""
         start, stop = int(self.item_g[first]), int(self.item_g[last])
         names = ("item", "worker", "label", *(["seconds"] if self.has_seconds else []))
         item_n, worker_n, label_n, *seconds_n = self.columns(first, last, *names)
@@ -169,7 +192,7 @@ class StoredVotes:
             worker_n=worker_n,
             label_n=label_n,
             offsets_i=np.concatenate([[0], np.cumsum(votes_i, dtype=np.int64)]),
-            items=cast("tuple[Hashable, ...]", range(start, stop)),
+            items=cast("tuple[Hashable, ...]", NameSlice(self.items, start, stop)),
             workers=self.workers,
             labels=self.labels,
             account=self.account,
@@ -187,7 +210,7 @@ class StoredVotes:
         group_p = np.searchsorted(self.item_g, code_p, side="right") - 1
         parts = []
         for group in np.unique(group_p):
-            votes = self.group(int(group), int(group) + 1)
+            votes = replace(self, items=range(len(self.items))).group(int(group), int(group) + 1)
             parts.append(take_items(votes, code_p[group_p == group] - self.item_g[group]))
         names = self.items.take(code_p) if isinstance(self.items, StoredNames) else [self.items[c] for c in code_p]
         return _concatenate(parts, names, self)

@@ -38,7 +38,7 @@ from majorant.render.figures.canvas import scheme
 from majorant.render.html import MAP_SCRIPT, MAP_STYLE
 from majorant.render.numbers import signed_points
 from majorant.web.fields import FIELDS, NO_COLUMN, PLACES, REPEATS_WORDS, ROLES, in_page_words, troubled_fields
-from majorant.web.job import DESIGN, ITEMS_FILE, TO_LABEL
+from majorant.web.job import DESIGN, LABEL_ITEMS, TO_LABEL
 from majorant.web.runs import Kept, Runs
 
 if TYPE_CHECKING:
@@ -536,7 +536,7 @@ def labelling(folder: Path) -> Labelling | None:
     at = max((draw for draw, row in enumerate(rows, 1) if _label(row)), default=0) + 1
     if outcome.decided or at > len(rows):
         return Labelling(design=design, outcome=outcome, rows=rows, at=None, own={}, votes=())
-    items = json.loads((folder / ITEMS_FILE).read_text(encoding="utf-8"))
+    items = json.loads((folder / LABEL_ITEMS).read_text(encoding="utf-8"))
     place = design.asked[at - 1]
     known = items[place] if place < len(items) else {"own": {}, "votes": []}
     votes = tuple((worker, label) for worker, label in known["votes"])
@@ -573,7 +573,7 @@ def _continued(folder: Path) -> Labelling:
     start = len(now.design.items)
     if len(longer.items) == start:
         return now
-    items = json.loads((folder / ITEMS_FILE).read_text(encoding="utf-8"))
+    items = json.loads((folder / LABEL_ITEMS).read_text(encoding="utf-8"))
     new = [items[place]["own"] if place < len(items) else {} for place in longer.asked[start:]]
     columns = {name: [own.get(name) for own in new] for name in {name: None for own in new for name in own}}
     longer.write_more(folder / TO_LABEL, start, design=folder / DESIGN, columns=columns)

@@ -28,7 +28,7 @@ Tell = Callable[..., None]
 TOLD_EVERY = 0.2  # seconds between two reports of one stage
 KNOWN_ITEMS = 500  # items of a design whose text and votes are kept at hand: nobody labels more in one sitting
 SEED = 0  # as the command line has it, so that both give the same numbers
-TO_LABEL, DESIGN, ITEMS_FILE = "to_label.csv", "to_label.design.json", "items.json"
+TO_LABEL, DESIGN, LABEL_ITEMS = "to_label.csv", "to_label.design.json", "items.json"
 SHOWN = ("answer", "votes", "accuracy", "input", "sample", "tolerance", "level")  # what the page shows of a result
 
 
@@ -164,7 +164,7 @@ def _write_design(job: Mapping[str, Any], backend: Backend, design: Design) -> N
         for n, item in enumerate(known)
     ]
     design.write(folder / TO_LABEL, columns=first)
-    write_files({folder / ITEMS_FILE: json.dumps(items, ensure_ascii=False, default=str)})
+    write_files({folder / LABEL_ITEMS: json.dumps(items, ensure_ascii=False, default=str)})
 
 
 def _columns(job: Mapping[str, Any], items: Sequence[Any]) -> dict[str, list[Any]]:
