@@ -206,7 +206,7 @@ def test_methods_raise_our_errors_alone(objects, no_hang):
         (lambda: mj.plan(ROWS, max_votes=10**30), "max_votes must lie between 1 and 10,000, not so large a number."),
         (lambda: mj.plan_model([0.5, 0.5], CONFUSION, max_votes=1.0), "max_votes must be a whole number, not 1.0."),
         (lambda: mj.save_state(mj.aggregate(ROWS, "one-coin"), "s"), "state must be a State, not a Fit."),
-        (lambda: mj.ask(ROWS, between="majority"), "between must be a list of texts, not 'majority'."),
+        (lambda: mj.ask(ROWS, between="majority"), "between must be a list of texts or None, not 'majority'."),
         (lambda: mj.simulate("x", CONFUSION, 3, 3), "prior must be an array of numbers, not 'x'."),
         (lambda: mj.check(ROWS, several="yes"), "several must be True or False, not 'yes'."),
         (lambda: mj.check(ROWS, rng=None), "rng must be a whole number or a numpy Generator, not None."),

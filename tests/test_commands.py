@@ -28,7 +28,7 @@ SITE = [*PAGES, *(ROOT / path for path in docs_build.OUTSIDE.values())]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"^    ((?:majorant|make|pip|python|git|docker|npm) .*)$", re.MULTILINE)
 INLINE = re.compile(r"`(majorant [^`\n]+)`")
-OTHER = ("console", "python", "py", "math", "")  # run by test_readme.py, or below, or no commands
+OTHER = ("console", "python", "py", "math", "text", "")  # run by test_readme.py, or below, or no commands
 NOT_RUN = {  # what begins like this, and why it is not run
     "pip install": "the network; that the extra exists is tested",
     "make ": "would run this suite, or install; that the target exists is tested",
@@ -37,7 +37,7 @@ NOT_RUN = {  # what begins like this, and why it is not run
     "majorant serve": "ends when it is interrupted: tests/web",
     "majorant label": "reads keys: tests/gold",
 }
-LONG = ("docs/ask.md", "docs/spark.md")
+LONG = ("docs/ask.md", "docs/spark.md", "docs/rates.md")
 
 
 def commands(text):

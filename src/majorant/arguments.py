@@ -48,7 +48,7 @@ RANGES = {  # of numbers, by the name that they have in every signature
     "price_per_vote": Range(0, 1e12),
     "n": Range(0, 1e9),
     "n_items": Range(1, 1e9),
-    "n_votes": Range(1, 1e6),
+    "n_votes": Range(1, 1e9),
     "n_workers": Range(1, 1e8),
     "n_boot": Range(1, 1e6),
     "n_draws": Range(1, 1e9),
@@ -137,8 +137,8 @@ def _options(hint: str) -> list[str]:
     >>> _options("str | Sequence[str | int] | None")
     ['str', 'Sequence[str | int]', 'None']
     """
-    parts = re.findall(r"(?:[^|\[]|\[(?:[^\[\]]|\[[^\]]*\])*\])+", hint)
-    return [one for part in parts for one in TYPE_ALIASES.get(part.strip(), part.strip()).split(" | ")] if parts else []
+    parts = [part.strip() for part in re.findall(r"(?:[^|\[]|\[(?:[^\[\]]|\[[^\]]*\])*\])+", hint)]
+    return [one for part in parts for one in (TYPE_ALIASES[part].split(" | ") if part in TYPE_ALIASES else [part])]
 
 
 def _fits(value: Any, option: str) -> bool:

@@ -721,6 +721,8 @@ def _next_step(
         return Next(step=Step.GO_ON, labels=expert.more, items=expert.n_differ)
     other = answer.other if answer.other in apart else next(iter(apart))
     n_items = apart[other].items
+    if any(one.source is Source.LABELS and one.n_labels >= n_items for one in answer.evidence):
+        return Next()  # every item has a label
     if setting.panel and answer.other != LEARNED:
         return Next(step=Step.TEACH, labels=min(TEACHING, n_items), items=n_items)
     if not apart[other].differ:

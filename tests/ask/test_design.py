@@ -355,7 +355,7 @@ def test_labels_that_no_known_tool_exported_are_refused_not_overlooked(design, t
     design.write(path, format="prodigy")
     tasks = [{**json.loads(line), "accept": ["1"]} for line in path.read_text().splitlines()]
     path.write_text("\n".join(map(json.dumps, tasks)))
-    with pytest.raises(mj.DataError, match="no export of Label Studio, Argilla or Prodigy"):
+    with pytest.raises(mj.DataError, match="not an export of Label Studio, Argilla or Prodigy"):
         recognise(path)
 
 

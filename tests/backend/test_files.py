@@ -77,7 +77,7 @@ def test_the_items_to_look_at(sites):
             assert list(found[name]) == list(column), name
 
 
-def test_the_combination_of_models(sites):
+def test_the_weighted_vote(sites):
     stored, memory = sites
     made = combination(memory.votes, 0)
     found, _ = fit_weighted_vote(stored, memory.votes, 0)

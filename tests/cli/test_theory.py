@@ -106,7 +106,7 @@ def test_what_is_too_large_is_marked(run):
         ([*MODEL, "--crew", "crew.json"], "either --confusion (shared by all) or --crew (one each)"),
         ([*MODEL, "--labels", "a,b,c"], "--labels names 3 classes, --prior lists 2"),
         ([*MODEL, "--votes", "three"], "is not a list of whole numbers such as 3,5,7"),
-        ([*MODEL, "--votes", "0"], "n_votes must lie between 1 and"),
+        ([*MODEL, "--votes", "0"], "n_votes must lie between 1"),
         ([*MODEL, "--map", "map.txt"], "a map is written as .svg, .png or .pdf"),
         ([*MODEL, "--votes", "1,3,5,7,9", "--map", "map.svg"], "room for 4 numbers of votes, not 5"),
         (["--prior", ".5,.5", "--crew", "none.json"], "none.json: cannot be read"),

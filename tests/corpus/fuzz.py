@@ -252,9 +252,8 @@ def _bounded(seconds: int) -> Iterator[None]:
 
 
 BUDGETS = {  # a table takes a third of the time where searches end early and resamples are few
-    "ASCENT_STEPS": 20, "FIT_REPLICATES": 19, "MAP_REPLICATES": 19, "NARROWINGS": 6, "N_BOOT": 100, "N_REPLICATES": 20,
-    "OUTLINE_ANGLES": 12, "OUTLINE_HALVINGS": 6, "POINTS": 20, "RAY_HALVINGS": 6, "SLSQP_STEPS": 20,
-    "SPLITS": 2,
+    "ASCENT_STEPS": 20, "MAP_REPLICATES": 19, "NARROWINGS": 6, "N_BOOT": 100, "N_REPLICATES": 20,
+    "OUTLINE_ANGLES": 12, "OUTLINE_HALVINGS": 6, "POINTS": 20, "RAY_HALVINGS": 6,
 }  # fmt: skip
 SPENDING = ("results", "evidence")  # the rooms that have such budgets
 DATABASES: dict[tuple[object, ...], Any] = {}  # of this process, by their settings
@@ -459,7 +458,7 @@ def _broken_workers(rows: list[dict[str, str]], columns: dict[str, list[Any]]) -
     for row in rows:
         if row["votes"] != str(votes_j[row["worker"]]):
             yield f"workers.csv: {row['votes']} votes by {row['worker']}"
-        rates = {key: float(row[key]) for key in ("accuracy", "low", "high", "chance", "agreement") if row[key]}
+        rates = {key: float(row[key]) for key in ("chance", "agreement") if row[key]}
         said = [float(row[key]) for key in row if " labelled " in key and row[key]]
         yield from broken_numbers({**rates, "probability": said}, "workers.csv")
 
@@ -498,7 +497,7 @@ def _broken_figures(page: str, workers: set[str], labels: set[str]) -> Iterator[
 PROBABILITIES = frozenset(
     (
         "accuracy", "accuracy_0", "accuracy_1", "agreed", "agreement", "best", "best_accuracy", "chance", "confidence",
-        "confusion", "covered", "ece", "echo", "expected_now", "gain_expert", "gain_vote", "gold", "loss",
+        "confusion", "covered", "ece", "expected_now", "gain_expert", "gain_vote", "loss",
         "loss_anonymous", "loss_named", "majority", "majority_accuracy", "matrix", "mean_confidence",
         "observed_now", "other", "p_not_optimal", "p_optimal", "p_value", "percent", "prior", "prior_0", "probability",
         "share", "slip", "tie_loss", "tied_share",

@@ -98,6 +98,8 @@ def test_votes_in_files_give_the_numbers_that_they_give_in_memory(run, tmp_path,
         json.loads(run("check", "votes.csv", "--json", *more)[1]) for more in ((), ("--memory", "1GB"))
     )
     in_files.pop("sample")
+    for summary in (in_memory, in_files):
+        summary["answer"]["command"] = ""
     assert not differences({**in_files, "command": ""}, {**in_memory, "command": ""})
 
 

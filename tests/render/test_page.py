@@ -11,7 +11,7 @@ import pytest
 import majorant as mj
 from majorant.errors import ConfigError
 from majorant.render.figures import FIGURES, panels_of
-from majorant.render.html import lookup, map_holds, render
+from majorant.render.html import lookup, render
 from majorant.render.plain import to_json
 from majorant.wording import NUMBER_FORMS
 from render.samples import HOSTILE, SAMPLES, result, summary
@@ -82,11 +82,10 @@ def test_every_number_is_that_of_the_result(page):
 
 
 def test_the_parts_stand_in_their_order(page):
-    name, html, reader = page
+    _, html, reader = page
     sections = [attrs["id"] for tag, attrs in reader.elements if tag == "section"]
     order = ["change", "workers", "review", "plan", "confidence", "agreement", "votes"]
-    theory = ["map"] if map_holds(summary(name)) else []
-    assert sections == [*order, *theory, "assumptions", "input", "cite"]
+    assert sections == [*order, "map", "assumptions", "input", "cite"]
     assert len(reader.ids) == len(set(reader.ids))
     assert len(html.encode()) < LIMIT
     assert {attrs["href"][1:] for tag, attrs in reader.elements if tag == "a"} <= set(reader.ids)
@@ -94,8 +93,7 @@ def test_the_parts_stand_in_their_order(page):
 
 def test_every_figure_is_there_and_says_what_it_shows(page):
     name, html, reader = page
-    figures = [figure for figure in FIGURES if figure != "map" or map_holds(summary(name))]
-    expected = [panel.key for figure in figures for panel in panels_of(summary(name), figure)]
+    expected = [panel.key for figure in FIGURES for panel in panels_of(summary(name), figure)]
     pictures = [attrs for tag, attrs in reader.elements if tag == "svg"]
     assert sorted(attrs["aria-labelledby"].split("-")[0] for attrs in pictures) == sorted(expected)
     assert all(attrs["role"] == "img" for attrs in pictures)

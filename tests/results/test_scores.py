@@ -88,7 +88,7 @@ def test_a_threshold_makes_votes_of_scores():
     assert votes.gold_i.tolist() == [1, 0]
     many = {"item": list(range(3000)), "worker": ["a"] * 3000, "label": np.linspace(0, 1, 3000)}
     assert mj.read(many, threshold=0.5).shape == (3000, 1, 2)
-    with pytest.raises(DataError, match="'x' is no number"):
+    with pytest.raises(DataError, match="'x' is not a number"):
         mj.read({"item": [1], "worker": ["a"], "label": ["x"]}, threshold=0.5)
 
 

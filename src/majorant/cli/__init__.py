@@ -22,7 +22,7 @@ COMMANDS = {
     "check": "Keep majority vote, or switch to another rule: the answer, how sure it is, and the best labels.",
     "certify": "Is majority vote as good as the best rule: optimal, not optimal, or open.",
     "serve": "Drop a file into a page on this machine, see the answer, label a few items.",
-    "ask": "Which items an expert should label, so that a few labels settle it without any model.",
+    "ask": "Which items an expert should label, so that a few labels prove something without any model.",
     "label": "Label items in the terminal, one key each; stops when the question is settled.",
     "rate": "The pass rate, win rate or mean score, exactly, from a few labels; and whether A beats B.",
     "plan": "What more votes would gain, what stopping early would save, and which judges are enough.",

@@ -11,6 +11,7 @@ from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, 
 from majorant.evidence.track_record import FEWEST_VOTES, overstatement
 from majorant.render.assumptions import ASSUMPTION_TEXT
 from majorant.render.numbers import about_points, count, one_decimal, percent_of, points_range
+from majorant.wording import shown
 
 if TYPE_CHECKING:
     from majorant.ask.learn import LearnedRule
@@ -33,7 +34,7 @@ def rule_name(rule: str) -> str:
     ('the weighted vote', 'majority vote', 'gpt-4o')
     """
     names = {MAJORITY: "majority vote", WEIGHTED_VOTE: "the weighted vote", LEARNED: "the learned rule"}
-    return names.get(rule, rule)
+    return names.get(rule) or shown(rule)
 
 
 def answer_text(result: Result) -> AnswerText:

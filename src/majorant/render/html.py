@@ -39,6 +39,7 @@ PLANES = ("balance", "accuracies")  # of two classes, in the order of the summar
 # What a hostile name must not be able to end or begin, and what older readers take for line ends.
 INERT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 NAME_KEYS = (
+    "judges",
     "other",
     "rule",
     "method",
@@ -83,7 +84,6 @@ def render(summary: dict[str, Any]) -> str:
         script=Markup(script),
         script_hash=_hash(script),
         live_map=live_map(facts),
-        map_holds=map_holds(facts),
         data=_embedded(facts),
     )
 
@@ -137,12 +137,6 @@ def _notebook(summary: dict[str, Any], pictures: Sequence[Markup] = ()) -> str:
     """A piece of HTML for a notebook, in the page's words and light colours."""
     template = _environment().get_template("notebook.html.j2")
     return template.render(s=clip(summary), colours=css_variables(LIGHT), pictures=pictures)
-
-
-def map_holds(summary: dict[str, Any]) -> bool:
-    """Whether the assumptions behind the map were tested and passed, as far as these votes can test them."""
-    claim = summary.get("certificate", {}).get("anonymous")
-    return claim is not None and all(one["status"] not in ("failed", "untestable") for one in claim["assumptions"])
 
 
 def live_map(summary: dict[str, Any]) -> str | None:

@@ -207,7 +207,7 @@ def answer_summary(result: Result, *, next_command: str = "") -> dict[str, Any]:
 def _evidence_facts(one: Evidence) -> dict[str, Any]:
     return {
         "source": str(one.source),
-        "other": one.other,
+        "other": wording.shown(one.other),
         "gain": to_plain(one.gain),
         "level": one.level,
         "labels": one.n_labels,

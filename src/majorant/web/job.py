@@ -54,7 +54,7 @@ def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     with _opened(job, tell, gold=gold if labelled is None or labelled.sample else None) as backend:
         from majorant.pipeline import check as whole_line
         from majorant.render.files import write_result
-        from majorant.render.html import live_map, map_holds
+        from majorant.render.html import live_map
         from majorant.render.summary import result_summary
 
         how = {name: job[name] for name in ("tolerance", "level")}
@@ -67,7 +67,7 @@ def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 
             _write_design(job, backend, draw(backend, n=0, rng=SEED, **how))
     shown = {name: summary[name] for name in SHOWN if name in summary}
-    return {**shown, "live_map": live_map(summary) if map_holds(summary) else None}
+    return {**shown, "live_map": live_map(summary)}
 
 
 def ask(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
