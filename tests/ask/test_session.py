@@ -116,11 +116,12 @@ def test_too_few_labels_teach_nothing_and_ask_for_more(finished):
 def test_labels_that_teach_little_are_followed_by_more_of_the_sample():
     votes, truth = panel(400, crew=one_coin_crew([0.8] * 5))
     design = mj.ask(votes)
-    for n in (30, 40, 50, 60):
-        labels = {item: truth[item] for item in design.items}
-        assert len(labels) == n
-        assert list(design.asked) == list(range(n))
-        design = design.more(10, labels)
+    labels = {item: truth[item] for item in design.items}
+    assert not design.evaluate(labels).learned.adopted
+    longer = design.more(10, labels)
+    assert list(longer.asked) == list(range(40))
+    last = longer.more(10, {item: truth[item] for item in longer.items})
+    assert last.question.taught.positions == 40
 
 
 def test_skipped_items_do_not_teach_and_widen_the_claim():
@@ -140,13 +141,33 @@ def test_skipped_items_do_not_teach_and_widen_the_claim():
 
 
 def test_proofs_of_a_rule_that_is_no_better_are_rare_at_every_look():
-    """Half of the items on which the rules differ go to each: called better, at any look, in at most 4 of 100."""
+    """Half of the items on which the rules differ go to each: called better, at any look, in at most 5 of 100."""
     rng, n = np.random.default_rng(0), 60
     y_bt = rng.permuted(np.tile(np.arange(n) % 2, (20_000, 1)), axis=1)
     shown = evidence_above(y_bt[:, : n - 1], n, 0.5, BETS_F)
     assert (shown >= -np.log(BETTER * 0.05)).mean() <= BETTER * 0.05
     assert (shown >= -np.log(WORSE * 0.05)).mean() <= WORSE * 0.05 + 0.001
     assert BETTER + WORSE < 1
+
+
+def test_a_design_that_holds_some_of_the_items_speaks_of_all(finished):
+    _, truth, design, labels = finished
+    session = replace(design.question, n_items=10 * design.question.size)
+    part = replace(design, question=session).evaluate(labels)
+    whole = design.evaluate(labels)
+    assert (part.verdict, part.n_items, part.labels) == ("better", 10 * whole.n_items, whole.labels)
+    assert part.value.low <= part.value.value <= part.value.high
+    assert part.value.value == pytest.approx(whole.value.value, abs=0.15)  # the head of the order is a sample
+    nothing = replace(design, question=session).evaluate(dict(list(labels.items())[:30]))
+    assert (nothing.verdict, nothing.value.value) == ("open", None)
+
+
+def test_levels_hold_where_a_design_holds_some_of_the_items():
+    """Nine of ten items do not differ, and of the others half go to each rule."""
+    rng = np.random.default_rng(0)
+    y = np.r_[np.full(900, 0.5), np.tile([0.0, 1.0], 50)]
+    y_bt = rng.permuted(np.tile(y, (4_000, 1)), axis=1)[:, :400]
+    assert (evidence_above(y_bt, 1000, 0.5, BETS_F) >= -np.log(BETTER * 0.05)).mean() <= BETTER * 0.05
 
 
 @pytest.mark.long

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.ask.betting import SHARES_F
+from majorant.ask.betting import SHARES_F, bounds
 from majorant.ask.learn import LEARNED, LEAST_LABELS, Features, LearnedRule, teach
 from majorant.ask.question import OPEN, SKIPPED, UNASKED, Codes, Outcome, n_answers
 from majorant.ask.race import Race
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 TEACHING = 30  # labels of a random sample, first
-MOST_TEACHING = 60  # labels, where the first do not show a clear lead
+MOST_TEACHING = 40  # labels, where the first taught nothing better than what is used without labels
 # Of the error that is allowed: for "the learned rule is better", for "it is worse"; the rest is for what the random
 # sample says about other rules.
-BETTER, WORSE = 0.8, 0.1
+BETTER, WORSE = 0.9, 0.05
 # Bets on a lead of about .4, as learned rules have on public panels where they differ from majority vote.
 BETS_F: FloatArray = np.exp(-0.5 * ((SHARES_F - 0.4) / 0.2) ** 2)
 BETS_F /= BETS_F.sum()
@@ -126,14 +126,13 @@ class Session:
             return self
         head = _head(answer_d)
         known = np.flatnonzero(answer_d[:head] >= 0)
-        for enough in (self.teaching, min(MOST_TEACHING, max(self.size // 2, self.teaching))):
+        most = max(min(MOST_TEACHING, self.size // 2), self.teaching)
+        for enough in (self.teaching, most):
             if len(known) < max(enough, LEAST_LABELS):
                 return self
             learned = self.learn(known[:enough], answer_d)
-            clear = learned.accuracy - self._right(known[:enough], answer_d) >= 0.2
-            if clear or enough >= MOST_TEACHING or enough >= self.size // 2:
-                positions = int(known[enough - 1]) + 1
-                return replace(self, taught=self.freeze(learned, positions))
+            if learned.adopted or enough == most:
+                return replace(self, taught=self.freeze(learned, int(known[enough - 1]) + 1))
         return self
 
     def learn(self, known: Codes, answer_d: Codes) -> LearnedRule:
@@ -144,12 +143,6 @@ class Session:
             self.features().take(known), names, truth_n, before_nk, workers=self.workers, baseline=self.baseline
         )
 
-    def _right(self, known: Codes, answer_d: Codes) -> float:
-        """How often majority vote is right on labelled items, a tie counting by its share."""
-        count_nk = self.count_dk[known]
-        best_nk = count_nk == count_nk.max(axis=1, keepdims=True)
-        return float((best_nk[np.arange(len(known)), answer_d[known]] / best_nk.sum(axis=1)).mean())
-
     def freeze(self, learned: LearnedRule, positions: int) -> Taught:
         """The learned rule, or the baseline where labels taught nothing better and it is not majority vote."""
         posterior_dk = self.features().predict(learned.weights_for(self.workers))
@@ -159,21 +152,17 @@ class Session:
         label_d = untied_labels(posterior_dk, self.count_dk.argmax(axis=1))
         return Taught(positions=positions, rule=rule, learned=learned, label_d=label_d)
 
-    def contest(self, *, differ: int | None = None, n_items: int | None = None) -> tuple[Race, Codes]:
-        """Majority vote against the rule to prove, and the positions of the items that it is about.
-
-        `differ` and `n_items` are of all items, where the order holds the first of them only.
-        """
+    def contest(self) -> tuple[Race, Codes]:
+        """Majority vote against the rule to prove, and the positions of the items that it is about."""
         assert self.taught is not None
         plurality_d, tied_d = self.count_dk.argmax(axis=1), self.tied_d
         apart_d = (self.taught.label_d != plurality_d) & ~tied_d
         place = np.flatnonzero(apart_d & (np.arange(self.size) >= self.taught.positions))
-        n_apart = len(place) if differ is None else differ
         race = Race(
             rules=(MAJORITY, self.taught.rule),
             label_rd=np.array([plurality_d[place], self.taught.label_d[place]]),
-            differ_qr=np.array([[0, n_apart], [n_apart, 0]]),
-            n_items=self.size if n_items is None else n_items,
+            differ_qr=np.array([[0, len(place)], [len(place), 0]]),
+            n_items=self.size,
             tied=int(tied_d.sum()),
             tie_worth=self.tie_worth,
             favourite=int(self.taught.learned.adopted or self.taught.rule != LEARNED),
@@ -206,7 +195,9 @@ class Session:
         outcome = race.evaluate(answer_d[place])
         labels, skipped = n_answers(answer_d)
         head_d = answer_d[: self.taught.positions]
-        doubt = self._skipped_apart(answer_d) / race.n_items
+        if self.n_items > self.size:
+            outcome = self._of_all(outcome, race, place, answer_d)
+        doubt = self._skipped_apart(answer_d) / self.n_items
         value = outcome.value
         if doubt and value.low is not None and value.high is not None:
             value = Estimate(value.value, value.low - doubt, value.high + doubt, value.reason)
@@ -219,6 +210,40 @@ class Session:
             learned=self.taught.learned,
             n_taught=int((head_d >= 0).sum()),
             n_proving=outcome.labels,
+        )
+
+    def _of_all(self, outcome: Outcome, race: Race, place: Codes, answer_d: Codes) -> Outcome:
+        """The outcome for all items, where the order holds the first of them only.
+
+        How many items differ among the others is not known, so the draws are all items of the order after the sample:
+        where the rules agree, neither is ahead, and that needs no label.
+        """
+        assert self.taught is not None
+        asked = place[answer_d[place] != UNASKED]
+        y_t = np.full(int(asked[-1]) + 1 - self.taught.positions if len(asked) else 0, 0.5)
+        before, after = race.label_rd
+        right_d = np.where(
+            answer_d[place] >= 0, (1.0 + (after == answer_d[place]) - (before == answer_d[place])) / 2, np.nan
+        )
+        inside = place < self.taught.positions + len(y_t)
+        y_t[place[inside] - self.taught.positions] = right_d[inside]
+        n_rest, alpha = self.n_items - self.taught.positions, 1 - self.level
+        share = n_rest / self.n_items
+        low, high = (share * (2 * end - 1) for end in bounds(y_t, n_rest, BETTER * alpha, WORSE * alpha, BETS_F))
+        known_t = y_t[np.isfinite(y_t)]
+        value = Estimate(share * float(2 * known_t.mean() - 1) if len(known_t) else None, low, high)
+        near = -self.tolerance <= low and high <= self.tolerance
+        verdict = "better" if low > 0 else "worse" if high < 0 else "same" if near else OPEN
+        differ = round(len(place) * n_rest / max(self.size - self.taught.positions, 1))
+        more = 0 if verdict != OPEN else max(outcome.more or 0, 10)
+        return replace(
+            outcome,
+            verdict=verdict,
+            decided=verdict != OPEN,
+            value=value,
+            n_items=self.n_items,
+            n_differ=differ,
+            more=more,
         )
 
     def _skipped_apart(self, answer_d: Codes) -> int:

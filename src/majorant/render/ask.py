@@ -177,7 +177,7 @@ def _more(outcome: Outcome) -> str:
 
 def answers_notes(outcome: Outcome) -> list[str]:
     """What there is to know about the labels themselves."""
-    notes = []
+    notes = [_whose_truth(outcome)] if outcome.truth else []
     if outcome.ignored:
         named = listed(map(str, outcome.ignored))
         notes.append(f"{count(len(outcome.ignored), 'labelled item')} outside the design, not counted: {named}.")
@@ -232,8 +232,11 @@ def ask_lines(facts: Mapping[str, Any], check: str) -> list[str]:
 
 def substitute_lines(outcome: Outcome, files: Sequence[str], check: str) -> list[str]:
     """What labels of somebody in place of an expert say, and whose truth it is."""
-    whose = f"{outcome.truth} answered in place of an expert: right means what {outcome.truth} says."
-    return [outcome_sentence(outcome), whose, f"Wrote    {one_of(files)}.", f"Next     {check}"]
+    return [outcome_sentence(outcome), _whose_truth(outcome), f"Wrote    {one_of(files)}.", f"Next     {check}"]
+
+
+def _whose_truth(outcome: Outcome) -> str:
+    return f"{outcome.truth} answered in place of an expert: right means what {outcome.truth} says."
 
 
 def tie_lines(facts: Mapping[str, Any]) -> list[str]:
