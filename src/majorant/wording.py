@@ -412,11 +412,6 @@ def _names(names: Iterable[Any], between: str = ", ") -> str:
     return between.join(map(shown, names))
 
 
-def _by_confidence(confidence: Mapping[str, Any]) -> str:
-    """Whose the doubt about labels is."""
-    return "by confidences that gold labels calibrated" if confidence["source"] == "gold" else "by the model alone"
-
-
 # --- what is taken for granted, and the tests of it
 
 INDEPENDENT = "votes on an item are independent given its class"
@@ -684,7 +679,6 @@ CONFUSION_CAPTION = (
     "For the busiest workers: each row is a true class, each column what the worker says, in percent. Blue is right, "
     "orange wrong."
 )
-REMOVAL = "Without the {workers.removal.workers} flagged, {workers.removal.labels_changed} labels would change."
 ROWS_READ = (
     "{input.rows} read: {input.votes} votes, {input.abstained} without a label, {input.merged} exact copies merged, "
     "{input.dropped} repeats dropped"
