@@ -19,7 +19,6 @@ from majorant.read.values import TooDeepError
 from majorant.resources import T
 
 P = ParamSpec("P")
-LONGEST_REASON = 200
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS)
 
 
@@ -53,7 +52,7 @@ def named_faults(source: Any) -> Iterator[None]:
         if isinstance(error, OSError) and error.strerror:
             reason = error.strerror
         raise DataError(
-            f"{_name(source)} cannot be read: {reason[:LONGEST_REASON]}. Copy or export it again, or say how it is "
+            f"{_name(source)} cannot be read: {reason[:200]}. Copy or export it again, or say how it is "
             "encoded with encoding=."
         ) from error
 

@@ -27,10 +27,8 @@ from majorant.ownership import note_input
 from majorant.read.containers import archive_members, declared_size, open_packed, refuse_unpacked
 from majorant.read.options import ReadOptions
 
-NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 STANDARD_INPUT = "standard input"
 HEAD_BYTES = 1 << 18
-BLOCK_CHARS = 1 << 22
 PACKING_MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
 UNREAD = (  # what else the first bytes may be, and what to do about it
     (b"BZh", "bzip2 data", "Unpack it with bunzip2, or pack it with gzip."),
@@ -104,7 +102,7 @@ def partitions(path: str) -> dict[str, str | None]:
     for part in Path(path).parts[:-1]:
         if match := re.fullmatch(r"([A-Za-z_]\w*)=(.+)", part):
             value = unquote(match[2])
-            values[match[1]] = None if value == NO_VALUE else value
+            values[match[1]] = None if value == "__HIVE_DEFAULT_PARTITION__" else value
     return values
 
 
@@ -370,7 +368,7 @@ def as_utf8(file: File, stack: ExitStack) -> Path:
     path = temporary(stack)
     with _room(), file.open() as raw, path.open("w", encoding="utf-8", newline="") as out:
         text = io.TextIOWrapper(raw, encoding=file.encoding, newline="")
-        while block := text.read(BLOCK_CHARS):
+        while block := text.read(1 << 22):
             out.write(block)
     return path
 

@@ -15,7 +15,6 @@ from majorant.read.columns import VOTE_ROLES, Choice, means
 from majorant.read.table import Column, Objects, RowSource, column_length, plain
 from majorant.read.values import kind_key
 
-SIMPLE_TYPES = (str, int, float, bool)
 USUAL_TYPES = ("object", "str", "int64", "float64", "bool", "Int64", "Float64", "Boolean", "String")
 
 
@@ -143,7 +142,7 @@ def _column(values: Any, source: str, name: str) -> Column:
             return values.to_arrow() if hasattr(values, "to_arrow") else pa.array(values, from_pandas=True)
     cells = values.to_list() if hasattr(values, "to_list") else list(values)
     kinds = {kind for kind in set(map(type, cells)) if kind is not type(None)}
-    if len(kinds) == 1 and kinds <= set(SIMPLE_TYPES):
+    if len(kinds) == 1 and kinds <= {str, int, float, bool}:
         try:
             return pa.array(cells, from_pandas=True)
         except (OverflowError, UnicodeEncodeError, pa.ArrowInvalid):

@@ -21,10 +21,9 @@ from majorant.read.table import Column, RowSource
 from majorant.read.values import loads
 
 EXAMPLE = '{"item": "q1", "worker": "ana", "label": "yes"}'
-LARGEST_OBJECT = 1 << 28
 LAID_OUT = "vote"  # what messages call a row that came from a record of another tool
 TAIL_BYTES = 1 << 12
-DIAGNOSED_BYTES = 1 << 28  # beyond this, a broken array is reported in DuckDB's words instead of being parsed again
+DIAGNOSED_BYTES = 1 << 28  # a larger array that is broken is not parsed again to find the place
 
 
 def open_json(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
@@ -48,8 +47,8 @@ def open_json(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
     text = _Text(path, file.packing if path == file.path else "", shape, how.threads)
     try:
         names = _keys(text)
-    except duckdb.Error as error:
-        raise _diagnose(file, shape, str(error)) from None
+    except duckdb.Error:
+        raise _diagnose(file, shape) from None
     if shape == "array" and not _is_closed(file):  # DuckDB takes an array that ends after a whole object
         raise DataError(
             f"{file.name}: the array is never closed; the file is cut off after an object. Export it again."
@@ -83,7 +82,7 @@ class _Text(NamedTuple):
         """The call of a function of DuckDB that reads it."""
         settings = {"format": self.shape, "compression": self.packing or "uncompressed"}
         spelt = [f"{name} = {literal(value)}" for name, value in settings.items()]
-        largest = f"maximum_object_size = {LARGEST_OBJECT}"
+        largest = f"maximum_object_size = {1 << 28}"
         return f"{function}({', '.join([path_literal(self.path), *spelt, largest, *more])})"
 
 
@@ -97,8 +96,8 @@ def _rows(file: File, text: _Text, names: tuple[str, ...], described: str = "") 
                 n_rows += batch.num_rows
                 file.refuse_beyond(2 * n_rows)
                 yield list(batch.columns)
-        except duckdb.Error as error:
-            raise _diagnose(file, text.shape, str(error)) from None
+        except duckdb.Error:
+            raise _diagnose(file, text.shape) from None
 
     spelt = described or ("JSON" if text.shape == "array" else "JSON Lines")
     packed = f", {file.packing}" if file.packing else ""
@@ -142,8 +141,8 @@ def _records(file: File, text: _Text) -> Iterator[dict[str, Any]]:
     try:
         for batch in batches(f"SELECT json FROM {text.scan('read_json_objects')}", text.threads):
             yield from map(loads, batch.columns[0].to_pylist())
-    except json.JSONDecodeError as error:
-        raise _diagnose(file, text.shape, f"{error}.") from None
+    except json.JSONDecodeError:
+        raise _diagnose(file, text.shape) from None
 
 
 def _sql(text: _Text, names: Sequence[str], keys: Sequence[str]) -> str:
@@ -161,7 +160,7 @@ def _pointer(key: str) -> str:
     return "/" + key.replace("~", "~0").replace("/", "~1")
 
 
-def _diagnose(file: File, shape: str, message: str) -> DataError:
+def _diagnose(file: File, shape: str) -> DataError:
     """Where the JSON breaks, in the words of Python's parser, which counts lines and columns."""
     _refuse_bytes(file)
     try:
@@ -185,7 +184,7 @@ def _diagnose(file: File, shape: str, message: str) -> DataError:
         )
     except RecursionError as error:
         return too_deep(file.name, error, f"Give each vote as {EXAMPLE}")
-    return DataError(f"{file.name} cannot be read as JSON: {message.splitlines()[0]} Correct or export it again.")
+    return DataError(f"{file.name} cannot be read as JSON. Give one object per line, such as {EXAMPLE}, or one array.")
 
 
 def _problem(file: File, text: str, line: int | None) -> DataError | None:

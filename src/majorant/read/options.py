@@ -19,7 +19,6 @@ from majorant.votes import Note, NoteKind
 
 POLICIES = ("error", "first", "last", "each")
 MAX_CLASSES = 1000
-MAX_SCORES = 10_000_000  # different scores, before a threshold makes two classes of them
 INTERNAL = ("needed", "gold_key", "choice", "scale")  # not for callers
 
 
@@ -232,7 +231,7 @@ class ReadOptions:
     @property
     def most_labels(self) -> int:
         """How many different labels may be read."""
-        return self.max_classes if self.threshold is None else max(self.max_classes, MAX_SCORES)
+        return self.max_classes if self.threshold is None else max(self.max_classes, 10_000_000)
 
     def for_gold(self) -> ReadOptions:
         """How to read the gold file that goes with the votes: its columns have names of their own."""

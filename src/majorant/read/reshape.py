@@ -34,7 +34,6 @@ from majorant.read.values import cell_values, is_empty, loads, sort_labels
 JOINED_BY = " | "
 LABEL_SIGNS = ("|", ";", ",")  # that may separate the labels in a cell
 YES, NO = "yes", "no"
-LABEL_SLICE = "label"  # what the column of labels is called among the slices
 
 
 def wide_parts(
@@ -348,7 +347,7 @@ def split_labels(rows: RowSource, roles: dict[str, int]) -> tuple[RowSource, dic
         raise ConfigError("several=True gives a verdict for each label, so by= does not apply. Leave it out.")
     vocabulary = _vocabulary(rows, roles)
     kept = [role for role in roles if role not in ("label", "gold")]
-    names = (*(rows.names[roles[role]] for role in kept), rows.names[roles["label"]], LABEL_SLICE, "gold")
+    names = (*(rows.names[roles[role]] for role in kept), rows.names[roles["label"]], "label", "gold")
     split_roles = {role: place for place, role in enumerate([*kept, "label", "slice"])}
     if "gold" in roles:
         split_roles["gold"] = len(names) - 1

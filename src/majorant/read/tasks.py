@@ -29,7 +29,6 @@ DRAW, ITEM, LABEL, EXPERT = "draw", "item", "label", "expert"
 DESIGN_KEY = "majorant_design"  # in tasks: which design they belong to
 ENCODINGS = ("utf-8-sig", "utf-16", "cp1252")  # as spreadsheets save
 DESIGN_ENDING = ".design.json"
-CSV_SIGNS = (",", ";", "\t")
 LABEL_KEYS = "123456789abcdefghijklmnoprtvwxyz"  # for classes; s, u and q have their own meaning
 TASK_ENDINGS = {"csv": ".csv", "label-studio": ".json", "argilla": ".json", "prodigy": ".jsonl"}
 UNASKED = -2  # no answer: not asked, or not reached yet
@@ -137,7 +136,7 @@ def table_rows(path: Path) -> list[dict[str, str]]:
 
 
 def _sign(text: str) -> str:
-    return max(CSV_SIGNS, key=text.split("\n", 1)[0].count)
+    return max((",", ";", "\t"), key=text.split("\n", 1)[0].count)
 
 
 def _label_studio(path: Path, tasks: Tasks) -> dict[Path, str]:

@@ -19,7 +19,6 @@ from majorant.read.table import (
     plain,
 )
 
-MOST_DIGITS = 20  # those of 64 bits
 JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 BRACKETS = re.compile(r"[\[{]+|[\]}]+")
 STATUS_VOTED = frozenset((
@@ -33,7 +32,6 @@ STATUS_NOT_VOTED = frozenset((
     "false",
 ))  # fmt: skip
 KIND_ORDER = {"bool": 0, "number": 1, "text": 2}
-LONGEST_NUMBER = 18  # digits of whole numbers that fit into 64 bits
 SIXTY_FOUR_BITS = range(-(2**63), 2**64)
 
 
@@ -73,7 +71,7 @@ def _depth(text: str) -> int:
 
 def _integer(digits: str) -> Any:
     """Python refuses to read thousands of digits."""
-    return int(digits) if len(digits) <= MOST_DIGITS else digits
+    return int(digits) if len(digits) <= 20 else digits
 
 
 def cell_values(column: Column, kind: str = "", most: int | None = None) -> list[Any]:
@@ -189,7 +187,7 @@ def whole_number(text: str) -> int | None:
     (12, None, None, None)
     """
     digits = text.strip()
-    return int(digits) if digits.isdecimal() and len(digits) <= LONGEST_NUMBER else None
+    return int(digits) if digits.isdecimal() and len(digits) <= 18 else None
 
 
 def voted(status: Any) -> bool | None:

@@ -103,7 +103,7 @@ def _text(kind: NoteKind, facts: Mapping[str, Any], spell: Spell) -> str:
             return f"Each file is taken for one worker{shown}. Otherwise name the column: {spell('worker', 'NAME')}."
         case NoteKind.JOINED_ITEMS:
             columns = facts["columns"]
-            return f"An item is a {' with its '.join(columns)}: {spell('item', *columns)}."
+            return f"An item is a {' with its '.join(columns)}, as {spell('item', *columns)} says."
         case NoteKind.DROPPED_RESPONSES:
             kept, total = facts["kept"], facts["total"]
             return f"The log holds {total:,} responses; its filter kept {kept:,} of them, and only these are votes."
