@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import sys
@@ -109,7 +110,18 @@ def _fill_table(part: Path, path: Path, columns: Columns, *, header: bool = True
         try:
             connection.execute(f"COPY output_table TO '{name}' ({how}, USE_TMP_FILE false)")
         except duckdb.Error as error:
-            raise cannot_write(path, OSError(str(error).splitlines()[0])) from error
+            raise cannot_write(path, OSError(_reason(str(error)))) from error
+
+
+def _reason(message: str) -> str:
+    """The system's reason in a message of DuckDB, which may come wrapped in JSON with the name of a temporary file.
+
+    >>> _reason('IO Error: {"exception_message":"Could not write file \\"/tmp/x\\": No space left on device"}')
+    'No space left on device'
+    """
+    codes = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO)
+    reasons = [os.strerror(code) for code in codes]
+    return next((reason for reason in reasons if reason in message), message.splitlines()[0])
 
 
 def _needs_no_quotes(*arrays: Any) -> bool:
