@@ -260,7 +260,7 @@ def cells_of(rows: Patterns) -> GoldCells:
 
 
 def best_p_values(cells: GoldCells) -> FloatArray:
-    """For each untied cell the p-value against "some other class is at least as likely as majority's".
+    """For each cell the p-value against "some other class is at least as likely as majority's".
 
     Given how many of its gold items belong to one of two classes, the number that belongs to the first is binomial; so
     each other class is tested exactly.  All must be beaten, hence the largest p-value, that of the commonest rival.
@@ -273,32 +273,23 @@ def best_p_values(cells: GoldCells) -> FloatArray:
 
 
 def worse_p_values(cells: GoldCells) -> FloatArray:
-    """For each cell the p-value against "no class is more likely than those with the most votes, and these alike".
+    """For each untied cell the p-value against "no class is more likely than majority's".
 
-    If that holds, class k among T tied ones is the truth of at most every T-th gold item whose truth is one of them,
-    and another class of at most every (T + 1)-th whose truth is one of them or itself.  One of the classes may be the
-    one (Bonferroni).
+    Given how many of its gold items belong to a class or to majority's, the number that belongs to the class is
+    binomial; one of the other classes may be the one (Bonferroni).
 
     >>> worse_p_values(GoldCells(np.array([[2, 1, 0]]), np.array([9]), np.array([[0, 5, 0]]))).tolist()
     [0.0625]
-    >>> worse_p_values(GoldCells(np.array([[2, 2]]), np.array([9]), np.array([[0, 6]]))).tolist()
-    [0.03125]
     """
-    top_c = (cells.gold_ck * cells.top_ck).sum(axis=1)[:, None]
-    pool_ck = np.where(cells.top_ck, top_c, top_c + cells.gold_ck)
-    fair_ck = 1 / (cells.n_top_c[:, None] + ~cells.top_ck)
-    p_value_ck = np.where(fair_ck < 1, _at_least(cells.gold_ck, pool_ck, np.minimum(fair_ck, 0.5)), 1.0)
-    return np.asarray(np.minimum(1.0, n_rivals(cells) * p_value_ck.min(axis=1, initial=1.0)))
-
-
-def n_rivals(cells: GoldCells) -> NDArray[np.int64]:
-    """How many classes could be better than majority's draw in each cell: all others, or if votes are tied all."""
-    return np.asarray(cells.n_classes - 1 + cells.tied_c, dtype=np.int64)
+    rival_ck = np.where(cells.top_ck, 0, cells.gold_ck)
+    right_c1 = (cells.gold_ck * cells.top_ck).sum(axis=1)[:, None]
+    p_value_ck = np.where(rival_ck > 0, _at_least(rival_ck, rival_ck + right_c1, 0.5), 1.0)
+    return np.asarray(np.minimum(1.0, (cells.n_classes - 1) * p_value_ck.min(axis=1, initial=1.0)))
 
 
 def not_optimal_p_value(cells: GoldCells, alpha: float) -> float:
     """One p-value against "majority loses nothing in any cell", from the cells that can speak at alpha."""
-    telling_c = cells.gold_c >= np.log2(n_rivals(cells) / alpha)
+    telling_c = cells.gold_c >= np.log2((cells.n_classes - 1) / alpha)
     return simes(worse_p_values(cells)[telling_c])
 
 
@@ -363,41 +354,35 @@ def _product(positive: FloatArray, factor: FloatArray) -> tuple[FloatArray, Floa
 
 
 def _error_shares(cells: GoldCells, alpha: float) -> tuple[float, NDArray[np.bool_]]:
-    """What each bound may fail with, and which cells hold enough gold for bounds of their own.
+    """What each bound may fail with, and which untied cells hold enough gold for bounds of their own.
 
-    Enough: were all of it right, majority would be certified in that cell.  Both follow from the votes and from which
-    items are gold, not from their labels.  The cells that lack gold share one bound, and so do the tied ones of them.
+    Enough: were all of it right, majority would be proved right in that cell. Both follow from the votes and from which
+    items are gold, not from their labels. The cells that lack gold share one bound.
     """
-    rivals = 1 if cells.n_classes == 2 else int(n_rivals(cells).max(initial=1))
-    shared = 1 + bool(cells.tied_c.any())
     ordered_c = -np.sort(-cells.gold_c)
-    tail_m = alpha / 2 / (rivals * np.arange(len(ordered_c) + 2) + shared)  # with m cells that have bounds of their own
+    # With m cells that have bounds of their own.
+    tail_m = alpha / 2 / ((cells.n_classes - 1) * np.arange(len(ordered_c) + 2) + 1)
     least_m = np.log2(1 / tail_m) + (cells.n_classes > 2)
     m = int((ordered_c > least_m[1:-1]).sum())
     return float(tail_m[m]), cells.gold_c > least_m[m + 1]
 
 
 def _cell_bounds(cells: GoldCells, tail: float) -> tuple[FloatArray, FloatArray]:
-    """Bounds on the loss in each cell: the largest lead of a class over majority's draw, if any.
+    """Bounds on the loss in each untied cell: the largest lead of a class over majority's, if any.
 
-    With T classes that have the most votes, class k leads by pi (theta - (1 - theta) / T), or pi (theta - 1 / T) if it
-    is one of them: pi is the probability that the truth is k or one of them, theta that of k given this.
+    Class k leads by pi (2 theta - 1): pi is the probability that the truth is k or majority's class, theta that of k
+    given this. With two classes pi is 1, and one bound is at the whole tail.
     """
-    gold_c, top_ck, n_top_c1 = cells.gold_c, cells.top_ck, cells.n_top_c[:, None]
-    top_c1 = (cells.gold_ck * top_ck).sum(axis=1)[:, None]
-    pool_ck = np.where(top_ck, top_c1, top_c1 + cells.gold_ck)
-    if cells.n_classes == 2:  # either class is the truth: one bound, at the whole tail
-        first_ck = np.stack(binomial_bounds(cells.gold_ck[:, 0], gold_c, tail))
-        share = np.stack([np.stack([first_ck[0], 1 - first_ck[1]], 1), np.stack([first_ck[1], 1 - first_ck[0]], 1)])
-        either = np.ones_like(share)
+    gold_c, right_c1 = cells.gold_c, (cells.gold_ck * cells.top_ck).sum(axis=1)[:, None]
+    either_ck = np.where(cells.top_ck, 0, cells.gold_ck) + right_c1
+    if cells.n_classes == 2:
+        either, tail = np.ones((2, *either_ck.shape)), 2 * tail
     else:
-        every_ck = np.broadcast_to(gold_c[:, None], pool_ck.shape)
-        either = np.stack(binomial_bounds(pool_ck, every_ck, tail / 2))
-        share = np.stack(binomial_bounds(cells.gold_ck, pool_ck, tail / 2))
-    lead = np.where(top_ck, share - 1 / n_top_c1, share - (1 - share) / n_top_c1)
+        every_ck = np.broadcast_to(gold_c[:, None], either_ck.shape)
+        either = np.stack(binomial_bounds(either_ck, every_ck, tail / 2))
+    lead = 2 * np.stack(binomial_bounds(cells.gold_ck, either_ck, tail / 2)) - 1
     low_ck, high_ck = _product(either, lead)
-    alone_ck = top_ck & (n_top_c1 == 1)
-    low_c, high_c = (np.where(alone_ck, 0.0, bound_ck).max(axis=1, initial=0.0) for bound_ck in (low_ck, high_ck))
+    low_c, high_c = (np.where(cells.top_ck, 0.0, one_ck).max(axis=1, initial=0.0) for one_ck in (low_ck, high_ck))
     return low_c, high_c
 
 

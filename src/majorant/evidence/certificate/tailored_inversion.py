@@ -135,9 +135,11 @@ class Inversion:
     why: str
 
 
-# Boxes, each counted by its cells; after so much nothing is certified: this can only refuse
-def invert(null: Null, error: float, most_work: int = 1_600_000) -> Inversion:
-    """Reject all of the side at this error, or say why not; after so much work, give up."""
+def invert(null: Null, error: float, most_work: int = 400_000) -> Inversion:
+    """Reject all of the side at this error, or say why not.
+
+    After `most_work` (boxes, each counted by its cells) nothing is proved: that can only refuse.
+    """
     levels = Levels.of(null, error)
     if not far_excluded(null, levels.cut):
         return Inversion(False, 1, "far models stand")
