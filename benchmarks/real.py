@@ -84,12 +84,16 @@ def main() -> None:
         if part not in name:
             continue
         row = {command: cost(call) for command, call in commands(votes).items()}
-        total = {command: (total[command][0] + row[command][0], total[command][1] + row[command][1]) for command in names}
+        total = {
+            command: (total[command][0] + row[command][0], total[command][1] + row[command][1]) for command in names
+        }
         slowest = max(slowest, (row["check"][0], name))
         print(line(name, f"{votes.shape[0]:,}", f"{votes.n_votes:,}", row), flush=True)
     print(line("all", "", "", total))
     ours, theirs = total["check"][0], total["crowd-kit"][0]
-    board.at_most("check, all public sets", f"{ours:.1f} s", f"crowd-kit {theirs:.1f} s", ours / theirs, TIMES_CROWD_KIT)
+    board.at_most(
+        "check, all public sets", f"{ours:.1f} s", f"crowd-kit {theirs:.1f} s", ours / theirs, TIMES_CROWD_KIT
+    )
     board.at_most(f"check, slowest public set ({slowest[1]})", f"{slowest[0]:.1f} s", f"{SLOWEST:g} s",
                   slowest[0] / SLOWEST, 1)  # fmt: skip
 

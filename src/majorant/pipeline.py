@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, Unpack, cast
@@ -122,17 +122,11 @@ class Result:
     copy_groups: tuple[CopyGroup, ...]  # the same with what shows it
     learned: LearnedRule | None  # what gold labels taught, whether or not it is used
     answer: Answer
-    labels: Labels  # what labels.csv holds
-    confidence: Confidence  # how far to believe the probabilities of the labels
     rules: Mapping[str, Fit]  # majority vote and the others that were compared, on all votes, ties settled
     differ: Difference  # on how many items the rule of the answer and majority vote differ
     tied: int  # items on which the votes are tied
     tie_breaker: str | None  # the rule that decides ties, None for a coin fixed by the item's name
     changes: LabelChanges  # what the other rule would change
-    worker_fit: Fit  # one confusion matrix for each worker
-    workers: Workers
-    removal: Removal | None  # what would change without the workers who stand out; not known from a sample
-    reviewed: Reviewed  # where a look pays most
     slices: Records[SliceAnswer]
     comparison: Records[Alternative]  # all methods side by side, if asked for
     rated: tuple[Alternative, ...]  # accuracy of the rules that were compared
@@ -144,17 +138,77 @@ class Result:
     tolerance: float
     target: float
     seed: int
-    certify: Callable[[], Certification] = field(repr=False)
+    chosen: _Chosen
+    found_copies: Copies
+    stage: StageCallback
 
     @property
     def rule(self) -> str:
         """The rule behind the labels."""
-        return self.labels.fit.method
+        return self.chosen.rule.name
 
     @cached_property
+    @limit_native_threads
+    def confidence(self) -> Confidence:
+        """How far to believe the probabilities of the labels; computed when it is first asked for."""
+        self.stage("judging")
+        rule = self.chosen.rule
+        return calibrate(self.votes, rule.here, rng=self.seed, refit=rule.refit)
+
+    @cached_property
+    def labels(self) -> Labels:
+        """What labels.csv holds."""
+        weighted = self.chosen.weighted
+        return Labels(
+            votes=self.votes,
+            fit=self.confidence.fit,
+            confidence_i=self.confidence.confidence_i,
+            majority=self.chosen.majority.here,
+            weighted=None if weighted is None else weighted.here,
+            known=self.chosen.known,
+        )
+
+    @cached_property
+    def worker_fit(self) -> Fit:
+        """One confusion matrix for each worker."""
+        return _worker_fit(self.chosen.rules, self.chosen.asked, self.seed)
+
+    @cached_property
+    @limit_native_threads
+    def workers(self) -> Workers:
+        """How good each worker is, and who stands out; computed when it is first asked for."""
+        rules, whole = self.chosen.rules, self.backend.whole
+        at = self.backend if rules.item_p is None and whole is not None else rules.backend
+        return assess_workers(
+            at, self.worker_fit, self._apart, rules.item_p, level=self.level, copies=self.found_copies
+        )
+
+    @property
+    def _apart(self) -> Votes:
+        """The votes in memory, those of copies apart from each other."""
+        return self.votes if self.backend.whole is None else self.backend.whole
+
+    @cached_property
+    @limit_native_threads
+    def removal(self) -> Removal | None:
+        """What would change without the workers who stand out; not known from a sample."""
+        if self.chosen.rules.item_p is not None:
+            return None
+        return removal(self.votes, self.confidence.fit, self.workers, self.chosen.rule.refit)
+
+    @cached_property
+    @limit_native_threads
+    def reviewed(self) -> Reviewed:
+        """Where a look pays most; computed when it is first asked for."""
+        confidence, workers = self.confidence, self.workers
+        self.stage("measuring")
+        return _reviewed(self.chosen, confidence, workers, self._apart)
+
+    @cached_property
+    @limit_native_threads
     def certification(self) -> Certification:
         """The certificate with what it was made from; computed when it is first asked for."""
-        return self.certify()
+        return self.chosen.certify()
 
     @property
     def certificate(self) -> Certificate:
@@ -340,14 +394,7 @@ def check(
     seed = settings.seed
     counts = Counts(near.patterns(), near.votes_by_worker())
     chosen = _choose(near, counts, copies, settings)
-    settings.stage("judging")
     rules, rule, known = chosen.rules, chosen.rule, chosen.rules.votes
-    confidence = calibrate(known, rule.here, rng=seed, refit=rule.refit)
-    worker_fit = _worker_fit(rules, settings)
-    apart = known if backend.whole is None else backend.whole  # the votes of copies apart from each other
-    at = backend if rules.item_p is None and backend.whole is not None else rules.backend
-    workers = assess_workers(at, worker_fit, apart, rules.item_p, level=level, copies=copies)
-    settings.stage("measuring")
     majority, other = chosen.majority, chosen.other
     return Result(
         backend=backend,
@@ -359,15 +406,6 @@ def check(
         copy_groups=copies.groups,
         learned=chosen.learned,
         answer=chosen.answer,
-        labels=Labels(
-            votes=known,
-            fit=confidence.fit,
-            confidence_i=confidence.confidence_i,
-            majority=majority.here,
-            weighted=None if chosen.weighted is None else chosen.weighted.here,
-            known=chosen.known,
-        ),
-        confidence=confidence,
         rules={
             MAJORITY: majority.everywhere,
             **({} if chosen.weighted is None else {WEIGHTED_VOTE: chosen.weighted.everywhere}),
@@ -377,10 +415,6 @@ def check(
         tied=_count_ties(counts),
         tie_breaker=chosen.breaker,
         changes=label_changes(rules.backend, majority.everywhere, other.everywhere),
-        worker_fit=worker_fit,
-        workers=workers,
-        removal=removal(known, confidence.fit, workers, rule.refit) if rules.item_p is None else None,
-        reviewed=_reviewed(chosen, confidence, workers, apart),
         slices=_slices(rules, other.name, chosen.answer, level),
         comparison=compare(known, level=level, rng=seed) if compare_all else Records(),
         rated=tuple(
@@ -395,7 +429,9 @@ def check(
         tolerance=tolerance,
         target=target,
         seed=seed,
-        certify=chosen.certify,
+        chosen=chosen,
+        found_copies=copies,
+        stage=settings.stage,
     )
 
 
@@ -492,6 +528,7 @@ class _Chosen(NamedTuple):
     breaker: str | None
     known: Known
     expert: Outcome | None
+    asked: str | None  # the rule that the user named
     certify: Callable[[], Certification]
 
 
@@ -552,6 +589,7 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
         breaker=breaker,
         known=_known(labelled, settings),
         expert=expert,
+        asked=settings.method,
         certify=certify,
     )
 
@@ -750,13 +788,13 @@ def _count_ties(counts: Counts) -> int:
     return int(counts.patterns.items_p[tied(counts.patterns.counts_pk)].sum())
 
 
-def _worker_fit(rules: _Rules, settings: _Settings) -> Fit:
+def _worker_fit(rules: _Rules, asked: str | None, seed: int) -> Fit:
     """The fit by which workers are judged: one method, or the one that was asked for if it has a matrix for each."""
-    if settings.method is not None:
-        asked = rules.fitted[settings.method].everywhere
-        if asked.confusion is not None and asked.confusion.ndim == 3:
-            return asked
-    return rules.members.get(WORKER_METHOD) or rules.backend.fit(WORKER_METHOD, settings.seed)
+    if asked is not None:
+        fit = rules.fitted[asked].everywhere
+        if fit.confusion is not None and fit.confusion.ndim == 3:
+            return fit
+    return rules.members.get(WORKER_METHOD) or rules.backend.fit(WORKER_METHOD, seed)
 
 
 def _reviewed(chosen: _Chosen, labels: Confidence, workers: Workers, given: Votes) -> Reviewed:
