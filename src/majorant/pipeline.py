@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, Unpack, cast
@@ -138,9 +138,9 @@ class Result:
     tolerance: float
     target: float
     seed: int
-    chosen: _Chosen
-    found_copies: Copies
-    stage: StageCallback
+    chosen: _Chosen = field(repr=False)
+    found_copies: Copies = field(repr=False)
+    stage: StageCallback = field(repr=False)
 
     @property
     def rule(self) -> str:
@@ -152,8 +152,9 @@ class Result:
     def confidence(self) -> Confidence:
         """How far to believe the probabilities of the labels; computed when it is first asked for."""
         self.stage("judging")
-        rule = self.chosen.rule
-        return calibrate(self.votes, rule.here, rng=self.seed, refit=rule.refit)
+        rule, rules = self.chosen.rule, self.chosen.rules
+        crowd = rules.members.get("hierarchical") if rules.item_p is None else None
+        return calibrate(self.votes, rule.here, rng=self.seed, refit=rule.refit, crowd=crowd)
 
     @cached_property
     def labels(self) -> Labels:
