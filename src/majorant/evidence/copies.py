@@ -430,11 +430,11 @@ def _never_differ(votes: Votes, pair: _Pair) -> bool:
 
 def _as_groups(votes: Votes, links: Sequence[_Link]) -> tuple[CopyGroup, ...]:
     """Workers linked as copies, directly or through others; groups and members with the most votes first."""
+    if not links:
+        return ()
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    if not links:
-        return ()
     n_workers = len(votes.workers)
     a, b = (np.array([link.pair[end] for link in links]) for end in (0, 1))
     graph: Any = csr_array((np.ones(len(links)), (a, b)), shape=(n_workers, n_workers))
