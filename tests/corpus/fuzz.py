@@ -41,7 +41,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from corpus import CASES, FOUND, READERS, TABLE, reader_of
-from majorant.errors import MajorantError
+from majorant.errors import DataNote, MajorantError
 from majorant.tabular import unguarded
 
 PIECES = (
@@ -293,6 +293,7 @@ def _read_outcome(case: Case) -> tuple[str | None, str]:
     """The fault, and the refusal where there is none."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", DataNote)
         path = Path(folder) / case.name
         path.write_bytes(case.content)
         try:
@@ -406,6 +407,7 @@ def _check_outcome(columns: dict[str, list[Any]], level: float) -> str | None:
     try:
         with tempfile.TemporaryDirectory() as folder, _bounded(LONGEST), warnings.catch_warnings():
             warnings.simplefilter("error")
+            warnings.simplefilter("ignore", DataNote)
             result = mj.check(columns, rng=0, level=level)
             write_result(result, result_summary(result), folder)
             return next(broken_set(Path(folder), columns), None)
@@ -436,18 +438,31 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 def _broken_labels(rows: list[dict[str, str]], columns: dict[str, list[Any]], labels: set[str]) -> Iterator[str]:
-    """Items that are missing, strange or there twice, labels that nobody gave, confidences that are none."""
+    """Items that are missing, strange or there twice, labels that nobody gave, and columns that contradict each other."""
     if sorted(row["item"] for row in rows) != sorted({*columns["item"]}):
         yield f"labels.csv: items {sorted({row['item'] for row in rows} ^ {*columns['item']})[:4]}"
-    foreign = {row[key] or "" for row in rows for key in ("label", "runner_up")} - labels - {""}
-    if foreign:
-        yield f"labels.csv: labels {sorted(foreign)[:4]}"
-    votes_i = Counter(columns["item"])
+    given = {row[key] or "" for row in rows for key in ("label", "majority", "weighted_vote", "runner_up")}
+    if given - labels - {""}:
+        yield f"labels.csv: labels {sorted(given - labels - {''})[:4]}"
+    votes_i = {item: Counter() for item in columns["item"]}
+    for item, label in zip(columns["item"], columns["label"], strict=True):
+        votes_i[item][label] += 1
     for row in rows:
-        if row["votes"] != str(votes_i[row["item"]]):
-            yield f"labels.csv: {row['votes']} votes on {row['item']}"
-        shares = {"confidence": row["confidence"]}
-        yield from broken_numbers({key: float(cell) for key, cell in shares.items() if cell}, "labels.csv")
+        item = row["item"]
+        count_k = votes_i.get(item, Counter())
+        if row["votes"] != str(count_k.total()):
+            yield f"labels.csv: {row['votes']} votes on {item}"
+        first = [label for label, n in count_k.items() if n == max(count_k.values())]
+        if row["tied"] != str(len(first) > 1).lower():
+            yield f"labels.csv: tied={row['tied']} on {item} with {dict(count_k)}"
+        if len(first) == 1 and row["majority"] != first[0]:
+            yield f"labels.csv: majority {row['majority']!r} on {item} with {dict(count_k)}"
+        if row["source"] not in ("expert", "gold", "rule", "tie"):
+            yield f"labels.csv: source {row['source']!r}"
+        if row["changed"] != str(row["label"] != row["majority"]).lower():
+            yield f"labels.csv: changed={row['changed']} on {item}: {row['label']!r}, majority {row['majority']!r}"
+        if row["confidence"]:
+            yield from broken_numbers({"confidence": float(row["confidence"])}, "labels.csv")
 
 
 def _broken_workers(rows: list[dict[str, str]], columns: dict[str, list[Any]]) -> Iterator[str]:
@@ -458,7 +473,10 @@ def _broken_workers(rows: list[dict[str, str]], columns: dict[str, list[Any]]) -
     for row in rows:
         if row["votes"] != str(votes_j[row["worker"]]):
             yield f"workers.csv: {row['votes']} votes by {row['worker']}"
-        rates = {key: float(row[key]) for key in ("chance", "agreement") if row[key]}
+        for kind in ("", "estimated_"):  # by gold labels, from votes alone
+            ends = {key: float(row[kind + key]) for key in ("accuracy", "low", "high") if row.get(kind + key)}
+            yield from broken_numbers(ends, "workers.csv")
+        rates = {key: float(row[key]) for key in ("chance", "agreement") if row.get(key)}
         said = [float(row[key]) for key in row if " labelled " in key and row[key]]
         yield from broken_numbers({**rates, "probability": said}, "workers.csv")
 
