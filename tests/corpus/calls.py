@@ -154,6 +154,9 @@ def _own_objects() -> dict[str, Any]:
     signal.signal(signal.SIGALRM, _late)
     folder = Path(tempfile.mkdtemp(prefix="majorant-calls-"))
     os.chdir(folder)
+    lines = [",".join(row) for row in zip(*GOLD.values(), strict=True)]
+    Path("votes.csv").write_text("\n".join([",".join(GOLD), *lines]) + "\n")
+    Path("wide.csv").write_text("item,ana,bo,cy\na,1,0,1\nb,0,0,1\nc,1,1,1\n")
     return make_objects(folder)
 
 
@@ -164,7 +167,11 @@ def run_call(number: int) -> tuple[int, str | None]:
     name = list(functions)[int(rng.integers(len(functions)))]
     base, arguments = arguments_of(name, functions[name], objects)
     values = anything(objects)
-    changed = {}
+    changed: dict[str, Any] = {}
+    if "votes" in base or "source" in base:
+        files = [None, "votes.csv", Path("wide.csv")]
+        if (file := files[int(rng.integers(3))]) is not None:
+            base |= {key: file for key in ("votes", "source") if key in base}
     for argument in rng.choice(arguments, min(len(arguments), int(rng.integers(1, 4))), replace=False).tolist():
         value = values[int(rng.integers(len(values)))]
         if not _is_callback(argument, value):

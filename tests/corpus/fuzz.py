@@ -302,11 +302,11 @@ def _read_outcome(case: Case) -> tuple[str | None, str]:
         except MajorantError as error:
             return None, str(error)
         except Exception as error:
-            return _told(error), ""
+            return describe_error(error), ""
     return None, ""
 
 
-def _told(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """The kind of error and where it came from: what makes two findings one."""
     ours = [frame for frame in traceback.extract_tb(error.__traceback__) if "majorant" in frame.filename]
     where = f"{Path(ours[-1].filename).name}:{ours[-1].name}" if ours else "?"
@@ -414,7 +414,7 @@ def _check_outcome(columns: dict[str, list[Any]], level: float) -> str | None:
     except MajorantError as error:
         return f"refused: {error}"
     except Exception as error:
-        return _told(error)
+        return describe_error(error)
 
 
 def broken_set(folder: Path, columns: dict[str, list[Any]]) -> Iterator[str]:
@@ -623,7 +623,7 @@ def _kind(fault: str | None) -> str:
     return "" if fault is None else re.split(r": |\[|\d", fault)[0]
 
 
-def _keep(prefix: str, content: bytes, ending: str) -> None:
+def keep(prefix: str, content: bytes, ending: str) -> None:
     FOUND.mkdir(exist_ok=True)
     (FOUND / f"{prefix}-{hashlib.sha256(content).hexdigest()[:12]}{ending}").write_bytes(content)
 
@@ -644,7 +644,7 @@ def run_input(number: int, *, keep: bool = True) -> tuple[int, str | None]:
     if fault is not None and keep:
         same = _kind(fault)
         less = smaller(case.content, lambda content: _kind(read_fault(case._replace(content=content))) == same)
-        _keep(case.reader, less, case.name[case.name.index(".") :])
+        keep(case.reader, less, case.name[case.name.index(".") :])
     return number, fault
 
 
@@ -656,7 +656,7 @@ def run_table(number: int, *, keep: bool = True) -> tuple[int, str | None]:
     if fault is not None and keep:
         same = _kind(fault)
         less = smaller_table(columns, lambda some: _kind(check_fault(some, level)) == same)
-        _keep("table", json.dumps({"level": level, **less}).encode(), ".json")
+        keep("table", json.dumps({"level": level, **less}).encode(), ".json")
     return number, fault
 
 
