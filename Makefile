@@ -61,7 +61,7 @@ coverage: $(VENV)/dev.stamp
 	$(BIN)/pytest -q -n auto --dist loadgroup --cov=majorant --cov-report=term:skip-covered
 
 fuzz: $(VENV)/dev.stamp
-	PYTHONPATH=tests $(BIN)/python -m corpus.fuzz --state .fuzz-state.json --processes $$(getconf _NPROCESSORS_ONLN)
+	PYTHONPATH=tests $(BIN)/python -m corpus.campaign --state .fuzz-state.json --processes $$(getconf _NPROCESSORS_ONLN)
 
 # Chromium is taken from the machine; the two packages that drive it stay in .browser. Without them the test is skipped.
 # Debian's npm conflicts with the Node.js of others, which brings its own: only what is missing is installed.

@@ -1,15 +1,11 @@
 """Mutated inputs through every reader, and small random tables through `check`; what breaks is made small and kept.
 
-    python -m corpus.fuzz --inputs 200000 --tables 5000 --minutes 600 --processes 4
-
-Case n is drawn from seed n alone, so a campaign can be cut off and taken up again (`--state`), split over processes,
-and a single case repeated (`--only n`, `--only-table n`). Findings go to tests/corpus/found, whose inputs
-tests/read/test_faults.py reads again and whose tables tests/test_fuzz.py checks again.
+Findings go to tests/corpus/found, whose inputs tests/read/test_faults.py reads again and whose tables
+tests/test_fuzz.py checks again. campaign.py runs these cases and others.
 """
 
 from __future__ import annotations
 
-import argparse
 import csv
 import gzip
 import hashlib
@@ -17,20 +13,16 @@ import importlib
 import inspect
 import json
 import math
-import multiprocessing
 import os
 import pkgutil
 import re
 import signal
 import sys
 import tempfile
-import time
 import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
@@ -329,7 +321,7 @@ def budgeted() -> list[tuple[Any, str]]:
 
 
 @contextmanager
-def _small_budgets() -> Iterator[None]:
+def small_budgets() -> Iterator[None]:
     """The budgets of searches and resampling, made small; where functions took them for defaults, there too."""
     with ExitStack() as stack:
         for module, name in budgeted():
@@ -394,7 +386,7 @@ def check_fault(columns: dict[str, list[Any]], level: float = 0.95, *, whole: bo
     """
     if whole:
         return _check_outcome(columns, level)
-    with _small_budgets(), _few_figures():
+    with small_budgets(), _few_figures():
         fault = _check_outcome(columns, level)
     return None if fault is None else _check_outcome(columns, level)
 
@@ -658,47 +650,3 @@ def run_table(number: int, *, keep: bool = True) -> tuple[int, str | None]:
         less = smaller_table(columns, lambda some: _kind(check_fault(some, level)) == same)
         keep("table", json.dumps({"level": level, **less}).encode(), ".json")
     return number, fault
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--inputs", type=int, default=200_000)
-    parser.add_argument("--tables", type=int, default=5_000)
-    parser.add_argument("--minutes", type=float, default=600)
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--state", type=Path, help="a file that remembers how far the campaign is")
-    parser.add_argument("--only", type=int, help="one mutated input, by its number")
-    parser.add_argument("--only-table", type=int, help="one table, by its number")
-    given = parser.parse_args()
-    if given.only is not None or given.only_table is not None:
-        alone = run_table(given.only_table, keep=False) if given.only is None else run_input(given.only, keep=False)
-        print(alone[1] or "no fault")
-        return
-    begin = {"inputs": 0, "tables": 0, "faults": 0}
-    done = begin | (json.loads(given.state.read_text()) if given.state and given.state.exists() else {})
-    stop = time.monotonic() + 60 * given.minutes
-    spawn = multiprocessing.get_context("spawn")  # threads do not outlive a fork
-    with ProcessPoolExecutor(given.processes, spawn, initializer=hurry) as pool:
-        while time.monotonic() < stop and (done["inputs"] < given.inputs or done["tables"] < given.tables):
-            for kind, run, most, chunk in (
-                ("inputs", run_input, given.inputs, 400),
-                ("tables", run_table, given.tables, 10),
-            ):
-                batch = range(done[kind], min(done[kind] + chunk * given.processes, most))
-                number = batch.start - 1
-                try:
-                    for number, fault in pool.map(run, batch, chunksize=max(1, chunk // 10)):
-                        if fault is not None:
-                            done["faults"] += 1
-                            print(f"{kind} {number}: {fault}", flush=True)
-                except BrokenProcessPool:
-                    sys.exit(f"{kind} after {number}: a process died; --only or --only-table tells in which case")
-                done[kind] = max(done[kind], batch.stop)
-            if given.state:
-                given.state.write_text(json.dumps(done))
-    print(f"{done['inputs']:,} mutated inputs, {done['tables']:,} tables, {done['faults']} faults")
-    sys.exit(1 if done["faults"] else 0)
-
-
-if __name__ == "__main__":
-    main()
