@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import majorant as mj
-from corpus.calls import CONFUSION, EXACT, FUNCTIONS, ROWS, anything, calls, make_objects, run_call, wrong
+from corpus.calls import CONFUSION, EXACT, FUNCTIONS, ROWS, anything, calls, make_objects, wrong
 from majorant import theory
 from majorant.arguments import RANGES, check_argument, validated
 from majorant.errors import ConfigError, MajorantError
@@ -125,6 +125,8 @@ def test_values_that_numpy_and_pandas_make_are_taken():
 
     assert function(np.int64(3), np.float32(0.5), None, np.array(["a", "b"])) == 3
     assert function(3, 1, None, pd.Series(["a", "b"])) == 3
+    between = np.array(["majority", "one-coin"])  # whose truth value is no single one
+    assert mj.ask(ROWS, between=between, n=1).question.rules == ("majority", "one-coin")
     with pytest.raises(ConfigError, match="n must be a whole number, not True"):
         function(True, 0.5, None)
     for name, span in RANGES.items():

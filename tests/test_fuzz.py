@@ -1,24 +1,74 @@
-"""The campaign of mutated inputs: a little of it in every run, ten minutes of it in the long one."""
+"""The campaign of `make fuzz`: a little of every part in each run, ten minutes of it in the long one."""
 
 import contextlib
 import json
+import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 import majorant as mj
-from corpus import FOUND, READERS, fuzz
+from corpus import FOUND, READERS, campaign, fuzz, kills, readings
 from majorant.render.figures import workers
 from majorant.render.files import write_result
 from majorant.render.summary import result_summary
 from sizes import many
 
 
-def test_a_little_of_the_campaign():
-    assert [fuzz.run_input(number, keep=False)[1] for number in range(many(25))] == [None] * many(25)
+@pytest.mark.parametrize(
+    ("part", "n"),
+    [("inputs", 400), ("containers", 300), ("calls", 400), ("uploads", 60), ("readings", 300), ("orders", 3)],
+)
+def test_a_little_of_the_campaign(part, n, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    start = 1  # the first container is large
+    assert [fault for _, fault in (campaign.run_case(part, start + case) for case in range(many(n)))] == [None] * many(
+        n
+    )
+
+
+def test_a_campaign_that_is_cut_off_goes_on_where_it_was(tmp_path):
+    state = tmp_path / "state.json"
+    words = [sys.executable, "-m", "corpus.campaign", "--part", "readings", "--processes", "1", "--state", str(state)]
+    for cases in (5, 8):
+        done = subprocess.run(
+            [*words, "--cases", str(cases)], cwd=Path(__file__).parent, check=True, capture_output=True
+        )
+        found = json.loads(state.read_text())["readings"]
+        assert (found["cases"], found["faults"]) == (cases, 0)
+    assert b"8 readings: generated tables against a naive reader; 0 faults" in done.stdout
+
+
+def test_a_fault_ends_the_campaign_with_a_status_of_its_own(tmp_path):
+    words = [sys.executable, "-m", "corpus.campaign", "--part", "kills", "--cases", "0", "--state", "state.json"]
+    (tmp_path / "state.json").write_text('{"kills": {"cases": 4, "faults": 1, "seconds": 1}}')
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    assert subprocess.run(words, cwd=tmp_path, env=environment, check=False, capture_output=True).returncode == 1
+
+
+def test_labels_outlive_the_processes_that_took_them():
+    assert [kills.run_kill(number) for number in range(many(60, quick=2))] == [
+        (n, None) for n in range(many(60, quick=2))
+    ]
+
+
+def test_the_naive_reader_sees_other_votes(tmp_path, monkeypatch):
+    """A reader that strips names, and one that takes a number for text, are found out."""
+    real = readings.read_ballots
+    for change in (
+        lambda ballots: Counter(
+            {tuple((kind, str(value).strip()) for kind, value in vote): n for vote, n in ballots.items()}
+        ),
+        lambda ballots: Counter(list(ballots.elements())[1:]),
+    ):
+        monkeypatch.setattr(
+            readings, "read_ballots", lambda votes, change=change: (change(real(votes)[0]), *real(votes)[1:])
+        )
+        assert any(readings.run_reading(number)[1] for number in range(40))
 
 
 def test_every_reader_takes_part():
@@ -82,7 +132,7 @@ def test_a_fault_is_found_and_made_small():
 
 @pytest.mark.long
 def test_ten_minutes_of_the_campaign():
-    command = [sys.executable, "-m", "corpus.fuzz", "--minutes", "10", "--inputs", "20000", "--tables", "300"]
+    command = [sys.executable, "-m", "corpus.campaign", "--minutes", "10"]
     done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import inspect
 import os
+import shutil
 import signal
 import tempfile
 import warnings
@@ -153,6 +155,7 @@ def _own_objects() -> dict[str, Any]:
     """Of this process, which goes to a folder where calls may write."""
     signal.signal(signal.SIGALRM, _late)
     folder = Path(tempfile.mkdtemp(prefix="majorant-calls-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     os.chdir(folder)
     lines = [",".join(row) for row in zip(*GOLD.values(), strict=True)]
     Path("votes.csv").write_text("\n".join([",".join(GOLD), *lines]) + "\n")

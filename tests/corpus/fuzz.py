@@ -430,7 +430,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 def _broken_labels(rows: list[dict[str, str]], columns: dict[str, list[Any]], labels: set[str]) -> Iterator[str]:
-    """Items that are missing, strange or there twice, labels that nobody gave, and columns that contradict each other."""
+    """Items that are missing or there twice, labels that nobody gave, columns that contradict each other."""
     if sorted(row["item"] for row in rows) != sorted({*columns["item"]}):
         yield f"labels.csv: items {sorted({row['item'] for row in rows} ^ {*columns['item']})[:4]}"
     given = {row[key] or "" for row in rows for key in ("label", "majority", "weighted_vote", "runner_up")}

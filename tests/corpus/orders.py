@@ -19,7 +19,7 @@ def shuffle_rows(columns: dict[str, list[Any]], rng: np.random.Generator) -> dic
 
 
 def rename(columns: dict[str, list[Any]], rng: np.random.Generator) -> tuple[dict[str, list[Any]], dict[str, Any]]:
-    """Other names for items, workers and labels, in no order that has to do with the old ones; and the labels' names."""
+    """Other names for items, workers and labels, in an order of their own; and the labels' new names."""
     renamed, of_label = dict(columns), {}
     for role in ("item", "worker", "label"):
         old = sorted({*columns[role], *(columns.get("gold", ()) if role == "label" else ())} - {None}, key=str)
@@ -48,7 +48,9 @@ def answer_facts(columns: dict[str, list[Any]], *, labels: bool) -> dict[str, An
         facts["labels"] = dict(zip(map(str, table["item"]), map(str, table["label"]), strict=True))
     else:  # ties are decided by the item's name
         facts["untied"] = sum(1 for tied in table["tied"] if not tied)
-        facts["changed"] = sum(1 for tied, changed in zip(table["tied"], table["changed"], strict=True) if changed and not tied)
+        facts["changed"] = sum(
+            1 for tied, changed in zip(table["tied"], table["changed"], strict=True) if changed and not tied
+        )
     return facts
 
 
@@ -64,7 +66,9 @@ def difference(columns: dict[str, list[Any]], rng: np.random.Generator) -> str |
 
 
 def _changed(first: dict[str, Any], other: dict[str, Any]) -> str:
-    return "; ".join(f"{key}: {str(first[key])[:100]} and {str(other[key])[:100]}" for key in first if first[key] != other[key])
+    return "; ".join(
+        f"{key}: {str(first[key])[:100]} and {str(other[key])[:100]}" for key in first if first[key] != other[key]
+    )
 
 
 def run_order(number: int) -> tuple[int, str | None]:

@@ -68,7 +68,11 @@ def content(votes: Any) -> tuple[Any, ...]:
 
 
 def _empty(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and not value.strip()) or (isinstance(value, (float, Decimal)) and value != value)
+    return (
+        value is None
+        or (isinstance(value, str) and not value.strip())
+        or (isinstance(value, (float, Decimal)) and value != value)
+    )
 
 
 def _kind(value: Any) -> tuple[str, Any]:
@@ -103,9 +107,10 @@ def naive(table: Written) -> tuple[Counter[Any], dict[Any, Any], dict[str, int]]
         item, worker, label = (row.get(role) for role in ROLES[:3])
         if _empty(item) or _empty(worker):
             raise Refused("no item or worker")
-        if "gold" in row and not _empty(row["gold"]) and str(row["gold"]) not in no_vote:
-            if gold.setdefault(_kind(item), row["gold"]) != row["gold"]:
-                raise Refused("two gold labels")
+        truth = row.get("gold")
+        known = not _empty(truth) and str(truth) not in no_vote
+        if known and gold.setdefault(_kind(item), truth) != truth:
+            raise Refused("two gold labels")
         status = row.get("status")
         if _empty(label) or str(label) in no_vote or (status is not None and str(status).strip() not in ("", "ok")):
             abstained += not table.wide  # there, a worker with an empty cell was perhaps never asked
@@ -220,9 +225,15 @@ def _wide(rng: np.random.Generator, path: Path, _: str) -> Written:
     path = path.with_suffix(".csv")
     path.write_text(out.getvalue(), encoding="utf-8", newline="")
     rows = [
-        {"item": items[n], "worker": worker, "label": cells[worker][n], **{key: values[n] for key, values in gold.items()}}
-        for n in range(n_items) for worker in workers
-    ]  # fmt: skip
+        {
+            "item": items[n],
+            "worker": worker,
+            "label": cells[worker][n],
+            **{key: truth[n] for key, truth in gold.items()},
+        }
+        for n in range(n_items)
+        for worker in workers
+    ]
     settings = {"workers": workers} if rng.random() < 0.6 else {"wide": True} if rng.random() < 0.5 else {}
     return Written(str(path), rows, text=True, settings=settings, wide=True)
 
@@ -256,7 +267,7 @@ def _arrow(rng: np.random.Generator, path: Path, _: str) -> Written:
     return Written(drawn.source, rows, text=False)
 
 
-def _frame(rng: np.random.Generator, path: Path, _: str) -> Written:  # noqa: ARG001
+def _frame(rng: np.random.Generator, path: Path, _: str) -> Written:
     import pandas as pd
 
     columns = _columns(rng, [value for value in VALUES if not isinstance(value, (list, dict))])
@@ -308,7 +319,8 @@ def _difference(found: Any, expected: Any) -> str:
     for what, one, other in zip(("votes", "gold", "counts"), found, expected, strict=True):
         if one != other:
             if isinstance(one, Counter):
-                return f"{what}: {str(list((one - other).items())[:3])[:150]} for {str(list((other - one).items())[:3])[:150]}"
+                more, less = (list((a - b).items())[:3] for a, b in ((one, other), (other, one)))
+                return f"{what}: {str(more)[:150]} for {str(less)[:150]}"
             return f"{what}: {str(one)[:150]} for {str(other)[:150]}"
     return ""
 

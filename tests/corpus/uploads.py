@@ -14,7 +14,6 @@ import json
 import random
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 import warnings
@@ -41,7 +40,8 @@ NAMES = (
     "votes.csv", "numpy.py", "json.py", "sitecustomize.py", "majorant.py", "__init__.py", "../../etc/passwd", "a/b.csv",
     "..\\..\\x.csv", ".htaccess", "-rf", "~", "", " ", "x" * 500, "é.csv", "名.csv", "a\0b.csv", "a\nb.csv", "a;b.csv",
     'a"b.csv', "a.csv.gz", "a.design.json", "to_label.csv", "to_label.design.json", "votes", "con", "nul.csv",
-    "<img src=x>.csv", "{{7*7}}.csv", "a.parquet", "a.xlsx", "a.eval", "matplotlibrc", "%2e%2e%2fx.csv", "\u202ecsv.exe",
+    "<img src=x>.csv", "{{7*7}}.csv", "a.parquet", "a.xlsx", "a.eval", "matplotlibrc", "%2e%2e%2fx.csv",
+    "\u202ecsv.exe",
 )  # fmt: skip
 CODE = b"open(%r, 'w').close()\nraise SystemExit\n"
 
@@ -89,7 +89,9 @@ def _server() -> tuple[Runs, Any, Path]:
     return runs, application(runs, token=TOKEN, port=PORT, limit=LIMIT), home
 
 
-def request(app: Any, method: str, path: str, body: bytes = b"", headers: dict[str, str] | None = None) -> tuple[int, dict[str, str], bytes]:
+def request(
+    app: Any, method: str, path: str, body: bytes = b"", headers: dict[str, str] | None = None
+) -> tuple[int, dict[str, str], bytes]:
     """One request to the application, without a socket."""
     sent: list[Any] = []
 
@@ -102,9 +104,20 @@ def request(app: Any, method: str, path: str, body: bytes = b"", headers: dict[s
     named = {"host": f"127.0.0.1:{PORT}", "content-length": str(len(body)), **(headers or {})}
     raw = [(name.encode("latin-1"), text.encode("utf-8", "surrogateescape")) for name, text in named.items()]
     where, _, query = path.partition("?")
-    scope = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "scheme": "http",
-             "path": where, "raw_path": where.encode("utf-8", "replace"), "query_string": query.encode("utf-8", "replace"),
-             "root_path": "", "headers": raw, "client": ("127.0.0.1", 1), "server": ("127.0.0.1", PORT)}  # fmt: skip
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": where,
+        "raw_path": where.encode("utf-8", "replace"),
+        "query_string": query.encode("utf-8", "replace"),
+        "root_path": "",
+        "headers": raw,
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", PORT),
+    }
     asyncio.run(app(scope, receive, send))
     start = next((one for one in sent if one["type"] == "http.response.start"), None)
     if start is None:
@@ -169,7 +182,6 @@ def _session(rng: random.Random, runs: Runs, app: Any, trap: Path, *, real: bool
     body = multipart([("file", name, content)])
     if rng.random() < 0.2:
         body = fuzz._mutated(body, _generator(rng))
-    requests = [("POST", "/files", body, kind)]
     status, headers, text = request(app, "POST", f"/{TOKEN}/files", body, kind)
     if (fault := _answer_fault("/files", status, headers, text)) is not None:
         return fault
@@ -179,7 +191,6 @@ def _session(rng: random.Random, runs: Runs, app: Any, trap: Path, *, real: bool
     for _ in range(1 if real else rng.randrange(1, 6)):
         method, path, body, kind = _next(rng, id, trap)
         status, headers, text = request(app, method, f"/{TOKEN}{path}", body, kind)
-        requests.append((method, path, body, kind))
         if (fault := _answer_fault(f"{method} {path}", status, headers, text)) is not None:
             return fault
         if (fault := _settle(runs, id)) is not None:
@@ -197,7 +208,24 @@ def _next(rng: random.Random, id: str, trap: Path) -> tuple[str, str, bytes, dic
     pick = rng.random()
     if pick < 0.3:
         return "GET", f"/files/{id}{place}", b"", {}
-    values = ("item", "worker", "label", "gold", "", "-", "\0", "1", "nan", "ok", "é", "x" * 5000, "0", "check", "look", "a,b")
+    values = (
+        "item",
+        "worker",
+        "label",
+        "gold",
+        "",
+        "-",
+        "\0",
+        "1",
+        "nan",
+        "ok",
+        "é",
+        "x" * 5000,
+        "0",
+        "check",
+        "look",
+        "a,b",
+    )
     if pick < 0.65:
         names = [*FIELDS, "do", "drop", "role", "worker_columns", "x", ""]
         fields = [(rng.choice(names), rng.choice(values)) for _ in range(rng.randrange(6))]
@@ -211,8 +239,12 @@ def _next(rng: random.Random, id: str, trap: Path) -> tuple[str, str, bytes, dic
             return "POST", f"/files/{id}/columns", body, {"content-type": "multipart/form-data; boundary=zz"}
         return "POST", f"/files/{id}/columns", urlencode(fields).encode(), form
     if pick < 0.9:
-        fields = [("draw", rng.choice(("1", "2", "0", "-1", "9" * 30, "x", ""))), ("label", rng.choice(values)),
-                  ("do", rng.choice(("", "undo", "finish", "label"))), ("question", rng.choice(("rules", "accuracy", "teach", "x")))]  # fmt: skip
+        fields = [
+            ("draw", rng.choice(("1", "2", "0", "-1", "9" * 30, "x", ""))),
+            ("label", rng.choice(values)),
+            ("do", rng.choice(("", "undo", "finish", "label"))),
+            ("question", rng.choice(("rules", "accuracy", "teach", "x"))),
+        ]
         where = rng.choice(("/label", "/label/begin"))
         return "POST", f"/files/{id}{where}", urlencode(fields).encode(), form
     return "POST", f"/files/{id}/{rng.choice(('stop', 'remove', 'columns', 'nothing'))}", b"", rng.choice((form, {}))
@@ -242,8 +274,3 @@ def _generator(rng: random.Random) -> Any:
     import numpy as np
 
     return np.random.default_rng(rng.randrange(2**32))
-
-
-if __name__ == "__main__":
-    for n in map(int, sys.argv[1:]):
-        print(run_upload(n))
