@@ -14,9 +14,9 @@ import majorant as mj
 PAGE = Path(__file__).parent / "reference.md"
 HEAD = """# Reference
 
-Every public name of `import majorant as mj`, made from the docstrings by `python docs/make_reference.py`. Types and more
-examples are in `help(mj.check)`. Where a signature ends in `**reading`, the function takes the arguments of [`read`](#read)
-as well; `votes` is whatever [`read`](#read) takes: a file, a frame, a dict, a list. Shared parameters:
+Every public name of `import majorant as mj`, made from the docstrings by `python docs/make_reference.py`. Types and
+more examples are in `help(mj.check)`. Where a signature ends in `**reading`, the function takes the arguments of
+[`read`](#read) as well; `votes` is whatever [`read`](#read) takes: a file, a frame, a dict, a list. Shared parameters:
 
 """
 THEORY = """## theory
