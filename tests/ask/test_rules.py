@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import majorant as mj
-from majorant.ask.rules import fit_named_rule, full_judges
 from majorant.backend import as_backend
 from majorant.backend.files import FileBackend
 from majorant.backend.prepare import prepare
 from majorant.errors import ConfigError
+from majorant.results.rules import full_judges, rule_fit, rule_named
 from majorant.simulate import one_coin_crew, simulate
 
 VOTES = [
@@ -18,6 +18,10 @@ VOTES = [
     *[(item, "gemini", "yes") for item in "abcd"],
     *[(item, "claude", "yes") for item in "abc"],
 ]
+
+
+def fit_named_rule(backend, rule, seed):
+    return rule_fit(backend, rule_named(rule, backend.votes.workers), seed)
 
 
 def test_a_judge_is_a_rule_and_the_majority_speaks_where_it_is_silent():

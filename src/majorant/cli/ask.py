@@ -289,7 +289,8 @@ def _show(source: Source, design: Design, out: Path, labels: dict[Any, Any], opt
         lines = labelling_lines(len(design.items), facts["files"], command)
         show({**facts, "question": "rate"}, "\n".join(lines), as_json=options["as_json"])
         return
-    show(facts, "\n".join(ask_lines(facts, facts["check"])), as_json=options["as_json"])
+    lines = ask_lines(facts, facts["check"], design.evaluate({}).learned)
+    show(facts, "\n".join(lines), as_json=options["as_json"])
 
 
 def _refuse_labelled(out: Path) -> None:

@@ -77,6 +77,8 @@ def _labels_to_decide(answer: Answer) -> str:
     if answer.next.step is Step.PROVE:
         more = "more label" if answer.basis is not None and answer.basis.n_labels else "label"
         return f"{count(answer.next.labels, more)} would prove it."
+    if answer.next.step is Step.GO_ON and not answer.next.items:
+        return f"{count(answer.next.labels, 'more label')} will teach a rule."
     if answer.next.step is Step.GO_ON:
         return f"About {count(answer.next.labels, 'more label')} would decide."
     if answer.next.step is Step.TEACH:
@@ -125,7 +127,7 @@ def evidence_line(result: Result) -> str:
     if answer.other == MAJORITY:
         return "It takes two classes, and items with three votes, to tell good workers from bad."
     differ = (
-        f"{other.capitalize() if other.startswith('the ') else other} and majority vote disagree on "
+        f"{_capital(other)} and majority vote disagree on "
         f"{result.differ.differ:,} of {count(result.differ.items, 'item')}."
     )
     if basis is None:
@@ -142,6 +144,11 @@ def evidence_line(result: Result) -> str:
     return f"{differ} {_by_record(basis)}"
 
 
+def _capital(rule: str) -> str:
+    """A rule at the beginning of a sentence; names of judges and methods stay as they are."""
+    return f"T{rule[1:]}" if rule.startswith("the ") else rule
+
+
 def _by_labels(basis: Evidence, other: str) -> str:
     sure = f"{100 * basis.level:g}% sure, even if you stop early"
     total = round(basis.wins + basis.losses)
@@ -150,7 +157,7 @@ def _by_labels(basis: Evidence, other: str) -> str:
     won = (
         f"{round(basis.wins)} of the {total} labels that tell them apart" if total else "no label that tells them apart"
     )
-    return f"{other.removeprefix('the ').capitalize()} is right on {won}: {points_range(basis.gain)} ({sure})."
+    return f"{_capital(other)} is right on {won}: {points_range(basis.gain)}, {sure}."
 
 
 def _by_learning(learned: LearnedRule) -> str:
@@ -215,6 +222,8 @@ def next_line(result: Result) -> str:
         )
     if step.step is Step.TEACH:
         return f"Label {step.labels} random items: they measure every judge and teach a better rule."
+    if step.step is Step.GO_ON and step.waiting:
+        return f"Label the {count(step.waiting, 'item')} that {'has' if step.waiting == 1 else 'have'} no label yet."
     if step.step is Step.GO_ON:
         return f"Label about {step.labels} more items."
     some = (
