@@ -730,12 +730,13 @@ def _next_step(
     n_items = apart[other].items
     if any(one.source is Source.LABELS and one.n_labels >= n_items for one in answer.evidence):
         return Next()  # every item has a label
-    if setting.panel and answer.other != LEARNED:
-        return Next(step=Step.TEACH, labels=min(TEACHING, n_items), items=n_items)
-    if not apart[other].differ:
-        return Next()
+    teach = Next(step=Step.TEACH, labels=min(TEACHING, n_items), items=n_items) if setting.panel else Next()
+    if setting.panel and answer.other != LEARNED and settings.method is None:
+        return teach
     pair = {name: rules.compared(name) for name in (MAJORITY, other)}
     planned = planned_labels(rules.backend, pair, tolerance=settings.tolerance, level=settings.level)
+    if not planned.most:  # the two differ on ties at most
+        return teach
     if other == LEARNED and learned is not None:
         planned = planned._replace(labels=plan_proof(learned, planned.most, n_items, settings.tolerance))
     return Next(step=Step.PROVE, labels=min(max(planned.labels, 1), planned.most), items=apart[other].differ)

@@ -185,7 +185,9 @@ def _next_command(result: Result, out: str | None) -> str:
             return shlex.join(["majorant", "label", items])
         design = [] if result.design_path is None else ["--design", result.design_path]
         return repeat_call(ctx, "ask", "--more", str(step.labels), *design, without=("gold_file", "design", "out"))
-    return repeat_call(ctx, "ask", "--n", str(step.labels), without=("out", "design"))
+    method = ctx.params["method"]
+    named = [] if method is None or step.step is Step.TEACH else ["--between", "majority", result.answer.other]
+    return repeat_call(ctx, "ask", "--n", str(step.labels), *named, without=("out", "design"))
 
 
 def _items_to_label(result: Result) -> str | None:

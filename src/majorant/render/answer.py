@@ -61,7 +61,8 @@ def _switch(result: Result) -> str:
     if answer.certainty is Certainty.PROVED:
         return f"{points_range(basis.gain)}, proved by {count(basis.n_labels, 'label')}."
     if basis.other == LEARNED:
-        taught = f"taught by your {count(basis.n_labels, 'label')}, likely {about_points(basis.gain.value)} better"
+        labels = basis.n_labels if result.learned is None else result.learned.n_labels
+        taught = f"taught by your {count(labels, 'label')}, likely {about_points(basis.gain.value)} better"
         return f"{taught}. {_labels_to_decide(answer)}".rstrip()
     if basis.source is Source.LABELS:
         return f"it leads on {_right_of(basis)}. {_labels_to_decide(answer)}"
@@ -137,7 +138,8 @@ def evidence_line(result: Result) -> str:
     if basis.source is Source.CERTIFICATE:
         return f"{differ} The assumptions behind this were tested and passed: see majorant certify."
     if basis.other == LEARNED and result.learned is not None:
-        proof = "" if basis.gain.low is None else f"{_by_labels(basis, other)} "
+        proof = f"So far it is right on {_right_of(basis)}. " if basis.wins + basis.losses else ""
+        proof = proof if basis.gain.low is None else f"{_by_labels(basis, other)} "
         return f"{differ} {proof}{_by_learning(result.learned)}{_doubts(basis)}"
     if basis.source is Source.LABELS:
         return f"{differ} {_by_labels(basis, other)}{_doubts(basis)}"
@@ -150,7 +152,8 @@ def _capital(rule: str) -> str:
 
 
 def _by_labels(basis: Evidence, other: str) -> str:
-    sure = f"{100 * basis.level:g}% sure, even if you stop early"
+    exact = basis.gain.low is not None and basis.gain.low == basis.gain.high
+    sure = "with every such item labelled" if exact else f"{100 * basis.level:g}% sure, even if you stop early"
     total = round(basis.wins + basis.losses)
     if not basis.n_used:
         return f"None of the {count(basis.n_labels, 'label')} is on an item where the two disagree."

@@ -81,6 +81,8 @@ def _session_sentence(outcome: Outcome) -> str:
     if outcome.verdict == "open" and not outcome.n_proving:
         left = f" About {count(outcome.more, 'more label')} to go." if outcome.more else ""
         return f"{taught}{left}"
+    if outcome.verdict == "better" and not learned.adopted:
+        return f"{_two_rules(outcome)} {count(learned.n_labels, 'label')} taught it.{_weights(learned)}"
     return f"{_two_rules(outcome)} {taught}"
 
 
