@@ -88,7 +88,7 @@ def _evidence(question: Question, outcome: Outcome, answer_d: Codes) -> tuple[Ev
             facts["n_used"] = learned.n_labels
             return (Evidence(source=Source.LABELS, other=rule, gain=Estimate(learned.lead), **facts),)
         race, place = question.contest()
-        answer_d = answer_d[place]
+        answer_d, facts["n_labels"] = answer_d[place], outcome.labels - outcome.n_taught
     else:
         assert isinstance(question, Race)
         race = question
