@@ -16,6 +16,7 @@ from majorant.ask.evidence import evidence_from_labels
 from majorant.ask.learn import LEARNED
 from majorant.ask.question import SKIPPED, UNASKED
 from majorant.ask.session import BETS_F, BETTER, WORSE
+from majorant.datasets import load
 from majorant.evidence.evidence import Source
 from majorant.read.tasks import ExpertAnswer
 from majorant.render.ask import outcome_sentence
@@ -351,7 +352,7 @@ def test_the_learned_rule_stays_the_answer_while_labels_prove_it(tmp_path):
 
 
 def test_proofs_are_planned_by_what_labels_taught():
-    votes = mj.datasets.load("judges")  # 30 gold labels; fewer than 40 more prove the rule with nearly every seed
+    votes = load("judges")  # 30 gold labels; fewer than 40 more prove the rule with nearly every seed
     design, planned = mj.ask(votes), mj.check(votes).answer.next.labels
     assert 20 <= design.expected <= 70
     assert abs(planned - design.expected) <= 15
