@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from majorant.ask.learn import LEARNED
 from majorant.decide import Action, Answer, Step
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
-from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status
+from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status, Tested
 from majorant.evidence.track_record import FEWEST_VOTES, overstatement
 from majorant.render.assumptions import ASSUMPTION_TEXT
 from majorant.render.numbers import about_points, count, one_decimal, percent_of, points_range
@@ -133,7 +134,7 @@ def evidence_line(result: Result) -> str:
     if basis is None:
         return f"{differ} {_no_guess(result)}"
     if basis.source is Source.IDENTICAL:
-        return f"{differ} This says nothing about how accurate they are.{_doubts(basis)}"
+        return f"{differ} That says nothing about how accurate they are.{_doubts(basis)}"
     if basis.source is Source.CERTIFICATE:
         return f"{differ} The assumptions behind this were tested and passed: see majorant certify."
     if basis.other == LEARNED and result.learned is not None:
@@ -192,19 +193,20 @@ def _no_guess(result: Result) -> str:
 def _doubts(basis: Evidence) -> str:
     """What could not be shown, or failed."""
     parts = []
-    for tested in basis.with_status(Status.FAILED, Status.UNTESTABLE):
-        name = ASSUMPTION_TEXT[tested.assumption]
-        parts.append(
-            f" A test rejects that {name}."
-            if tested.status is Status.FAILED
-            else f" These votes cannot show that {name}."
-        )
+    if failed := basis.with_status(Status.FAILED):
+        parts.append(f" Tests reject that {_joined(failed)}.")
+    if unknown := basis.with_status(Status.UNTESTABLE):
+        parts.append(f" Votes alone cannot show that {_joined(unknown)}.")
     if basis.source is Source.LABELS and any(
         tested.assumption is Assumption.RANDOM_LABELS and tested.status is Status.UNTESTED
         for tested in basis.assumptions
     ):
         parts.append(" This assumes that the labelled items are a random sample.")
     return "".join(parts)
+
+
+def _joined(tested: Sequence[Tested]) -> str:
+    return " and that ".join(ASSUMPTION_TEXT[one.assumption] for one in tested)
 
 
 def ties_line(result: Result) -> str:
