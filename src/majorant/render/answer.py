@@ -63,7 +63,8 @@ def _switch(result: Result) -> str:
         fresh = " that it was not taught" if basis.other == LEARNED else ""
         return f"{points_range(basis.gain)}, proved by {count(basis.n_labels, 'label')}{fresh}."
     if basis.other == LEARNED:
-        taught = f"taught by your {count(basis.n_labels, 'label')}, likely {about_points(basis.gain.value)} better"
+        labels = basis.n_labels if result.learned is None else result.learned.n_labels
+        taught = f"taught by your {count(labels, 'label')}, likely {about_points(basis.gain.value)} better"
         return f"{taught}. {_labels_to_decide(answer)}".rstrip()
     if basis.source is Source.LABELS:
         return f"it leads on {_right_of(basis)}. {_labels_to_decide(answer)}"
@@ -79,6 +80,8 @@ def _labels_to_decide(answer: Answer) -> str:
     if answer.next.step is Step.PROVE:
         more = "more label" if answer.basis is not None and answer.basis.n_labels else "label"
         return f"{count(answer.next.labels, more)} would prove it."
+    if answer.next.step is Step.GO_ON and not answer.next.items:
+        return f"{count(answer.next.labels, 'more label')} will teach a rule."
     if answer.next.step is Step.GO_ON:
         return f"About {count(answer.next.labels, 'more label')} would decide."
     if answer.next.step is Step.TEACH:
@@ -135,7 +138,8 @@ def evidence_line(result: Result) -> str:
     if basis.source is Source.CERTIFICATE:
         return f"{differ} The assumptions behind this were tested and passed: see majorant certify."
     if basis.other == LEARNED and result.learned is not None:
-        proof = "" if basis.gain.low is None else f"{_by_labels(basis, other)} "
+        proof = f"So far it is right on {_right_of(basis)}. " if basis.wins + basis.losses else ""
+        proof = proof if basis.gain.low is None else f"{_by_labels(basis, other)} "
         return f"{differ} {proof}{_by_learning(result.learned)}{_doubts(basis)}"
     if basis.source is Source.LABELS:
         return f"{differ} {_by_labels(basis, other)}{_doubts(basis)}"
@@ -150,7 +154,7 @@ def _by_labels(basis: Evidence, other: str) -> str:
         f"{round(basis.wins)} of the {total} labels that tell them apart" if total else "no label that tells them apart"
     )
     if basis.gain.low == basis.gain.high:
-        sure = "Every item has a label, so this is exact for these items."
+        sure = "Every item on which they disagree has a label, so this is exact."
     else:
         sure = f"The range holds at {100 * basis.level:g}%, even if you stop early."
     return f"{_at_start(other)} is right on {won}: {points_range(basis.gain)}. {sure}"
@@ -222,6 +226,8 @@ def next_line(result: Result) -> str:
         return "Use the labels."
     if step.step is Step.TEACH:
         return f"Label {step.labels} random items: they measure every judge and teach a better rule."
+    if step.step is Step.GO_ON and step.waiting:
+        return f"Label the {count(step.waiting, 'item')} that {'has' if step.waiting == 1 else 'have'} no label yet."
     if step.step is Step.GO_ON:
         return f"Label about {step.labels} more items."
     some = (
