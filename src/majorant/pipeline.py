@@ -80,7 +80,6 @@ from majorant.results.rules import (
     fit_weighted_vote,
     full_judges,
     rule_named,
-    seed_of_fits,
     settle_everywhere,
     settle_ties,
 )
@@ -176,7 +175,7 @@ class Result:
     @cached_property
     def worker_fit(self) -> Fit:
         """One confusion matrix for each worker."""
-        return _worker_fit(self.chosen.rules, self.chosen.asked, self.seed)
+        return _worker_fit(self.chosen.rules, self.chosen.asked)
 
     @cached_property
     @limit_native_threads
@@ -422,7 +421,7 @@ def check(
         tie_breaker=chosen.breaker,
         changes=label_changes(rules.backend, majority.everywhere, other.everywhere),
         slices=_slices(rules, other.name, chosen.answer, level),
-        comparison=compare(known, level=level, rng=seed) if compare_all else Records(),
+        comparison=compare(known, level=level) if compare_all else Records(),
         rated=tuple(
             rate_method(fit, known, majority.here, rules.belief, level=level)
             for fit in {one.name: one.here for one in (majority, other, rule)}.values()
@@ -609,19 +608,18 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
 def _fit_rules(backend: Backend, inputs: ClaimInputs, settings: _Settings, expert: Outcome | None) -> _Rules:
     """Fit majority vote, the weighted vote, and the rule that the user or a design names."""
     votes, item_p = (inputs.sample, inputs.item_p) if backend.whole is None else (backend.whole, None)
-    start = seed_of_fits(as_generator(settings.seed))
     blind = replace(votes, gold_i=None) if settings.method is None else votes
     # It takes two classes, and an item with three votes, to tell who is good.
     can_weigh = len(votes.labels) > 1 and votes.votes_i.max(initial=0) > 2
-    combined = combination(blind, start) if can_weigh or settings.method == WEIGHTED_VOTE else None
+    combined = combination(blind) if can_weigh or settings.method == WEIGHTED_VOTE else None
     if combined is None and settings.method == WEIGHTED_VOTE:
         raise ConfigError(f"{WEIGHTED_VOTE} cannot be used on these votes: no model can be fitted to them.")
-    here = {MAJORITY: fit_method(MAJORITY, votes, start)}
+    here = {MAJORITY: fit_method(MAJORITY, votes)}
     if combined is not None:
         here[WEIGHTED_VOTE] = combined.fit
     for name in filter(None, (settings.method, settings.ties, None if expert is None else rival_of(expert))):
         if name not in here and name != LEARNED:
-            here[name] = fit_rule(name, votes, start)
+            here[name] = fit_rule(name, votes)
     members: Mapping[str, Fit] = {} if combined is None else combined.fits
     if item_p is None:  # all votes are in memory by now, wherever they came from
         backend, everywhere = MemoryBackend(votes), here
@@ -629,12 +627,12 @@ def _fit_rules(backend: Backend, inputs: ClaimInputs, settings: _Settings, exper
         everywhere = {}
         for name in here:
             if name == WEIGHTED_VOTE:
-                everywhere[name], members = fit_weighted_vote(backend, votes, start)
+                everywhere[name], members = fit_weighted_vote(backend, votes)
             else:
-                everywhere[name] = fit_everywhere(backend, name, start)
+                everywhere[name] = fit_everywhere(backend, name, settings.seed)
     if settings.labelled is not None and backend.votes.shape[0] <= WHOLE_ORDER:  # of more the names are many
         refuse_other_labels(backend, settings.labelled.design, everywhere)
-    refits = {name: partial(fit_rule, name, seed=start, starts=members) for name in here}
+    refits = {name: partial(fit_rule, name, starts=members) for name in here}
     return _Rules(
         votes=votes,
         item_p=item_p,
@@ -672,8 +670,8 @@ def _with_judges(rules: _Rules, setting: Setting) -> _Rules:
     fitted = dict(rules.fitted)
     for name in full_judges(rules.backend)[:MOST_JUDGES]:
         if name not in fitted:
-            fit = fit_rule(name, votes, 0)
-            fitted[name] = Rule(fit, fit, partial(fit_rule, name, seed=0))
+            fit = fit_rule(name, votes)
+            fitted[name] = Rule(fit, fit, partial(fit_rule, name))
     return replace(rules, fitted=fitted)
 
 
@@ -834,13 +832,13 @@ def _count_ties(counts: Counts) -> int:
     return int(counts.patterns.items_p[tied(counts.patterns.counts_pk)].sum())
 
 
-def _worker_fit(rules: _Rules, asked: str | None, seed: int) -> Fit:
+def _worker_fit(rules: _Rules, asked: str | None) -> Fit:
     """The fit by which workers are judged: one method, or the one that was asked for if it has a matrix for each."""
     if asked is not None:
         fit = rules.fitted[asked].everywhere
         if fit.confusion is not None and fit.confusion.ndim == 3:
             return fit
-    return rules.members.get(WORKER_METHOD) or rules.backend.fit(WORKER_METHOD, seed)
+    return rules.members.get(WORKER_METHOD) or rules.backend.fit(WORKER_METHOD)
 
 
 def _reviewed(chosen: _Chosen, labels: Confidence, workers: Workers, given: Votes) -> Reviewed:

@@ -52,7 +52,7 @@ def test_a_crowd_whose_workers_are_alike_is_not_harmed():
     lost = []
     for seed in range(12):
         votes, truth = alike(0.7, 0.75, 400, 3, seed)
-        made = combination(votes, 0)
+        made = combination(votes)
         assert gain(made, votes, truth) >= 0
         lost.append(gain(replace(made, fit=combine(made.fits)), votes, truth))
     assert min(lost) < -1
@@ -61,11 +61,11 @@ def test_a_crowd_whose_workers_are_alike_is_not_harmed():
 def test_what_counts_show_is_turned_over():
     """Also block by block, as votes that lie elsewhere are worked on."""
     votes, truth = alike(0.92, 0.8, 6_000, 3, 0)
-    made = combination(votes, 0)
+    made = combination(votes)
     assert set(made.fits) == {"hierarchical", "majority"}
     assert gain(made, votes, truth) > 5
     np.testing.assert_allclose(
-        fit_weighted_vote(MemoryBackend(votes), votes, 0)[0].posterior, made.fit.posterior, atol=1e-9
+        fit_weighted_vote(MemoryBackend(votes), votes)[0].posterior, made.fit.posterior, atol=1e-9
     )
 
 

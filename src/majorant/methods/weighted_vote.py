@@ -66,13 +66,13 @@ def n_gold(votes: Votes) -> int:
     return 0 if votes.gold_i is None else int(((votes.gold_i >= 0) & (votes.votes_i > 0)).sum())
 
 
-def fit_method(method: str, votes: Votes, seed: int, start: Fit | None = None) -> Fit:  # noqa: ARG001
+def fit_method(method: str, votes: Votes, start: Fit | None = None) -> Fit:
     """The method's fit.
 
     An iterative method goes on from `start`, a fit of its own to other votes of the same workers.
 
     >>> votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="xyz", labels=("no", "yes"))
-    >>> fit_method("iwmv", votes, 0).labels()
+    >>> fit_method("iwmv", votes).labels()
     ['yes']
     """
     if reason := unsuited(method, votes):
@@ -94,7 +94,7 @@ class Combination:
     belief: Fit
 
 
-def combination(votes: Votes, seed: int, starts: Mapping[str, Fit] | None = None) -> Combination | None:
+def combination(votes: Votes, starts: Mapping[str, Fit] | None = None) -> Combination | None:
     """Fit the members that the votes can bear, and take their mean; None if no model can be fitted.
 
     Members go on from their fits in `starts`, to other votes of the same workers.
@@ -104,16 +104,16 @@ def combination(votes: Votes, seed: int, starts: Mapping[str, Fit] | None = None
 
     >>> from majorant.simulate import one_coin_crew, simulate
     >>> votes, _ = simulate([.5, .5], one_coin_crew([.9, .8, .8, .7, .6, .6]), n_items=300, n_votes=5, rng=0)
-    >>> list(combination(votes, 0).fits)
+    >>> list(combination(votes).fits)
     ['one-coin', 'hierarchical', 'ebcc', 'majority']
     """
     members = members_for(votes)
     if not members:
         return None
-    fits = {method: fit_method(method, votes, seed, (starts or {}).get(method)) for method in members}
+    fits = {method: fit_method(method, votes, (starts or {}).get(method)) for method in members}
     models = {method: fit for method, fit in fits.items() if method != MAJORITY}
     fit = combine(fits)
-    if model := combined_counts(fits, partial(fit_method, ALIKE, votes, seed), lambda: distinct_counts(counts(votes))):
+    if model := combined_counts(fits, partial(fit_method, ALIKE, votes), lambda: distinct_counts(counts(votes))):
         fit = replace(
             fit, posterior=keep_majorities(model, fit.posterior.copy(), fits[MAJORITY].posterior, fit.votes_i)
         )
