@@ -94,7 +94,6 @@ from majorant.votes import IntArray, Votes
 CHECK_STAGES = ("counting", "comparing", "testing", "judging", "measuring")  # of `check`, in their order
 COIN = "coin"
 TEACHING = 30  # labels of a random sample: enough to teach a rule for a panel, and to measure it
-MOST_JUDGES = 100  # that are compared one by one where there is gold
 StageCallback = Callable[[str], None]
 T = TypeVar("T")
 
@@ -668,7 +667,7 @@ def _with_judges(rules: _Rules, setting: Setting) -> _Rules:
     if not setting.panel or rules.item_p is not None:
         return rules
     fitted = dict(rules.fitted)
-    for name in full_judges(rules.backend)[:MOST_JUDGES]:
+    for name in full_judges(rules.backend)[:100]:
         if name not in fitted:
             fit = fit_rule(name, votes)
             fitted[name] = Rule(fit, fit, partial(fit_rule, name))

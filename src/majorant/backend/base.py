@@ -29,7 +29,6 @@ from majorant.tally import Patterns, counts, distinct_counts, merged_patterns, v
 from majorant.values import FloatArray
 from majorant.votes import Account, IntArray, Votes, names_of
 
-LABEL_FILE = "labels.csv"
 LabelTable = Callable[..., Columns]  # makes the table of labels from votes and their fits
 
 
@@ -233,7 +232,7 @@ class Backend(ABC):
 
     def label_files(self, folder: Path, fits: Sequence[Fit], table: LabelTable) -> LabelFiles:
         """The labels of all items as a file in the folder."""
-        return LabelFiles([], {folder / LABEL_FILE: self.labelled(fits, table)})
+        return LabelFiles([], {folder / "labels.csv": self.labelled(fits, table)})
 
 
 def _patterns(rows: Callable[[Votes], IntArray], part: Part) -> Patterns:
