@@ -22,6 +22,7 @@ from majorant.ask.evidence import LabelEvidence, evidence_from_labels, rival_of,
 from majorant.ask.expert import votes_of_design
 from majorant.ask.learn import LEARNED, LEAST_LABELS, LearnedRule, gold_labels, learn_rule
 from majorant.ask.question import Outcome
+from majorant.ask.rules import fit_named_rule, full_judges
 from majorant.backend import Backend, MemoryBackend, as_backend, fit_of_items
 from majorant.decide import Answer, Next, Step, decide
 from majorant.defaults import LEVEL, MAJORITY, TARGET, TOLERANCE, WEIGHTED_VOTE, WORKER_METHOD
@@ -34,11 +35,12 @@ from majorant.evidence.certificate.claims import (
     certification_of,
     claim_inputs,
     examine,
+    votes_of_items,
     whole_or_sample,
 )
 from majorant.evidence.certificate.design import VotingDesign, design
 from majorant.evidence.certificate.slices import refuse_slices
-from majorant.evidence.copies import Copies, CopyGroup, find_copies, merge_copies
+from majorant.evidence.copies import Copies, CopyGroup, find_copies, without_copies
 from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status, Tested
 from majorant.evidence.identical import Difference, count_differences, identical_evidence
 from majorant.evidence.labels import GoldAccuracy, gold_accuracy, gold_evidence, right_share
@@ -46,7 +48,7 @@ from majorant.evidence.track_record import Setting, expected_gain, track_record
 from majorant.limits import refuse_size
 from majorant.methods import Fit, method_named
 from majorant.methods.fit import NO_LABEL
-from majorant.methods.judge import fit_judge, full_judges
+from majorant.methods.judge import fit_judge
 from majorant.methods.weighted_vote import combination, differ_beyond_noise, fit_method
 from majorant.read import Reading
 from majorant.read.options import with_gold_file
@@ -334,7 +336,7 @@ def check(
         gold_labels=gold_labels,
         stage=stage or ignore_stage,
     )
-    near, copies = _without_copies(backend)
+    near, copies = without_copies(backend)
     _refuse(near, settings)
     settings.stage("counting")
     seed = settings.seed
@@ -344,9 +346,9 @@ def check(
     rules, rule, known = chosen.rules, chosen.rule, chosen.rules.votes
     confidence = calibrate(known, rule.here, rng=seed, refit=rule.refit)
     worker_fit = _worker_fit(rules, settings)
-    apart = known if backend.whole is None else backend.whole  # the votes of copies apart from each other
-    at = backend if rules.item_p is None and backend.whole is not None else rules.backend
-    workers = assess_workers(at, worker_fit, apart, rules.item_p, level=level, copies=copies)
+    given = known if not copies.groups else votes_of_items(backend, rules.item_p)  # each copy with its own votes
+    at = MemoryBackend(given) if rules.item_p is None else backend
+    workers = assess_workers(at, worker_fit, given, rules.item_p, level=level, copies=copies)
     settings.stage("measuring")
     majority, other = chosen.majority, chosen.other
     return Result(
@@ -380,7 +382,7 @@ def check(
         worker_fit=worker_fit,
         workers=workers,
         removal=removal(known, confidence.fit, workers, rule.refit) if rules.item_p is None else None,
-        reviewed=_reviewed(chosen, confidence, workers, apart),
+        reviewed=_reviewed(chosen, confidence, workers, at),
         slices=_slices(rules, other.name, chosen.answer, level),
         comparison=compare(known, level=level, rng=seed) if compare_all else Records(),
         rated=tuple(
@@ -422,18 +424,6 @@ def _refuse(backend: Backend, settings: _Settings) -> None:
         backend.refuse(settings.method)
     if settings.labelled is not None:
         settings.labelled.design.refuse_other_votes(votes_digest(backend))
-
-
-def _without_copies(backend: Backend) -> tuple[Backend, Copies]:
-    """The votes with workers who repeat each other counted as one, and who they are.
-
-    Votes that are not in memory are looked at in a sample, and left as they are.
-    """
-    whole = backend.whole
-    copies = find_copies(whole_or_sample(backend, rng=as_generator(0)).votes if whole is None else whole)
-    if whole is None or not copies.groups:
-        return backend, copies
-    return MemoryBackend(merge_copies(whole, copies.workers)), copies
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -507,7 +497,7 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
     setting = _setting(rules, shape, counts)
     learned = None
     if settings.method is None:
-        rules = _with_judges(rules, setting) if backend.has_gold else rules
+        rules = _with_judges(rules, setting, seed) if backend.has_gold else rules
         rules, learned = _with_learned(rules, setting, settings.seed, said)
     examined = _once(partial(examine, inputs, level=level, rng=seed))
     certify = _once(lambda: certification_of(examined()))
@@ -544,7 +534,7 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
         setting=setting,
         learned=learned,
         answer=answer,
-        apart=apart.get(other, Difference(present.votes_i.size, 0)),
+        apart=apart.get(other, Difference(backend.votes.shape[0], 0)),
         majority=rules.settled(MAJORITY, breaker),
         other=rules.settled(other, breaker),
         rule=rules.settled(name, breaker),
@@ -614,17 +604,18 @@ def _doubts(setting: Setting, copies: Copies) -> tuple[Tested, ...]:
     return Tested(Assumption.INDEPENDENT_WORKERS, Status.UNTESTABLE), copies.tested
 
 
-def _with_judges(rules: _Rules, setting: Setting) -> _Rules:
+def _with_judges(rules: _Rules, setting: Setting, seed: int) -> _Rules:
     """The rules, and on a panel each judge who labels nearly everything."""
-    votes = rules.votes
-    if not setting.panel or rules.item_p is not None:
+    if not setting.panel:
         return rules
-    judges = {str(votes.workers[j]): j for j in full_judges(votes)[:MOST_JUDGES]}
+    code = {str(name): j for j, name in enumerate(rules.votes.workers)}
     fitted = dict(rules.fitted)
-    for name, j in judges.items():
+    for name in full_judges(rules.backend)[:MOST_JUDGES]:
         if name not in fitted:
-            fit = fit_judge(votes, j)
-            fitted[name] = Rule(fit, fit, partial(fit_judge, judge=j))
+            refit = partial(fit_judge, judge=code[name])
+            here = refit(rules.votes)
+            everywhere = here if rules.item_p is None else fit_named_rule(rules.backend, name, seed)
+            fitted[name] = Rule(everywhere, here, refit)
     return replace(rules, fitted=fitted)
 
 
@@ -759,18 +750,18 @@ def _worker_fit(rules: _Rules, settings: _Settings) -> Fit:
     return rules.members.get(WORKER_METHOD) or rules.backend.fit(WORKER_METHOD, settings.seed)
 
 
-def _reviewed(chosen: _Chosen, labels: Confidence, workers: Workers, given: Votes) -> Reviewed:
+def _reviewed(chosen: _Chosen, labels: Confidence, workers: Workers, given: Backend) -> Reviewed:
     """The labels to look at first, among all items; on panels, where models mislead, by the margin of the votes."""
     rules, rule, expert = chosen.rules, chosen.rule, chosen.known.expert
     judged = not is_panel(rules.backend.votes.shape, rules.backend.votes.n_votes) and "one-coin" in rules.members
     members = [fit for name, fit in rules.members.items() if name != MAJORITY] if judged else []
     if rules.item_p is not None:
-        return review_all(rules.backend, rule.everywhere, labels.calibration, members, good=workers.good_j)
+        return review_all(rules.backend, rule.everywhere, labels.calibration, members, good=workers.good_j, given=given)
     models = [np.asarray(fit.posterior) for fit in members]
     label_i = decided_labels(rule.here, rules.votes)
     if expert:
         label_i[[str(item) in expert for item in rules.votes.items]] = NO_LABEL  # an expert has looked at them
-    listed = review(rules.votes, label_i, labels.confidence_i, models=models, good=workers.good_j, given=given)
+    listed = review(rules.votes, label_i, labels.confidence_i, models=models, good=workers.good_j, given=given.whole)
     return Reviewed(rules.votes, listed)
 
 
@@ -802,7 +793,7 @@ def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator 
     method = method_named(method, beside=[AUTO, WEIGHTED_VOTE])
     if method != AUTO:
         return fit_everywhere(backend, method, seed)
-    backend, copies = _without_copies(backend)
+    backend, copies = without_copies(backend)
     counts = Counts(backend.patterns(), backend.votes_by_worker())
     fit = _choose(backend, counts, copies, _Settings(seed=seed)).rule.everywhere
     return fit if backend.whole is None else with_known(decide_coins(fit, backend.whole), backend.whole)
@@ -811,7 +802,7 @@ def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator 
 def judge_workers(backend: Backend, fit: Fit, *, level: float = LEVEL, seed: int) -> tuple[Workers, Copies]:
     """How good each worker is by a fit to all votes, wherever they are, and who repeats whom."""
     sample = whole_or_sample(backend, rng=as_generator(seed))
-    copies = find_copies(sample.votes)
+    copies = find_copies(backend)
     return assess_workers(backend, fit, *sample, level=level, copies=copies), copies
 
 

@@ -23,10 +23,3 @@ def fit_judge(votes: Votes, judge: int) -> Fit:
     said = votes.worker_n == judge
     posterior_ik[votes.item_n[said]] = np.eye(len(votes.labels))[votes.label_n[said]]
     return replace(majority, method=str(votes.workers[judge]), posterior=posterior_ik)
-
-
-def full_judges(votes: Votes, *, share: float = 0.9) -> list[int]:
-    """The judges who vote on nearly all items."""
-    voted = int((votes.votes_i > 0).sum())
-    item_j = np.bincount(votes.worker_n, minlength=len(votes.workers))
-    return [int(j) for j in np.flatnonzero(item_j >= share * voted)] if voted else []

@@ -216,8 +216,12 @@ def review_all(
     members: Sequence[Fit] = (),
     *,
     good: NDArray[np.bool_] | None = None,
+    given: Backend | None = None,
 ) -> Reviewed:
-    """The review of all items, wherever they are: the most doubtful are found part by part, and taken into memory."""
+    """The review of all items, wherever they are: the most doubtful are found part by part, and taken into memory.
+
+    `given` holds all votes as they were given, where `backend` counts copies as one.
+    """
     rule, models = rows_alone(fit), [rows_alone(member) for member in members]
 
     def doubtful(part: Part) -> tuple[IntArray, FloatArray]:
@@ -232,7 +236,10 @@ def review_all(
     beliefs = [np.asarray(fit_of_items(backend, member, item_p).posterior) for member in members]
     confidence_i = label_confidence(calibration, votes, some)
     label_i = decided_labels(some, votes)
-    listed = review(votes, label_i, confidence_i, models=beliefs, good=good, n_items=backend.votes.shape[0])
+    listed = review(
+        votes, label_i, confidence_i, models=beliefs, good=good, n_items=backend.votes.shape[0],
+        given=None if given is None else given.take(item_p),
+    )  # fmt: skip
     return Reviewed(votes, listed)
 
 
