@@ -499,7 +499,8 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
     if settings.method is None:
         rules = _with_judges(rules, setting, seed) if backend.has_gold else rules
         rules, learned = _with_learned(rules, setting, settings.seed, said)
-    examined = _once(partial(examine, inputs, level=level, rng=seed))
+    beside = (copies.tested,) if setting.panel else ()
+    examined = _once(partial(examine, inputs, level=level, rng=seed, beside=beside))
     certify = _once(lambda: certification_of(examined()))
     asked = settings.method if settings.method != MAJORITY else None
     names = [name for name in rules.fitted if name not in (MAJORITY, settings.ties) and asked in (None, name)]
@@ -522,7 +523,7 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
             )
             evidence += track_record(setting, expected)
         if not examined().is_open:
-            evidence += certificate_evidence(certify().certificate, copies.tested if setting.panel else None)
+            evidence += certificate_evidence(certify().certificate)
         answer = decide(evidence, tolerance=settings.tolerance)
     other = answer.other if answer.other in rules.fitted else next(iter(names), MAJORITY)
     name = settings.method or answer.rule
@@ -678,16 +679,13 @@ def _once(make: Callable[[], T]) -> Callable[[], T]:
     return call
 
 
-def certificate_evidence(certificate: Certificate, copies: Tested | None = None) -> tuple[Evidence, ...]:
+def certificate_evidence(certificate: Certificate) -> tuple[Evidence, ...]:
     """What the certificate says about majority vote and the best rule of all, where it says that nothing beats it."""
     claim = certificate.anonymous if certificate.named is None else certificate.named
     if claim.verdict != Verdict.OPTIMAL:
         return ()
     found = [one for one in certificate.evidence() if one.other == f"best {claim.family} rule"]
-    more = () if copies is None else (copies,)
-    return tuple(
-        replace(one, assumptions=(*one.assumptions, *more)) for one in found if one.source is Source.CERTIFICATE
-    )
+    return tuple(one for one in found if one.source is Source.CERTIFICATE)
 
 
 def _tie_breaker(rule: str, setting: Setting, rules: _Rules) -> str | None:
