@@ -704,16 +704,20 @@ def _next_step(
     settings: _Settings,
 ) -> Next:
     """The cheapest way to be surer of the answer."""
-    if answer.certainty is Certainty.PROVED or not apart:
+    if answer.certainty is Certainty.PROVED:
         return Next()
     if expert is not None and expert.more:
         return Next(step=Step.GO_ON, labels=expert.more, items=expert.n_differ)
-    other = answer.other if answer.other in apart else next(iter(apart))
-    n_items = apart[other].items
+    n_items = max((one.items for one in apart.values()), default=rules.backend.votes.shape[0])
     if any(one.source is Source.LABELS and one.n_labels >= n_items for one in answer.evidence):
         return Next()  # every item has a label
-    if setting.panel and answer.other != LEARNED:
+    votes = rules.votes
+    can_teach = setting.panel and len(votes.labels) > 1 and len(np.unique(votes.worker_n)) > 1
+    if can_teach and answer.other != LEARNED:
         return Next(step=Step.TEACH, labels=min(TEACHING, n_items), items=n_items)
+    if not apart:
+        return Next()
+    other = answer.other if answer.other in apart else next(iter(apart))
     if not apart[other].differ:
         return Next()
     pair = {name: rules.compared(name) for name in (MAJORITY, other)}

@@ -47,7 +47,7 @@ def headline(result: Result) -> str:
     answer = result.answer
     if answer.action is Action.SWITCH:
         return f"Switch to {rule_name(answer.rule)}: {_switch(result)}"
-    if answer.other == MAJORITY:
+    if answer.other == MAJORITY and answer.next.step is not Step.TEACH:
         return "Keep majority vote: no other rule can be learned from these votes."
     if answer.certainty in (Certainty.PROVED, Certainty.SUPPORTED):
         return f"Keep majority vote: {_keep(result)}"
@@ -107,6 +107,8 @@ def _keep_for_now(result: Result) -> str:
         total = round(basis.wins + basis.losses)
         right = f"right on only {round(basis.wins)} of the {total} labels that tell the two apart"
         return f"{rule_name(basis.other)} is {right}. {decide}"
+    if answer.other == MAJORITY:
+        return f"two votes per item cannot show who is right where they differ. {decide}"
     if setting.panel:
         same = f"switching to {rule_name(answer.other)} would change no label, but "
         return (
@@ -182,12 +184,11 @@ def _doubts(basis: Evidence) -> str:
     """What could not be shown, or failed."""
     parts = []
     for tested in basis.with_status(Status.FAILED, Status.UNTESTABLE):
-        name = ASSUMPTION_TEXT[tested.assumption]
-        parts.append(
-            f" A test rejects that {name}."
-            if tested.status is Status.FAILED
-            else f" These votes cannot show that {name}."
-        )
+        name, failed = ASSUMPTION_TEXT[tested.assumption], tested.status is Status.FAILED
+        if tested.assumption is Assumption.NO_COPIES:
+            parts.append(" Some repeat others." if failed else " They cannot show whether a judge repeats another.")
+        else:
+            parts.append(f" A test rejects that {name}." if failed else f" These votes cannot show that {name}.")
     if basis.source is Source.LABELS and any(
         tested.assumption is Assumption.RANDOM_LABELS and tested.status is Status.UNTESTED
         for tested in basis.assumptions
@@ -210,9 +211,7 @@ def next_line(result: Result) -> str:
     """What would make the answer surer."""
     step, answer = result.answer.next, result.answer
     if step.step is Step.NOTHING:
-        return (
-            "Use the labels." if answer.certainty is Certainty.PROVED else "No label can decide between the two rules."
-        )
+        return "Use the labels."
     if step.step is Step.TEACH:
         return f"Label {step.labels} random items: they measure every judge and teach a better rule."
     if step.step is Step.GO_ON:
