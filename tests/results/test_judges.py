@@ -45,7 +45,7 @@ def test_without_gold_nothing_is_promised():
     found = mj.judges(table)
     assert found.gate is Gate.NO_GOLD
     assert found.judges == ()
-    assert "votes alone do not show how accurate judges are" in gate_text(found)
+    assert "Votes alone do not show how accurate the judges are" in gate_text(found)
     assert judges_lines(found)[1] == "To see which judges you need, label 30 random items."
 
 
