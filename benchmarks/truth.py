@@ -32,7 +32,7 @@ from majorant.methods import ESTIMATORS
 from majorant.methods.majority import Majority
 from majorant.pipeline import Result
 from majorant.results.plan import Stop
-from majorant.results.review import review
+from majorant.results.review import label_doubt
 from majorant.tally import counts, is_panel
 from majorant.theory import majority_accuracy
 from majorant.votes import Votes
@@ -316,44 +316,50 @@ def workers(sets: list[Set]) -> tuple[str, list[Goal]]:
     return about + table(head, rows), goals
 
 
-def wrong_among(wrong: Floats, item_p: NDArray[np.int64], known: NDArray[np.int64], most: int) -> float:
-    """Share of wrong labels among the first items of a list that have gold."""
-    place = {int(item): at for at, item in enumerate(known)}
-    first = [place[int(item)] for item in item_p if int(item) in place][:most]
-    return float(wrong[first].mean()) if first else float("nan")
+def wrong_among(wrong: Floats, doubt: Floats, most: int) -> float:
+    """Share of wrong labels among the most doubtful; equally doubtful ones come in random order."""
+    most = min(most, len(doubt))
+    least = np.sort(doubt)[-most]
+    sure, equal = doubt > least, doubt == least
+    return float((wrong[sure].sum() + (most - sure.sum()) * wrong[equal].mean()) / most)
 
 
 def review_list(sets: list[Set]) -> tuple[str, list[Goal]]:
     """Wrong labels among the first 20 and 100 of the list: of the labels written, and of majority vote's labels."""
     rows, cells = [], []
     for one in sets:
-        count = len(one.votes.items)
         label_i, sure_i = one.written
-        models = [] if one.result.review.by_margin else models_of(one)
         majority_i, _ = vote_share(one)
-        blind = replace(one.votes, gold_i=None)
+        blind, models = replace(one.votes, gold_i=None), models_of(one) if one.result.review.by_models else []
+        count_ik, every = counts(one.votes).astype(float), np.arange(len(label_i))
         line: list[float] = []
         for labels in (label_i, majority_i):
+            own_i, others_ik = count_ik[every, labels], count_ik.copy()
+            others_ik[every, labels] = 0
+            margin_i = (others_ik.max(axis=1) - own_i) / (
+                one.votes.votes_i + 1
+            )  # two of two are less than nine of nine
+            ours_i = label_doubt(blind, labels, sure_i, models)
             wrong = 1 - one.right(labels)
-            ours = review(blind, labels, np.nan_to_num(sure_i), models=models, most=count).item_p
-            margin = review(blind, labels, np.nan_to_num(sure_i), most=count).item_p
-            line += [wrong_among(wrong, order, one.known, most) for most in (20, 100) for order in (ours, margin)]
-        said = (1 - sure_i[one.known]).mean()
-        cells.append((*line, said, 1 - one.right(label_i).mean()))
+            line += [wrong_among(wrong, order[one.known], most) for most in (20, 100) for order in (ours_i, margin_i)]
+        cells.append((*line, (1 - sure_i[one.known]).mean(), 1 - one.right(label_i).mean()))
         rows.append((one.name, *(f"{x:.2f}" for x in line)))
-    mean_c = np.mean(cells, axis=0)
+    cell_sc = np.array(cells)
+    mean_c, worst_c = cell_sc.mean(axis=0), (cell_sc[:, 0:8:2] - cell_sc[:, 1:8:2]).min(axis=0)
     rows.append(("**mean**", *(f"**{x:.2f}**" for x in mean_c[:8])))
     head = ("set", "as written, first 20", "by margin", "first 100", "by margin", "majority's, first 20", "by margin",
             "first 100", "by margin")  # fmt: skip
     about = (
         "## Review list\n\nShare of wrong labels among the first 20 and 100 items of the list, beside a list by the "
         "smallest margin: for the labels that are written, and for majority vote's labels, which hold more mistakes. "
-        f"The labels are expected to be wrong on {100 * mean_c[8]:.0f}% of the items, and are on "
+        f"Worst set beside the margin: {worst_c[0]:+.2f} and {worst_c[1]:+.2f}, {worst_c[2]:+.2f} and "
+        f"{worst_c[3]:+.2f}. The labels are expected to be wrong on {100 * mean_c[8]:.0f}% of the items, and are on "
         f"{100 * mean_c[9]:.0f}%.\n\n"
     )
     goals = [
         Goal("review of written labels, first 20, beside margin", mean_c[0], mean_c[1], 0.0),
         Goal("review of written labels, first 100, beside margin", mean_c[2], mean_c[3], 0.0),
+        Goal("review of written labels, first 100, worst set beside margin", worst_c[1], 0.0, 0.08),
         Goal("review of majority's labels, first 20", mean_c[4], 0.60, 0.0),
         Goal("review of majority's labels, first 100, beside margin", mean_c[6], mean_c[7], 0.0),
     ]

@@ -788,7 +788,7 @@ def _worker_fit(rules: _Rules, settings: _Settings) -> Fit:
 
 
 def _reviewed(chosen: _Chosen, labels: Confidence, workers: Workers, given: Backend) -> Reviewed:
-    """The labels to look at first, among all items; on panels, where models mislead, by the margin of the votes."""
+    """The labels to look at first, among all items; on panels, where models mislead, by confidence."""
     rules, rule, expert = chosen.rules, chosen.rule, chosen.known.expert
     judged = not is_panel(rules.backend.votes.shape, rules.backend.votes.n_votes) and "one-coin" in rules.members
     members = [fit for name, fit in rules.members.items() if name != MAJORITY] if judged else []
