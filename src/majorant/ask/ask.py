@@ -11,13 +11,12 @@ from majorant.ask.design import Design
 from majorant.ask.expert import without_copies
 from majorant.ask.kind import Kind, kind_of
 from majorant.ask.learn import LEAST_LABELS, gold_labels
-from majorant.ask.questions import MOST_RULES, QUESTIONS, TEACH, Wanted
-from majorant.ask.rules import full_judges
+from majorant.ask.questions import MOST_RULES, QUESTIONS, TEACH, Wanted, plain_rule
 from majorant.backend import Backend, as_backend
-from majorant.defaults import LEVEL, MAJORITY, TOLERANCE, WEIGHTED_VOTE
+from majorant.defaults import LEVEL, MAJORITY, TOLERANCE
 from majorant.errors import ConfigError
 from majorant.read import Reading
-from majorant.results.rules import AUTO
+from majorant.results.rules import AUTO, full_judges
 from majorant.values import as_level, as_seed
 
 RATE_BATCH = 60  # labels that measure a rate to about 10 points
@@ -87,7 +86,7 @@ def ask(
     if question == AUTO:
         taught = len(gold_labels(backend)[0]) >= LEAST_LABELS
         question = TEACH if between is None and (taught or kind_of(backend.votes) is Kind.PANEL) else "rules"
-    rules = dict.fromkeys(WEIGHTED_VOTE if rule == AUTO else rule for rule in between or BETWEEN)
+    rules = dict.fromkeys(plain_rule(backend, rule) for rule in between or BETWEEN)
     wanted = Wanted(rules=tuple(rules), n=n, seed=seed, tolerance=tolerance, level=level, experts=experts)
     return QUESTIONS[question].draw(backend, wanted)
 

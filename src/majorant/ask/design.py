@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from majorant.arguments import validated
-from majorant.ask.question import Codes, Outcome, Question
+from majorant.ask.question import UNASKED, Codes, Outcome, Question
 from majorant.errors import ConfigError, DataError
 from majorant.output import write_files
 from majorant.ownership import note_input
@@ -133,6 +133,7 @@ class Design:
         return replace(
             self.question.evaluate(counted.answer_d),
             uniform=self.uniform,
+            waiting=int((counted.answer_d[list(self.asked)] == UNASKED).sum()),
             truth=self.truth,
             ignored=counted.ignored,
             unknown=counted.unknown,

@@ -12,7 +12,6 @@ from majorant.ask.draw import draw_accuracy, draw_rules, draw_session
 from majorant.ask.kind import Kind, kind_of, label_free_rule
 from majorant.ask.question import Question
 from majorant.ask.race import Race
-from majorant.ask.rules import fit_named_rule
 from majorant.ask.session import TEACHING, Session
 from majorant.ask.ties import worth_of_vote
 from majorant.backend import Backend
@@ -20,7 +19,7 @@ from majorant.defaults import LEVEL, MAJORITY, TOLERANCE, WEIGHTED_VOTE
 from majorant.errors import ConfigError
 from majorant.methods.fit import Fit
 from majorant.read.tasks import ExpertAnswer
-from majorant.results.rules import rule_fit, settle_everywhere
+from majorant.results.rules import AUTO, rule_fit, rule_named, settle_everywhere
 
 FIRST_BATCH = 25  # labels: with fewer the leader among rules is mostly the luckiest (docs/ask.md)
 TEACH = "teach"
@@ -59,7 +58,7 @@ def draw_race(backend: Backend, wanted: Wanted) -> Design:
     """Items on which the rules differ."""
     if not 2 <= len(wanted.rules) <= MOST_RULES:
         raise ConfigError(f"between names two to {MOST_RULES} rules, not {len(wanted.rules)}.")
-    fits = {rule: fit_named_rule(backend, rule, wanted.seed) for rule in wanted.rules}
+    fits = {rule: rule_fit(backend, rule, wanted.seed) for rule in wanted.rules}
     design = draw_rules(
         backend,
         fits,
@@ -92,11 +91,18 @@ def ask_accuracy(
     after: tuple[Design, Sequence[ExpertAnswer]] | None = None,
 ) -> Design:
     """Items that show how often a rule's labels are right, drawn uniformly, afresh after a race that chose the rule."""
-    fit = fit_named_rule(backend, rule, seed)
+    rule = plain_rule(backend, rule)
+    fit = rule_fit(backend, rule, seed)
     if rule == MAJORITY and label_free_rule(backend, seed) == WEIGHTED_VOTE:  # which decides ties, then
         fit = settle_everywhere(backend, fit, fit, rule_fit(backend, WEIGHTED_VOTE, seed))
     design = draw_accuracy(backend, rule, fit, seed=seed, aim=aim, level=level, experts=experts, after=after)
     return design.more(n)
+
+
+def plain_rule(backend: Backend, rule: str) -> str:
+    """The rule that a name means: `auto` is the weighted vote."""
+    named = rule_named(rule, backend.votes.workers, beside=(AUTO, WEIGHTED_VOTE))
+    return WEIGHTED_VOTE if named == AUTO else named
 
 
 def _tie_worth(backend: Backend, weighted: Fit | None) -> float | None:
