@@ -79,7 +79,10 @@ def _is_source(word: str) -> bool:
 )
 @click.option("--accuracy", is_flag=True, help="How often the labels of --rule are right; takes hundreds of labels.")
 @click.option(
-    "--rate", is_flag=True, help="The same as --teach, with the 60 labels that measure a pass rate: majorant rate."
+    "--rate",
+    is_flag=True,
+    help="The same as --teach, with the 60 labels that measure a pass rate: majorant rate. With --more: further items "
+    "of the random sample.",
 )
 @click.option("--rule", default="auto", show_default=True, help="With --accuracy: whose labels.")
 @click.option("--n", type=click.IntRange(min=1), help="How many items to ask about now.  [30 to teach, else 25]")
@@ -226,10 +229,13 @@ def _check_command(files: Sequence[str]) -> str:
 
 def _drawn(backend: Backend, options: dict[str, Any]) -> Design:
     from majorant.ask.ask import RATE_BATCH, TEACH, ask, usual_race
+    from majorant.ask.expert import without_gold
 
     how = {name: options[name] for name in ("n", "tolerance", "level", "experts")}
     if options["accuracy"]:
         return _accuracy(backend, options)
+    if options["rate"]:
+        backend = without_gold(backend)  # gold would take the place of the sample
     if options["teach"] or options["rate"]:
         n = RATE_BATCH if options["rate"] and options["n"] is None else options["n"]
         return ask(backend, question=TEACH, rng=options["seed"], **{**how, "n": n})
@@ -317,7 +323,7 @@ def _more(backend: Backend, source: Source, gold_file: Any, options: dict[str, A
 
     recognised = _labelled(backend, options["design"], gold_file)
     before = len(recognised.design.items)
-    longer = recognised.design.after(options["more"], recognised.answers)
+    longer = recognised.design.after(options["more"], recognised.answers, at_random=options["rate"])
     usual = recognised.path.with_name(recognised.path.name.removesuffix(DESIGN_ENDING) + TASK_ENDINGS[options["tool"]])
     file = Path(options["out"] or usual)
     if options["tool"] == "csv" and not file.is_file():

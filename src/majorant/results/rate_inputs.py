@@ -103,22 +103,24 @@ def find_target(votes: Votes, pairs: Pairs | None, label: Any, limits: tuple[flo
             raise ConfigError(f"label={label!r} is not a label of these votes. Their labels are {shown}.")
         return _class_target(votes, matched)
     value_k = [_as_number(one) for one in labels]
-    if _are_scores(value_k):
+    if _are_scores(value_k) or (limits is not None and None not in value_k):
         return _score_target(np.array(value_k, dtype=float), limits)
     likely = obvious_class(labels)
     if likely is not None:
         return _class_target(votes, likely)
     shown = ", ".join(repr(one) for one in labels[:8])
-    raise ConfigError(f"the share of which class? Say it with label=. The labels are {shown}.")
+    scores = "" if None in value_k else " If they are scores, give their range with limits=."
+    raise ConfigError(f"the share of which class? Say it with label=. The labels are {shown}.{scores}")
 
 
 def obvious_class(labels: Sequence[Hashable]) -> Hashable | None:
     """Which of two classes a rate is about if nobody says; None where that is not obvious.
 
-    >>> obvious_class(["fail", "pass"]), obvious_class(["cat", "dog"])
-    ('pass', None)
+    >>> obvious_class(["fail", "pass"]), obvious_class([0, 1]), obvious_class([1, 2])
+    ('pass', 1, None)
     """
-    likely = [one for word in POSITIVE for one in labels if str(one).strip().casefold() == word]
+    words = {str(one).strip().casefold(): one for one in labels}
+    likely = [words[word] for word in POSITIVE if word in words and (word != "1" or "0" in words)]
     likely += [one for one in labels if str(one).startswith("at least ")]  # what a threshold makes of scores
     return likely[0] if len(labels) == 2 and likely else None
 
@@ -129,7 +131,8 @@ def needs_class(labels: Sequence[Hashable]) -> bool:
 
 
 def _are_scores(value_k: Sequence[float | None]) -> bool:
-    return all(value is not None for value in value_k) and bool(set(value_k) - {0.0, 1.0})
+    """Whether labels are numbers, and more than two: two are classes, such as answer 1 or answer 2."""
+    return None not in value_k and len(set(value_k)) > 2
 
 
 def _class_target(votes: Votes, label: Hashable) -> Target:
