@@ -109,8 +109,12 @@ def find_target(votes: Votes, pairs: Pairs | None, label: Any, limits: tuple[flo
     if likely is not None:
         return _class_target(votes, likely)
     shown = ", ".join(repr(one) for one in labels[:8])
-    scores = "" if None in value_k else " If they are scores, give their range with limits=."
-    raise ConfigError(f"the share of which class? Say it with label=. The labels are {shown}.{scores}")
+    if None not in value_k:
+        raise ConfigError(
+            f"the share of which class? Say it with label=. The labels are {shown}. If they are scores, give their "
+            "range with limits=."
+        )
+    raise ConfigError(f"the share of which class? Say it with label=. The labels are {shown}.")
 
 
 def obvious_class(labels: Sequence[Hashable]) -> Hashable | None:
@@ -131,8 +135,11 @@ def needs_class(labels: Sequence[Hashable]) -> bool:
 
 
 def _are_scores(value_k: Sequence[float | None]) -> bool:
-    """Whether labels are numbers, and more than two: two are classes, such as answer 1 or answer 2."""
-    return None not in value_k and len(set(value_k)) > 2
+    """Whether labels are numbers on a scale; two whole numbers are the codes of two classes."""
+    if any(value is None for value in value_k):
+        return False
+    known = {float(value) for value in value_k if value is not None}
+    return len(known) > 2 or any(not value.is_integer() for value in known)
 
 
 def _class_target(votes: Votes, label: Hashable) -> Target:
