@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from majorant.ask.rate import Bets, Features, bounds, labels_for, offer_bets
+from majorant.backend import Backend
 from majorant.defaults import LEVEL, MAJORITY, WEIGHTED_VOTE
 from majorant.errors import ConfigError, DataError, DataNote
 from majorant.methods.fit import chances
@@ -240,6 +241,10 @@ def rate(
     >>> found.overall.said_by("majority") > found.high
     True
     """
+    if isinstance(votes, Backend) or type(votes).__module__.startswith("pyspark.sql"):
+        votes = getattr(votes, "whole", None)
+        if votes is None:
+            raise ConfigError("a rate needs all votes in memory: give a file, a pandas frame or Votes.")
     reading |= {} if label_column is None else {"label": label_column}
     how = ReadOptions.of(reading)
     column = gold if isinstance(gold, str) and not os.path.exists(gold) else None  # noqa: PTH110
