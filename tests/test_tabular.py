@@ -17,7 +17,7 @@ FRAME = pd.DataFrame(ROWS, columns=["task", "worker", "label"])
 
 @pytest.fixture(scope="module")
 def result():
-    return mj.check(FRAME.assign(half=FRAME.task.str.len()), by="half", compare_all=True)
+    return mj.check(FRAME.assign(half=FRAME.task.str.len()), by="half", compare=True)
 
 
 def test_every_table_of_a_result_goes_to_every_frame(result):

@@ -12,6 +12,7 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from majorant import datasets as datasets
     from majorant import theory as theory
     from majorant.ask.ask import ask as ask
     from majorant.errors import ConfigError as ConfigError
@@ -61,6 +62,7 @@ _HOME = {
     "certify_counts": "evidence.certificate.anonymous",
     "check": "pipeline",
     "compare": "results.comparison",
+    "datasets": None,
     "figure": "render.html",
     "from_matrix": "read",
     "judges": "results.judges",

@@ -7,7 +7,7 @@ memory what does not.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -55,7 +55,8 @@ from majorant.results.agreement import Agreement
 from majorant.results.agreement.measure import agreement_from, resampling
 from majorant.results.calibrate import Labels as Confidence
 from majorant.results.calibrate import calibrate
-from majorant.results.comparison import Alternative, compare, rate_method
+from majorant.results.comparison import Alternative, rate_method
+from majorant.results.comparison import compare as compare_methods
 from majorant.results.labels import (
     Known,
     LabelChanges,
@@ -89,7 +90,7 @@ from majorant.values import Estimate, FloatArray, as_generator, as_level, as_see
 from majorant.votes import IntArray, Votes
 
 CHECK_STAGES = ("counting", "comparing", "testing", "judging", "measuring")  # of `check`, in their order
-COIN = "coin"
+COINS = ("coin", "random")
 TEACHING = 30  # labels of a random sample: enough to teach a rule for a panel, and to measure it
 MOST_JUDGES = 100  # that are compared one by one where there is gold
 StageCallback = Callable[[str], None]
@@ -231,11 +232,28 @@ class Result:
         return report(self, path, overwrite=overwrite)
 
     @validated
-    def plot(self, figure: str = "workers") -> Any:
-        """A figure of the report as a matplotlib Figure: workers, votes, flow, agreement, confidence, map, ..."""
+    def plot(self, figure: str | None = None) -> Any:
+        """A figure of the report as a matplotlib Figure: workers (if accuracies are known), votes, flow, map, ..."""
         from majorant.render.html import figure as draw
 
-        return draw(self, figure)
+        if figure is not None:
+            return draw(self, figure)
+        known = self.workers is not None and "accuracy" in self.workers.table()
+        return draw(self, "workers" if known else "votes")
+
+    def to_dict(self) -> dict[str, Any]:
+        """All facts of the result, as result.json holds them."""
+        from majorant.render.plain import to_plain
+        from majorant.render.summary import result_summary
+
+        facts: dict[str, Any] = to_plain(result_summary(self, seed=self.seed))
+        return facts
+
+    def to_json(self) -> str:
+        """The facts as JSON text."""
+        from majorant.render.plain import to_json
+
+        return to_json(self.to_dict())
 
     def summary(self) -> str:
         """The answer in a few lines, as the command line prints it."""
@@ -267,7 +285,7 @@ def check(
     method: str | None = None,
     tolerance: float = TOLERANCE,
     target: float = TARGET,
-    compare_all: bool = False,
+    compare: bool = False,
     labelled: Recognised | None = None,
     ties: str | None = None,
     gold_labels: bool = True,
@@ -290,7 +308,7 @@ def check(
         A difference in accuracy too small to matter.
     target : float
         The accuracy to plan for.
-    compare_all : bool
+    compare : bool
         Also run every method, for `result.comparison`.
     labelled : Recognised, optional
         An expert's labels with the design that drew them.  A `gold_file` beside its design is recognised by itself.
@@ -323,14 +341,16 @@ def check(
     backend = as_backend(votes, **reading)
     if labelled is not None:
         backend = votes_of_design(labelled.design, backend)
+    if ties in ("first", "last", "open", "drop", "none"):
+        raise ConfigError(f"ties={ties!r}: give 'random', or the method that decides them, such as 'weighted-vote'.")
     settings = _Settings(
         seed=as_seed(rng),
         level=as_level(level),
         method=None if method is None else method_named(method, beside=[WEIGHTED_VOTE]),
         tolerance=tolerance,
         labelled=labelled,
-        ties=None if ties in (None, COIN) else method_named(ties, beside=[WEIGHTED_VOTE]),
-        by_coin=ties == COIN,
+        ties=None if ties in (None, *COINS) else method_named(ties, beside=[WEIGHTED_VOTE, *COINS]),
+        by_coin=ties in COINS,
         gold_labels=gold_labels,
         stage=stage or ignore_stage,
     )
@@ -382,7 +402,7 @@ def check(
         removal=removal(known, confidence.fit, workers, rule.refit) if rules.item_p is None else None,
         reviewed=_reviewed(chosen, confidence, workers, apart),
         slices=_slices(rules, other.name, chosen.answer, level),
-        comparison=compare(known, level=level, rng=seed) if compare_all else Records(),
+        comparison=compare_methods(known, level=level, rng=seed) if compare else Records(),
         rated=tuple(
             rate_method(fit, known, majority.here, rules.belief, level=level)
             for fit in {one.name: one.here for one in (majority, other, rule)}.values()
@@ -775,7 +795,9 @@ def _reviewed(chosen: _Chosen, labels: Confidence, workers: Workers, given: Vote
 
 
 @limit_native_threads
-def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator = 0, **reading: Unpack[Reading]) -> Fit:
+def aggregate(
+    votes: Any, method: str | Sequence[str] = AUTO, *, rng: int | np.random.Generator = 0, **reading: Unpack[Reading]
+) -> Fit:
     """Turn votes into labels by a method, or by the rule of the answer.
 
     Parameters
@@ -798,6 +820,9 @@ def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator 
     >>> aggregate(table, "majority").labels()
     ['yes', 'no']
     """
+    if not isinstance(method, str):
+        listed = ", ".join(map(repr, method))
+        raise ConfigError(f"method is one method. To see several side by side: majorant.compare(votes, [{listed}]).")
     backend, seed = as_backend(votes, **reading), as_seed(rng)
     method = method_named(method, beside=[AUTO, WEIGHTED_VOTE])
     if method != AUTO:

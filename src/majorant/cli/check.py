@@ -62,7 +62,7 @@ ONE_FILE = (".csv", ".html", ".json", ".parquet")
 @click.option(
     "--design", metavar="FILE", help="The design of the labels in --gold-file, where it does not lie beside them."
 )
-@click.option("--compare", "compare_all", is_flag=True, help="Also a table of all methods.")
+@click.option("--compare", is_flag=True, help="Also a table of all methods.")
 @click.option(
     "--fail-on",
     type=click.Choice(["switch", "unproved", "not-optimal"]),
@@ -95,7 +95,7 @@ def check(source: Source, engine: EngineChoice, by: str | None, out: str | None,
         engine,
         Job(source=source, by=by, masked=options["masked"]),
         out,
-        {**how, "compare_all": options["compare_all"], "gold_labels": not options["no_gold_labels"]},
+        {**how, "compare": options["compare"], "gold_labels": not options["no_gold_labels"]},
         options,
     )
     from majorant.render.html import write_report
@@ -192,7 +192,7 @@ def _refuse_elsewhere(engine: EngineChoice, options: dict[str, Any]) -> None:
             raise ConfigError("--export needs all votes and their names: leave out --memory, --engine and --mask.")
     if options["digest"] == "-" and options["as_json"]:
         raise ConfigError("--json and --summary - both print: name a file for the summary.")
-    if options["compare_all"] and engine.flag:
+    if options["compare"] and engine.flag:
         raise ConfigError(
             f"--compare needs all votes in memory: leave out {engine.flag}, or check a part of the items."
         )

@@ -24,7 +24,7 @@ FLAGS = {
         for name in ("overwrite", "memory", "work", "resume", "design", "master", "method", "state", "level", "target")
     },
     "rng": "--seed",
-    "compare_all": "--compare",
+    "compare": "--compare",
     "price_per_vote": "--price",
     "max_votes": "--max-votes",
     "max_upload": "--max-upload",
