@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, Unpack, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from majorant.arguments import validated
 from majorant.ask.design import Recognised, recognise
@@ -22,8 +23,9 @@ from majorant.ask.evidence import LabelEvidence, evidence_from_labels, rival_of,
 from majorant.ask.expert import votes_of_design
 from majorant.ask.learn import LEARNED, LEAST_LABELS, LearnedRule, gold_labels, learn_rule
 from majorant.ask.question import Outcome
+from majorant.ask.session import plan_proof
 from majorant.backend import Backend, MemoryBackend, as_backend, fit_of_items
-from majorant.decide import Answer, Next, Step, decide
+from majorant.decide import Answer, Next, Step, decide, is_better
 from majorant.defaults import LEVEL, MAJORITY, TARGET, TOLERANCE, WEIGHTED_VOTE, WORKER_METHOD
 from majorant.errors import ConfigError, NotIdentified
 from majorant.evidence.certificate.certificate import Certificate, Verdict
@@ -41,12 +43,12 @@ from majorant.evidence.certificate.slices import refuse_slices
 from majorant.evidence.copies import Copies, CopyGroup, find_copies, merge_copies
 from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status, Tested
 from majorant.evidence.identical import Difference, count_differences, identical_evidence
-from majorant.evidence.labels import GoldAccuracy, gold_accuracy, gold_evidence, right_share
+from majorant.evidence.labels import GoldAccuracy, gold_accuracy, gold_evidence, holdout_evidence, right_share
 from majorant.evidence.track_record import Setting, expected_gain, track_record
+from majorant.items import name_hashes
 from majorant.limits import refuse_size
-from majorant.methods import Fit, method_named
+from majorant.methods import ESTIMATORS, Fit
 from majorant.methods.fit import NO_LABEL
-from majorant.methods.judge import fit_judge, full_judges
 from majorant.methods.weighted_vote import combination, differ_beyond_noise, fit_method
 from majorant.read import Reading
 from majorant.read.options import with_gold_file
@@ -77,6 +79,8 @@ from majorant.results.rules import (
     fit_everywhere,
     fit_rule,
     fit_weighted_vote,
+    full_judges,
+    rule_named,
     seed_of_fits,
     settle_everywhere,
     settle_ties,
@@ -303,7 +307,8 @@ def check(
     rng : int or numpy Generator
         Random seed.
     method : str, optional
-        The rule to compare with majority vote and to label with; by default the weighted vote.
+        The rule to compare with majority vote and to label with: a method, the name of a worker, or names joined by
+        "+" for the majority of some; by default the weighted vote.
     tolerance : float
         A difference in accuracy too small to matter.
     target : float
@@ -346,10 +351,10 @@ def check(
     settings = _Settings(
         seed=as_seed(rng),
         level=as_level(level),
-        method=None if method is None else method_named(method, beside=[WEIGHTED_VOTE]),
+        method=None if method is None else rule_named(method, backend.votes.workers),
         tolerance=tolerance,
         labelled=labelled,
-        ties=None if ties in (None, *COINS) else method_named(ties, beside=[WEIGHTED_VOTE, *COINS]),
+        ties=None if ties in (None, *COINS) else rule_named(ties, backend.votes.workers),
         by_coin=ties in COINS,
         gold_labels=gold_labels,
         stage=stage or ignore_stage,
@@ -438,7 +443,7 @@ def _refuse(backend: Backend, settings: _Settings) -> None:
     """Refuse what cannot be done, before any work: too many votes, a method, labels of other votes."""
     refuse_size(*backend.votes.shape, backend.votes.n_votes)
     refuse_slices(len(backend.votes.slices))
-    if settings.method is not None:
+    if settings.method in ESTIMATORS:
         backend.refuse(settings.method)
     if settings.labelled is not None:
         settings.labelled.design.refuse_other_votes(votes_digest(backend))
@@ -525,10 +530,11 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
     rules = _fit_rules(backend, inputs, settings, expert)
     shape = design(rules.votes)
     setting = _setting(rules, shape, counts)
-    learned = None
+    learned: LearnedRule | None = None
+    taught: tuple[Evidence, ...] = ()
     if settings.method is None:
         rules = _with_judges(rules, setting) if backend.has_gold else rules
-        rules, learned = _with_learned(rules, setting, settings.seed, said)
+        rules, learned, taught = _with_learned(rules, setting, settings, said)
     examined = _once(partial(examine, inputs, level=level, rng=seed))
     certify = _once(lambda: certification_of(examined()))
     asked = settings.method if settings.method != MAJORITY else None
@@ -536,10 +542,15 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
     present = rules.compared(MAJORITY)
     apart = {name: count_differences(rules.backend, present, rules.compared(name)) for name in names}
     unlearned = {name: (rules.compared(name), apart[name]) for name in names if name != LEARNED}
+    n_rules = len(unlearned) + (settings.method is None)  # a rule learned from half of the labels shares their error
+    by_gold = gold_evidence(rules.backend, present, unlearned, level=sample_level(labelled, level), n_rules=n_rules)
+    if labelled is not None and labelled.sample:  # drawn at random by a design
+        random = (Tested(Assumption.RANDOM_LABELS, Status.PASSED),)
+        by_gold = tuple(replace(one, assumptions=random) for one in by_gold)
     evidence = [
         *(() if said is None else said.evidence),
-        *gold_evidence(rules.backend, present, unlearned, level=sample_level(labelled, level)),
-        *(_learned_evidence(learned, rules) if said is None or not said.evidence else ()),
+        *by_gold,
+        *(taught if said is None or not said.evidence else ()),
         *(identical_evidence(name, apart[name], _doubts(setting, copies)) for name in names if name != LEARNED),
     ]
     answer = decide(evidence, tolerance=settings.tolerance)
@@ -557,7 +568,7 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
     other = answer.other if answer.other in rules.fitted else next(iter(names), MAJORITY)
     name = settings.method or answer.rule
     breaker = None if settings.by_coin else settings.ties or _tie_breaker(name, setting, rules)
-    answer = replace(answer, next=_next_step(answer, rules, setting, apart, expert, settings))
+    answer = replace(answer, next=_next_step(answer, rules, setting, apart, expert, learned, settings))
     return _Chosen(
         rules=rules,
         design=shape,
@@ -639,59 +650,89 @@ def _with_judges(rules: _Rules, setting: Setting) -> _Rules:
     votes = rules.votes
     if not setting.panel or rules.item_p is not None:
         return rules
-    judges = {str(votes.workers[j]): j for j in full_judges(votes)[:MOST_JUDGES]}
     fitted = dict(rules.fitted)
-    for name, j in judges.items():
+    for name in full_judges(rules.backend)[:MOST_JUDGES]:
         if name not in fitted:
-            fit = fit_judge(votes, j)
-            fitted[name] = Rule(fit, fit, partial(fit_judge, judge=j))
+            fit = fit_rule(name, votes, 0)
+            fitted[name] = Rule(fit, fit, partial(fit_rule, name, seed=0))
     return replace(rules, fitted=fitted)
 
 
 def _with_learned(
-    rules: _Rules, setting: Setting, seed: int, said: LabelEvidence | None
-) -> tuple[_Rules, LearnedRule | None]:
-    """The rules, and one learned from labels if it beats the rule that would be used without them.
+    rules: _Rules, setting: Setting, settings: _Settings, said: LabelEvidence | None
+) -> tuple[_Rules, LearnedRule | None, tuple[Evidence, ...]]:
+    """The rules with one learned from labels if it beats the rule that would be used without them; and its evidence.
 
-    The rule that a labelling session froze stays as it is, since it is the one that labels prove.
+    The rule that a labelling session froze stays as it is, since it is the one that labels prove.  Where many labels
+    came with the votes, half of them teach a rule and the others prove it; if they do not, all of them teach.
     """
     item_p, truth_p = gold_labels(rules.backend)
     learned = None if said is None else said.learned
     if WEIGHTED_VOTE not in rules.fitted or (learned is None and len(item_p) < LEAST_LABELS):
-        return rules, None
+        return rules, None, ()
+    if learned is not None:
+        assert said is not None
+        proving = any(one.other == LEARNED for one in said.evidence)
+        return (_with_rule(rules, learned) if learned.adopted or proving else rules), learned, ()
+    weighted = rules.fitted[WEIGHTED_VOTE].everywhere
+    baseline = weighted if setting.teaches else rules.fitted[MAJORITY].everywhere
+    teach = partial(learn_rule, rules.backend, weighted=weighted, baseline=baseline, seed=settings.seed)
+    if said is None and len(item_p) >= 4 * LEAST_LABELS:
+        taught_p = _half_of(rules.backend, item_p, settings.seed)
+        half = teach(item_p[taught_p], truth_p[taught_p])
+        if half.adopted:
+            tried = _with_rule(rules, half)
+            present, fit = tried.compared(MAJORITY), tried.compared(LEARNED)
+            evidence = holdout_evidence(
+                rules.backend,
+                (present, fit),
+                LEARNED,
+                (item_p, truth_p),
+                taught_p,
+                count_differences(rules.backend, present, fit),
+                alpha=(1 - settings.level) / len(rules.fitted),  # majority vote is none of the rules that share it
+                level=settings.level,
+            )
+            if is_better(evidence.gain, settings.tolerance):
+                return tried, half, (evidence,)
+    learned = teach(item_p, truth_p)
+    if not learned.adopted:
+        return rules, learned, ()
+    return _with_rule(rules, learned), learned, (_learned_evidence(learned, rules, item_p, truth_p),)
+
+
+def _half_of(backend: Backend, item_p: IntArray, seed: int) -> NDArray[np.bool_]:
+    """Which half of these items teaches, by lots that depend on the items' names alone."""
+    hash_p = name_hashes(backend.take(np.sort(item_p)).items, seed)
+    half_p = np.zeros(len(item_p), dtype=bool)
+    half_p[np.argsort(item_p)[np.argsort(hash_p, kind="stable")[: len(item_p) // 2]]] = True
+    return half_p
+
+
+def _with_rule(rules: _Rules, learned: LearnedRule) -> _Rules:
+    """The rules, and the learned one."""
     weighted = rules.fitted[WEIGHTED_VOTE]
-    if learned is None:
-        baseline = weighted.everywhere if setting.teaches else rules.fitted[MAJORITY].everywhere
-        learned = learn_rule(rules.backend, item_p, truth_p, weighted.everywhere, baseline=baseline, seed=seed)
-    proving = said is not None and any(one.other == LEARNED for one in said.evidence)
-    if not learned.adopted and not proving:
-        return rules, learned
     everywhere = learned.fit(rules.backend, weighted.everywhere)
     here = everywhere if rules.item_p is None else learned.fit(rules.votes, weighted.here)
     rule = Rule(everywhere, here, partial(_refit_learned, learned, weighted.refit))
-    return replace(rules, fitted={**rules.fitted, LEARNED: rule}), learned
+    return replace(rules, fitted={**rules.fitted, LEARNED: rule})
 
 
 def _refit_learned(learned: LearnedRule, weighted: Callable[[Votes], Fit], votes: Votes) -> Fit:
     return learned.fit(votes, weighted(votes))
 
 
-def _learned_evidence(learned: LearnedRule | None, rules: _Rules) -> tuple[Evidence, ...]:
+def _learned_evidence(learned: LearnedRule, rules: _Rules, item_p: IntArray, truth_p: IntArray) -> Evidence:
     """The cross-validated lead of the learned rule over majority vote."""
-    if learned is None or not learned.adopted:
-        return ()
-    item_p, truth_p = gold_labels(rules.backend)
     majority = fit_of_items(rules.backend, rules.fitted[MAJORITY].everywhere, item_p).posterior
-    lead = learned.accuracy - float(right_share(majority, truth_p).mean())
-    return (
-        Evidence(
-            source=Source.LABELS,
-            other=LEARNED,
-            gain=Estimate(lead),
-            assumptions=(Tested(Assumption.RANDOM_LABELS, Status.UNTESTED),),
-            n_labels=learned.n_labels,
-            n_used=learned.n_labels,
-        ),
+    whole = len(item_p) == rules.backend.votes.shape[0]
+    return Evidence(
+        source=Source.LABELS,
+        other=LEARNED,
+        gain=Estimate(learned.accuracy - float(right_share(majority, truth_p).mean())),
+        assumptions=(Tested(Assumption.RANDOM_LABELS, Status.PASSED if whole else Status.UNTESTED),),
+        n_labels=learned.n_labels,
+        n_used=learned.n_labels,
     )
 
 
@@ -732,23 +773,27 @@ def _next_step(
     setting: Setting,
     apart: Mapping[str, Difference],
     expert: Outcome | None,
+    learned: LearnedRule | None,
     settings: _Settings,
 ) -> Next:
     """The cheapest way to be surer of the answer."""
     if answer.certainty is Certainty.PROVED or not apart:
         return Next()
     if expert is not None and expert.more:
-        return Next(step=Step.GO_ON, labels=expert.more, items=expert.n_differ)
+        return Next(step=Step.GO_ON, labels=expert.more, items=expert.n_differ, waiting=expert.waiting)
     other = answer.other if answer.other in apart else next(iter(apart))
     n_items = apart[other].items
     if any(one.source is Source.LABELS and one.n_labels >= n_items for one in answer.evidence):
         return Next()  # every item has a label
-    if setting.panel and answer.other != LEARNED:
-        return Next(step=Step.TEACH, labels=min(TEACHING, n_items), items=n_items)
-    if not apart[other].differ:
-        return Next()
+    teach = Next(step=Step.TEACH, labels=min(TEACHING, n_items), items=n_items) if setting.panel else Next()
+    if setting.panel and answer.other != LEARNED and settings.method is None:
+        return teach
     pair = {name: rules.compared(name) for name in (MAJORITY, other)}
     planned = planned_labels(rules.backend, pair, tolerance=settings.tolerance, level=settings.level)
+    if not planned.most:  # the two differ on ties at most
+        return teach
+    if other == LEARNED and learned is not None:
+        planned = planned._replace(labels=plan_proof(learned, planned.most, n_items, settings.tolerance))
     return Next(step=Step.PROVE, labels=min(max(planned.labels, 1), planned.most), items=apart[other].differ)
 
 
@@ -805,7 +850,8 @@ def aggregate(
     votes : Any
         Whatever `mj.read` takes (a file, a frame, a dict, a list), with the same keyword arguments, or a backend.
     method : str
-        A method's name, `weighted-vote`, or `auto` for the labels that `check` writes.
+        A method's name, `weighted-vote`, the name of a worker, names joined by "+" for the majority of some, or `auto`
+        for the labels that `check` writes.
     rng : int or numpy Generator
         Random seed.
 
@@ -824,7 +870,7 @@ def aggregate(
         listed = ", ".join(map(repr, method))
         raise ConfigError(f"method is one method. To see several side by side: majorant.compare(votes, [{listed}]).")
     backend, seed = as_backend(votes, **reading), as_seed(rng)
-    method = method_named(method, beside=[AUTO, WEIGHTED_VOTE])
+    method = rule_named(method, backend.votes.workers, beside=(AUTO, WEIGHTED_VOTE))
     if method != AUTO:
         return fit_everywhere(backend, method, seed)
     backend, copies = _without_copies(backend)

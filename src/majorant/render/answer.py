@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from majorant.ask.learn import LEARNED
 from majorant.decide import Action, Answer, Step
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
-from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status
+from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status, Tested
 from majorant.evidence.track_record import FEWEST_VOTES, overstatement
 from majorant.render.assumptions import ASSUMPTION_TEXT
 from majorant.render.numbers import about_points, count, one_decimal, percent_of, points_range
@@ -59,9 +60,11 @@ def _switch(result: Result) -> str:
     if basis is None or basis.gain.value is None:
         return "it is ahead."
     if answer.certainty is Certainty.PROVED:
-        return f"{points_range(basis.gain)}, proved by {count(basis.n_labels, 'label')}."
+        fresh = " that it was not taught" if basis.other == LEARNED else ""
+        return f"{points_range(basis.gain)}, proved by {count(basis.n_labels, 'label')}{fresh}."
     if basis.other == LEARNED:
-        taught = f"taught by your {count(basis.n_labels, 'label')}, likely {about_points(basis.gain.value)} better"
+        labels = basis.n_labels if result.learned is None else result.learned.n_labels
+        taught = f"taught by your {count(labels, 'label')}, likely {about_points(basis.gain.value)} better"
         return f"{taught}. {_labels_to_decide(answer)}".rstrip()
     if basis.source is Source.LABELS:
         return f"it leads on {_right_of(basis)}. {_labels_to_decide(answer)}"
@@ -77,6 +80,8 @@ def _labels_to_decide(answer: Answer) -> str:
     if answer.next.step is Step.PROVE:
         more = "more label" if answer.basis is not None and answer.basis.n_labels else "label"
         return f"{count(answer.next.labels, more)} would prove it."
+    if answer.next.step is Step.GO_ON and not answer.next.items:
+        return f"{count(answer.next.labels, 'more label')} will teach a rule."
     if answer.next.step is Step.GO_ON:
         return f"About {count(answer.next.labels, 'more label')} would decide."
     if answer.next.step is Step.TEACH:
@@ -124,18 +129,17 @@ def evidence_line(result: Result) -> str:
     answer, basis, other = result.answer, result.answer.basis, rule_name(result.answer.other)
     if answer.other == MAJORITY:
         return "It takes two classes, and items with three votes, to tell good workers from bad."
-    differ = (
-        f"{other.capitalize() if other.startswith('the ') else other} and majority vote disagree on "
-        f"{result.differ.differ:,} of {count(result.differ.items, 'item')}."
-    )
+    items = f"{result.differ.differ:,} of {count(result.differ.items, 'item')}"
+    differ = f"{_at_start(other)} and majority vote disagree on {items}."
     if basis is None:
         return f"{differ} {_no_guess(result)}"
     if basis.source is Source.IDENTICAL:
-        return f"{differ} This says nothing about how accurate they are.{_doubts(basis)}"
+        return f"{differ} That says nothing about how accurate they are.{_doubts(basis)}"
     if basis.source is Source.CERTIFICATE:
         return f"{differ} The assumptions behind this were tested and passed: see majorant certify."
     if basis.other == LEARNED and result.learned is not None:
-        proof = "" if basis.gain.low is None else f"{_by_labels(basis, other)} "
+        proof = f"So far it is right on {_right_of(basis)}. " if basis.wins + basis.losses else ""
+        proof = proof if basis.gain.low is None else f"{_by_labels(basis, other)} "
         return f"{differ} {proof}{_by_learning(result.learned)}{_doubts(basis)}"
     if basis.source is Source.LABELS:
         return f"{differ} {_by_labels(basis, other)}{_doubts(basis)}"
@@ -143,14 +147,22 @@ def evidence_line(result: Result) -> str:
 
 
 def _by_labels(basis: Evidence, other: str) -> str:
-    sure = f"{100 * basis.level:g}% sure, even if you stop early"
     total = round(basis.wins + basis.losses)
     if not basis.n_used:
         return f"None of the {count(basis.n_labels, 'label')} is on an item where the two disagree."
     won = (
         f"{round(basis.wins)} of the {total} labels that tell them apart" if total else "no label that tells them apart"
     )
-    return f"{other.removeprefix('the ').capitalize()} is right on {won}: {points_range(basis.gain)} ({sure})."
+    if basis.gain.low == basis.gain.high:
+        sure = "Every item on which they disagree has a label, so this is exact."
+    else:
+        sure = f"The range holds at {100 * basis.level:g}%, even if you stop early."
+    return f"{_at_start(other)} is right on {won}: {points_range(basis.gain)}. {sure}"
+
+
+def _at_start(rule: str) -> str:
+    """A rule at the beginning of a sentence; the name of a judge stays as it is."""
+    return f"The {rule.removeprefix('the ')}" if rule.startswith("the ") else rule
 
 
 def _by_learning(learned: LearnedRule) -> str:
@@ -181,19 +193,20 @@ def _no_guess(result: Result) -> str:
 def _doubts(basis: Evidence) -> str:
     """What could not be shown, or failed."""
     parts = []
-    for tested in basis.with_status(Status.FAILED, Status.UNTESTABLE):
-        name = ASSUMPTION_TEXT[tested.assumption]
-        parts.append(
-            f" A test rejects that {name}."
-            if tested.status is Status.FAILED
-            else f" These votes cannot show that {name}."
-        )
+    if failed := basis.with_status(Status.FAILED):
+        parts.append(f" Tests reject that {_joined(failed)}.")
+    if unknown := basis.with_status(Status.UNTESTABLE):
+        parts.append(f" Votes alone cannot show that {_joined(unknown)}.")
     if basis.source is Source.LABELS and any(
         tested.assumption is Assumption.RANDOM_LABELS and tested.status is Status.UNTESTED
         for tested in basis.assumptions
     ):
         parts.append(" This assumes that the labelled items are a random sample.")
     return "".join(parts)
+
+
+def _joined(tested: Sequence[Tested]) -> str:
+    return " and that ".join(ASSUMPTION_TEXT[one.assumption] for one in tested)
 
 
 def ties_line(result: Result) -> str:
@@ -208,13 +221,13 @@ def ties_line(result: Result) -> str:
 
 def next_line(result: Result) -> str:
     """What would make the answer surer."""
-    step, answer = result.answer.next, result.answer
+    step = result.answer.next
     if step.step is Step.NOTHING:
-        return (
-            "Use the labels." if answer.certainty is Certainty.PROVED else "No label can decide between the two rules."
-        )
+        return "Use the labels."
     if step.step is Step.TEACH:
         return f"Label {step.labels} random items: they measure every judge and teach a better rule."
+    if step.step is Step.GO_ON and step.waiting:
+        return f"Label the {count(step.waiting, 'item')} that {'has' if step.waiting == 1 else 'have'} no label yet."
     if step.step is Step.GO_ON:
         return f"Label about {step.labels} more items."
     some = (
