@@ -62,7 +62,6 @@ _HOME = {
     "certify_counts": "evidence.certificate.anonymous",
     "check": "pipeline",
     "compare": "results.comparison",
-    "datasets": None,
     "figure": "render.html",
     "from_matrix": "read",
     "judges": "results.judges",
@@ -120,4 +119,5 @@ class _Package(ModuleType):
 
 for _name, _home in _HOME.items():
     setattr(_Package, _name, _late(_name, _home))
+_Package.datasets = _late("datasets", None)  # type: ignore[attr-defined]
 sys.modules[__name__].__class__ = _Package

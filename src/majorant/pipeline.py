@@ -781,6 +781,8 @@ def _next_step(
         return Next()
     if expert is not None and expert.more:
         return Next(step=Step.GO_ON, labels=expert.more, items=expert.n_differ, waiting=expert.waiting)
+    if expert is not None:
+        return Next()  # the design has been answered to its end
     other = answer.other if answer.other in apart else next(iter(apart))
     n_items = apart[other].items
     if any(one.source is Source.LABELS and one.n_labels >= n_items for one in answer.evidence):

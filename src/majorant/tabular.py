@@ -225,7 +225,8 @@ def _text_rows(columns: Mapping[str, Any], width: int = 100) -> list[str]:
     """The header and the first rows as lines, with as many columns as fit."""
     cells = {name: [name, *map(_cell, _plain(column[:SHOWN_ROWS]))] for name, column in columns.items()}
     wide = {name: min(30, max(map(len, some))) for name, some in cells.items()}
-    fits, used = [], 0
+    fits: list[str] = []
+    used = 0
     for name in cells:
         used += wide[name] + 2
         if used > width and fits:

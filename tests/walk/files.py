@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Fifty-one files as new users bring them: labelling exports, judge logs and tables of their own.
 
 Each is written from the same 60 items and 5 workers by a small function, and `FILES` says what a reader should make of it:
@@ -931,15 +932,15 @@ FILES: dict[str, Walked] = {
     "pivot": Walked(pivot, (60, 5, 2)),
     "form, a row per rater": Walked(transposed, (40, 12, 2)),
     "several models": Walked(models_in_one_file, (180, 3, 2), "model"),
-    "arena, winner is a model": Walked(arena, (60, 3, 2), "order|position|pair"),
+    "arena, winner is a model": Walked(arena, (60, 3, 3), "order|position|pair"),
     "arena, winner is a place": Walked(places, (60, 3, 2), "order|position|pair"),
     "pairs with an order column": Walked(swapped, (60, 3, 2)),
     "scores 0 to 1": Walked(floats, (60, 5, 0), "--threshold"),
     "Yes, yes and yes with a blank": Walked(cases, (60, 5, 4), "--fold-case"),
     "unclear and refused": Walked(refusals, (60, 5, 4), "--empty"),
     "semicolons": Walked(european, (60, 5, 2)),
-    "latin-1 from Excel": Walked(latin, (60, 5, 2)),
+    "latin-1 from Excel": Walked(latin, "--encoding latin-1"),
     "parquet": Walked(parquet, (60, 5, 2)),
-    "no header": Walked(headless, (60, 5, 2)),
+    "no header": Walked(headless, "--columns item,worker,label"),
     "several labels in a cell": Walked(tags, (60, 5, 2), "--several"),
 }  # fmt: skip

@@ -22,8 +22,6 @@ def fill_in(path: Path, label: Callable[[str], str]) -> None:
     """Label the open rows of a file for an expert."""
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    if not rows or "draw" not in rows[0]:
-        return
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
@@ -38,7 +36,7 @@ def follow(command: str, folder: Path, label: Callable[[str], str], limit: int =
         code, printed, said = run_majorant(shlex.split(following), folder)
         assert code == 0, f"{done} -> {following}: exit code {code}\n{printed}{said}"
         done.append(following)
-        for path in folder.glob("*.csv"):
-            fill_in(path, label)
+        for design in folder.glob("*.design.json"):
+            fill_in(Path(str(design).removesuffix(".design.json") + ".csv"), label)
         following = next_command(printed)
     return done

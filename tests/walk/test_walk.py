@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """The first try of new users: 51 files, 47 guesses in Python, and 40 commands whose advice is followed to the end."""
 
 from __future__ import annotations
@@ -217,11 +218,11 @@ CALLS: list[tuple[Callable[[Path], Path], tuple[str, ...], str]] = [
 @pytest.mark.parametrize(("write", "classes", "call"), CALLS, ids=[call for *_, call in CALLS])
 def test_what_next_says_runs_to_the_end(write, classes, call, tmp_path, no_pictures):
     write(tmp_path)
-    truth = made.draw(1, classes, n_items=200)[0]
+    truth = [*made.draw(1, classes)[0], *classes * 40]
 
     def label(item: str) -> str:
         number = re.search(r"\d+", item)
-        return truth[int(number[0]) if number else 0]
+        return truth[int(number[0]) % 100 if number else 0]  # some tools number items from 100 on
 
     done = follow(f"majorant {call}", tmp_path, label)
     assert len(done) > 1, "no advice was given"

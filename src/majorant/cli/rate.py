@@ -84,7 +84,7 @@ def _next_command(n_labels: int, gold: Any) -> str:
     if n_labels or gold is not None:
         return ""
     ctx = click.get_current_context()
-    return repeat_call(ctx, "ask", "--rate", "--n", "60", without=("level", "seed", "by"))
+    return repeat_call(ctx, "ask", "--rate", "--n", "60", without=("level", "seed"))
 
 
 def _write_summary(text: str, path: str) -> None:

@@ -26,7 +26,13 @@ RATERS = frozenset().union(*ALIASES["worker"][:2], ["email", "participant", "res
 
 def lay_out_votes(rows: RowSource, how: ReadOptions) -> RowSource:
     """The rows of a table with nested votes, or with a row per worker, as votes; any other table as it is."""
-    if not rows.named or not rows.again or how.choice.needed != VOTE_ROLES or how.choice.columns is not None:
+    if (
+        not rows.named
+        or not rows.names
+        or not rows.again
+        or how.choice.needed != VOTE_ROLES
+        or how.choice.columns is not None
+    ):
         return rows
     if how.wide or how.workers is not None or how.several or table_tool(rows) is not None:
         return rows
