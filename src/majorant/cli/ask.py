@@ -34,7 +34,8 @@ NAME_LISTS = ("--between", "--race")
 # What does not say how the votes are read.
 NOT_OF_VOTES = (
     *("teach", "between", "race", "accuracy", "rate", "question", "rule", "n", "more", "design", "expert_from"),
-    *("tolerance", "experts", "tool", "out", "overwrite", "gold_file", "level", "seed", "as_json", "quiet", "verbose"),
+    *("tolerance", "experts", "tool", "by", "out", "overwrite", "gold_file", "level", "seed", "as_json", "quiet"),
+    "verbose",
 )
 
 
@@ -102,6 +103,7 @@ def _is_source(word: str) -> bool:
     help="Who answers in place of an expert: a file of labels, a column of the votes, or a worker whose votes then "
     "count for nothing else.",
 )
+@click.option("--by", hidden=True)  # for the command that follows
 @tolerance_option
 @choice_option(
     "--experts",
