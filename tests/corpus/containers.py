@@ -62,7 +62,7 @@ def container_case(number: int) -> tuple[fuzz.Case, bool]:
     names = sorted(sound())
     slow = (".xlsx", ".ods")  # read in a process of their own
     name = names[int(rng.integers(len(names)))]
-    while name.endswith(slow) and rng.random() < 0.9:
+    while name.endswith(slow) and rng.random() < 0.97:
         name = names[int(rng.integers(len(names)))]
     content = sound()[name]
     match int(rng.integers(4)):
