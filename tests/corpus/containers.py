@@ -38,7 +38,11 @@ def sound() -> dict[str, bytes]:
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as out:
         out.writestr("votes.csv", text)
     sheets = {path.name: path.read_bytes() for path in FIXTURES.rglob("*") if path.suffix in (".xlsx", ".ods", ".eval")}
+    cvat = io.BytesIO()
+    with zipfile.ZipFile(cvat, "w", zipfile.ZIP_DEFLATED) as out:
+        out.write(next(FIXTURES.rglob("cvat/*.xml")), "annotations.xml")
     return {
+        "cvat.zip": cvat.getvalue(),
         "a.csv.gz": gzip.compress(text, mtime=0),
         "twice.csv.gz": gzip.compress(text[:400], mtime=0) + gzip.compress(text[400:], mtime=0),
         "nested.csv.gz": gzip.compress(gzip.compress(text, mtime=0), mtime=0),
