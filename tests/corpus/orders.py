@@ -22,9 +22,12 @@ def shuffle_rows(columns: Columns, rng: np.random.Generator) -> Columns:
 
 
 def rename(columns: Columns, rng: np.random.Generator) -> tuple[Columns, dict[str, str]]:
-    """Other names for items, workers and labels, in an order of their own; and the old names by the new ones."""
+    """Other names for workers and labels, in an order of their own; and the old names by the new ones.
+
+    Items keep theirs: lots, such as which items are left out of a fold, are drawn by the items' names.
+    """
     renamed, old_names = dict(columns), {}
-    for role in ("item", "worker", "label"):
+    for role in ("worker", "label"):
         used = {*columns[role], *(columns.get("gold", ()) if role == "label" else ())} - {None}
         new = [f"{role}-{n:05d}" for n in rng.permutation(len(used))]
         name_of = dict(zip(sorted(used, key=str), new, strict=True))
@@ -38,7 +41,7 @@ def rename(columns: Columns, rng: np.random.Generator) -> tuple[Columns, dict[st
 def answer_facts(columns: Columns, old_names: Mapping[str, str] | None = None) -> dict[str, Any]:
     """What must not depend on order or names, in the old names: the answer, verdicts, and labels.
 
-    With other names, the labels of tied items may differ: the name of an item decides its tie on panels.
+    With other names, the labels of tied items may differ: a coin decides them on panels.
     """
     result = mj.check(columns, rng=0)
     answer, certificate, table = result.answer, result.certificate, result.labels.table()
