@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from corpus import TABLE, fuzz
 
 MOST_GROWTH = 1_500_000_000  # bytes by which one case may raise the memory of its process
-BOMB_EVERY = 250  # cases
+BOMB_EVERY = 1_000  # cases
 FIXTURES = Path(__file__).parent.parent / "read" / "fixtures"
 
 

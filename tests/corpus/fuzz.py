@@ -267,6 +267,7 @@ def hurry() -> None:
         return DATABASES[key].cursor()
 
     os.environ["MAJORANT_THREADS"] = "1"
+    os.environ["RUST_BACKTRACE"] = "0"  # polars panics over odd frames, before we see them
     for module in [module for name, module in sys.modules.items() if name.startswith("majorant")]:
         if getattr(module, "connect", None) is start:
             module.connect = shared  # type: ignore[attr-defined]
