@@ -10,7 +10,6 @@ import numpy as np
 from majorant.ask.accuracy import AIM
 from majorant.ask.design import Design
 from majorant.ask.draw import draw_accuracy, draw_rules, draw_session
-from majorant.ask.expert import without_copies
 from majorant.ask.kind import Kind, kind_of, label_free_rule
 from majorant.ask.learn import LEAST_LABELS, gold_labels
 from majorant.ask.session import TEACHING
@@ -18,6 +17,7 @@ from majorant.ask.ties import worth_of_vote
 from majorant.backend import Backend, as_backend
 from majorant.defaults import LEVEL, MAJORITY, TOLERANCE, WEIGHTED_VOTE
 from majorant.errors import ConfigError
+from majorant.evidence.copies import without_copies
 from majorant.methods.fit import Fit
 from majorant.read import Reading
 from majorant.read.tasks import ExpertAnswer
@@ -91,7 +91,7 @@ def ask(
         raise ConfigError(f"question must be one of {', '.join((AUTO, *ASK_KINDS))}, not {question!r}.")
     if question == TEACH and between is not None:
         raise ConfigError("question='teach' compares a rule that labels teach: leave out between=.")
-    backend, seed = without_copies(backend), as_seed(rng)
+    backend, seed = without_copies(backend)[0], as_seed(rng)
     if question == AUTO:
         taught = len(gold_labels(backend)[0]) >= LEAST_LABELS
         question = TEACH if between is None and (taught or kind_of(backend.votes) is Kind.PANEL) else "rules"
