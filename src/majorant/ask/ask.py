@@ -8,7 +8,6 @@ from typing import Any, Unpack
 import numpy as np
 
 from majorant.ask.design import Design
-from majorant.ask.expert import without_copies
 from majorant.ask.kind import Kind, kind_of
 from majorant.ask.learn import LEAST_LABELS, gold_labels
 from majorant.ask.question import Wanted
@@ -16,6 +15,7 @@ from majorant.ask.questions import MOST_RULES, QUESTIONS, TEACH, plain_rule
 from majorant.backend import Backend, as_backend
 from majorant.defaults import LEVEL, MAJORITY, TOLERANCE
 from majorant.errors import ConfigError
+from majorant.evidence.copies import without_copies
 from majorant.read import Reading
 from majorant.results.rules import AUTO, full_judges
 from majorant.values import as_level, as_seed
@@ -83,7 +83,7 @@ def ask(
         raise ConfigError(f"question must be one of {', '.join((AUTO, *QUESTIONS))}, not {question!r}.")
     if question == TEACH and between is not None:
         raise ConfigError("question='teach' compares a rule that labels teach: leave out between=.")
-    backend, seed = without_copies(backend), as_seed(rng)
+    backend, seed = without_copies(backend)[0], as_seed(rng)
     if question == AUTO:
         taught = len(gold_labels(backend)[0]) >= LEAST_LABELS
         question = TEACH if between is None and (taught or kind_of(backend.votes) is Kind.PANEL) else "rules"

@@ -265,7 +265,8 @@ def _labelled(backend: Backend, design: str, labels: Any = None) -> Recognised:
     """A design of these votes, with the labels of a file, by default the one beside it."""
     from majorant.ask.design import Design, Recognised, recognise
     from majorant.ask.draw import votes_digest
-    from majorant.ask.expert import votes_of_design, without_copies
+    from majorant.ask.expert import votes_of_design
+    from majorant.evidence.copies import without_copies
     from majorant.read.tasks import DESIGN_ENDING
 
     path = Path(design)
@@ -274,7 +275,8 @@ def _labelled(backend: Backend, design: str, labels: Any = None) -> Recognised:
     labelled = labels or next((file for file in beside if file.is_file()), None)
     recognised = None if labelled is None else recognise(labelled, design=path)
     recognised = recognised or Recognised(Design.read(path), path, ())
-    recognised.design.refuse_other_votes(votes_digest(without_copies(votes_of_design(recognised.design, backend))))
+    merged, _ = without_copies(votes_of_design(recognised.design, backend))
+    recognised.design.refuse_other_votes(votes_digest(merged))
     return recognised
 
 
