@@ -7,7 +7,7 @@ memory what does not.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -41,6 +41,7 @@ from majorant.evidence.certificate.claims import (
 )
 from majorant.evidence.certificate.design import VotingDesign, design
 from majorant.evidence.certificate.slices import refuse_slices
+from majorant.evidence.comparison import Comparison
 from majorant.evidence.copies import Copies, CopyGroup, find_copies, without_copies
 from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status, Tested
 from majorant.evidence.identical import Difference, count_differences, identical_evidence
@@ -592,14 +593,16 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
     answer = decide(evidence, tolerance=settings.tolerance)
     if answer.certainty is not Certainty.PROVED:
         settings.stage("testing")
-        if WEIGHTED_VOTE in names and rules.belief is not None:
-            majority, weighted = (rules.fitted[n].here for n in (MAJORITY, WEIGHTED_VOTE))
-            expected = expected_gain(
-                settle_ties(majority, majority, None), settle_ties(weighted, majority, None), rules.belief
-            )
-            evidence += track_record(setting, expected)
-        if not examined().is_open:
-            evidence += certificate_evidence(certify().certificate)
+        comparison = Comparison(
+            votes=rules.votes,
+            fits={name: rules.fitted[name].here for name in (MAJORITY, *names)},
+            belief=rules.belief,
+            setting=setting,
+            copies=copies,
+            certify=lambda: None if examined().is_open else certify().certificate,
+            level=level,
+        )
+        evidence += [one for engine in ENGINES for one in engine(comparison)]
         answer = decide(evidence, tolerance=settings.tolerance)
     other = answer.other if answer.other in rules.fitted else next(iter(names), MAJORITY)
     name = settings.method or answer.rule
@@ -786,13 +789,29 @@ def _once(make: Callable[[], T]) -> Callable[[], T]:
     return call
 
 
-def certificate_evidence(certificate: Certificate) -> tuple[Evidence, ...]:
+def _by_track_record(comparison: Comparison) -> tuple[Evidence, ...]:
+    """What the weighted vote gained on public data sets like this one."""
+    fits, belief = comparison.fits, comparison.belief
+    if WEIGHTED_VOTE not in fits or belief is None:
+        return ()
+    majority, weighted = (settle_ties(fits[name], fits[MAJORITY], None) for name in (MAJORITY, WEIGHTED_VOTE))
+    return track_record(comparison.setting, expected_gain(majority, weighted, belief))
+
+
+def _by_certificate(comparison: Comparison) -> tuple[Evidence, ...]:
     """What the certificate says about majority vote and the best rule of all, where it says that nothing beats it."""
+    certificate = comparison.certify()
+    if certificate is None:
+        return ()
     claim = certificate.anonymous if certificate.named is None else certificate.named
     if claim.verdict != Verdict.OPTIMAL:
         return ()
     found = [one for one in certificate.evidence() if one.other == f"best {claim.family} rule"]
     return tuple(one for one in found if one.source is Source.CERTIFICATE)
+
+
+# Engines that need no labels; they are asked where labels, or rules that hardly differ, prove nothing.
+ENGINES: list[Callable[[Comparison], Iterable[Evidence]]] = [_by_track_record, _by_certificate]
 
 
 def _tie_breaker(rule: str, setting: Setting, rules: _Rules) -> str | None:
