@@ -46,7 +46,7 @@ def test_without_gold_nothing_is_promised():
     assert found.gate is Gate.NO_GOLD
     assert found.judges == ()
     assert "votes alone do not show how accurate judges are" in gate_text(found)
-    assert judges_lines(found)[1] == "Which judges to keep needs labels: 30 would do (you have 0)."
+    assert judges_lines(found)[1] == "Which judges to keep, and whether three are enough, needs 30 labels: you have 0."
 
 
 def test_a_judge_below_the_bar_hardly_ever_passes_the_gate():
@@ -69,7 +69,7 @@ def test_good_and_bad_judges_are_told_apart():
     assert gate_text(good).startswith("Good enough to gate on at 90%: 0 is right on 9")
     poor = mj.judges(panel([0.6, 0.6], 600, rng), bar=0.9)
     assert poor.gate is Gate.NOT_MET
-    assert gate_text(poor).startswith("Not good enough to gate on at 90%: the best,")
+    assert gate_text(poor).startswith("Not good enough to gate on at 90%: even the best,")
 
 
 def test_the_order_of_candidates_is_told_per_judge():
@@ -145,7 +145,7 @@ def test_the_best_judges_are_held_against_all_of_them():
     assert single.difference.low > 0
     assert len(three.judges) == 3
     assert len(five.judges) == 5
-    assert "0 is better than all 7 judges together." in judges_lines(found)
+    assert "Keep 0: better than all 7 judges together." in judges_lines(found)
 
 
 def test_the_interval_of_a_sub_panel_holds_whichever_is_chosen():
@@ -178,7 +178,7 @@ def test_a_copy_is_never_recommended():
 def test_a_few_gold_labels_say_nothing_about_which_judges_to_keep():
     found = mj.judges(panel([0.95, 0.5, 0.5, 0.5], 20, np.random.default_rng(0)))
     assert found.sub_panels == ()
-    assert "Which judges to keep needs labels: 30 would do (you have 20)." in judges_lines(found)
+    assert "Which judges to keep, and whether three are enough, needs 30 labels: you have 20." in judges_lines(found)
 
 
 @pytest.mark.parametrize(("bar", "code"), [(["--bar", "0.9"], 1), (["--bar", "0.5"], 0), ([], 0)])
