@@ -11,6 +11,7 @@ from majorant.errors import ConfigError, DataError
 from majorant.render.judges import gate_text, judges_facts, judges_lines
 from majorant.results.judges import Gate
 from majorant.results.sub_panels import Enough
+from majorant.votes import NoteKind
 from sizes import many
 
 FIXTURES = Path(__file__).parents[1] / "read" / "fixtures"
@@ -45,8 +46,8 @@ def test_without_gold_nothing_is_promised():
     found = mj.judges(table)
     assert found.gate is Gate.NO_GOLD
     assert found.judges == ()
-    assert "votes alone do not show how accurate judges are" in gate_text(found)
-    assert judges_lines(found)[1] == "Which judges to keep, and whether three are enough, needs 30 labels: you have 0."
+    assert "Votes alone do not show how accurate the judges are" in gate_text(found)
+    assert judges_lines(found)[1] == "To see which judges you need, label 30 random items."
 
 
 def test_a_judge_below_the_bar_hardly_ever_passes_the_gate():
@@ -97,12 +98,29 @@ def test_what_cannot_be_told_is_refused():
         mj.judges({**table, "winner": ["A", "A"]}, position="shown")
 
 
-def test_a_column_that_says_the_order_is_found_and_check_names_the_command():
+def test_a_column_that_says_the_order_is_found_and_makes_one_verdict_of_both():
     found = {one.judge: one.first_twice for one in mj.judges(FIXTURES / "pairwise.csv").positions}
     assert found == {"ana": 0, "bo": 0, "cy": 3}
     assert mj.judges(FIXTURES / "judges.jsonl").positions == ()
-    with pytest.raises(DataError, match="If 'order' is the order of a pair: majorant judges"):
-        mj.read(FIXTURES / "pairwise.csv")
+    votes = mj.read(FIXTURES / "pairwise.csv")
+    assert votes.shape == (4, 3, 3)  # A, B and tie
+    (note,) = (note for note in votes.account.notes if note.kind is NoteKind.BOTH_ORDERS)
+    assert note.facts == {"verdicts": 12, "changed": 3, "places": []}
+
+
+def test_labels_that_are_places_are_told_from_names():
+    rows = [
+        (i, j, order, "A" if (i % 3 == 0) == (order == "original") else "B")
+        for i in range(9)
+        for j in "jkl"
+        for order in ("original", "swapped")
+    ]
+    table = dict(zip(("item", "judge", "order", "winner"), map(list, zip(*rows, strict=True)), strict=True))
+    assert [one.consistent for one in mj.judges(table).positions] == [9, 9, 9]
+    votes = mj.read(table)
+    assert [votes.labels[k] for k in votes.label_n[::3]] == ["A", "B", "B"] * 3
+    (note,) = (note for note in votes.account.notes if note.kind is NoteKind.BOTH_ORDERS)
+    assert note.facts["places"] == ["A", "B"]
 
 
 def test_judges_who_err_together_are_worth_less():
@@ -178,7 +196,7 @@ def test_a_copy_is_never_recommended():
 def test_a_few_gold_labels_say_nothing_about_which_judges_to_keep():
     found = mj.judges(panel([0.95, 0.5, 0.5, 0.5], 20, np.random.default_rng(0)))
     assert found.sub_panels == ()
-    assert "Which judges to keep, and whether three are enough, needs 30 labels: you have 20." in judges_lines(found)
+    assert "To see which judges you need, label 10 more random items." in judges_lines(found)
 
 
 @pytest.mark.parametrize(("bar", "code"), [(["--bar", "0.9"], 1), (["--bar", "0.5"], 0), ([], 0)])

@@ -14,13 +14,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.ask.learn import LearnedRule
+from majorant.defaults import LEVEL, TOLERANCE
 from majorant.read.tasks import SKIPPED, UNASKED
 from majorant.values import Estimate, lock
 
-__all__ = ["OPEN", "SKIPPED", "UNASKED", "Codes", "Outcome", "Question", "n_answers"]
+__all__ = ["OPEN", "SKIPPED", "UNASKED", "Codes", "Outcome", "Question", "Wanted", "n_answers"]
 
 Codes = NDArray[np.int64]
 OPEN = "open"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What the caller of `ask` wants, as far as a question needs it."""
+
+    rules: tuple[str, ...]  # to compare, the one in use first
+    n: int | None = None  # items to ask about now; None for the question's own default
+    seed: int = 0
+    tolerance: float = TOLERANCE
+    level: float = LEVEL
+    experts: str = "majority"
 
 
 class Question(Protocol):

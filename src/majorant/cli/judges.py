@@ -23,7 +23,6 @@ def judges(
     source: Source, bar: float, position: str | None, level: float, seed: int, as_json: bool, quiet: bool
 ) -> None:
     """How good each judge is by gold labels, which to keep, and whether they are good enough to gate on."""
-    from majorant.cli.next_command import repeat_call
     from majorant.render.judges import judges_facts, judges_lines
     from majorant.results.judges import Gate, find_position
     from majorant.results.judges import judges as judge
@@ -37,8 +36,11 @@ def judges(
     else:
         judged = judge(source.files, bar=bar, level=level, position=position, **columns)
     lines = judges_lines(judged)
-    if judged.best is None:
-        lines.append(f"Next     {repeat_call(click.get_current_context(), 'ask', '--teach', '--n', '30')}")
+    if judged.gate in (Gate.NO_GOLD, Gate.OPEN):
+        from majorant.cli.next_command import repeat_call
+
+        command = repeat_call(click.get_current_context(), "ask", "--n", "30", without=("gold", "gold_file"))
+        lines += ["Next     Label 30 random items: they measure every judge.", f"         {command}"]
     show(judges_facts(judged), "\n".join(lines[:1] if quiet else lines), as_json=as_json)
     asked = click.get_current_context().get_parameter_source("bar") is not ParameterSource.DEFAULT
     if asked and judged.gate is not Gate.MET:

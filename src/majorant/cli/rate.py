@@ -99,11 +99,11 @@ def _next_command(found: Rates, gold: Any) -> str:
     ctx = click.get_current_context()
     more = 60 if len(found.candidates) > 1 else next((labels for labels in found.overall.more.values() if labels), 0)
     if not found.labels and gold is None:
-        return repeat_call(ctx, "ask", "--rate", "--n", "60", without=("level", "seed", "by"))
+        return repeat_call(ctx, "ask", "--rate", "--n", "60", without=("level", "seed"))
     if not next_line(found) or found.order is not Order.DRAWN or not design_path(gold).is_file():
         return ""
     where = ("--more", str(more), "--design", str(design_path(gold)))
-    return repeat_call(ctx, "ask", "--rate", *where, without=("level", "seed", "by", "gold_file"))
+    return repeat_call(ctx, "ask", "--rate", *where, without=("level", "seed", "gold_file"))
 
 
 def _write_summary(text: str, path: str) -> None:

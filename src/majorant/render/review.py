@@ -27,9 +27,9 @@ def _points(share: float) -> str:
 def review_about(review: Review) -> str:
     """How the list is ordered, above it."""
     order = (
-        "the closest votes first"
-        if review.by_margin
-        else "those first that models of the votes doubt most (the median of three)"
+        "those first that models of the votes doubt most (the median of three)"
+        if review.by_models
+        else "the least confident first"
     )
     return f"The {count(len(review.item_p), 'label')} to look at first: {order}."
 
@@ -62,7 +62,7 @@ def review_facts(review: Review) -> dict[str, Any]:
     return {
         "items": len(review.item_p),
         "gain": review.gain,
-        "by_margin": review.by_margin,
+        "by_models": review.by_models,
         "about": review_about(review),
         "sentence": review_line(review),
         "rows": rows,

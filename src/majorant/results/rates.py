@@ -180,8 +180,11 @@ class Rates(Tabular):
         return {name.removeprefix("n_"): [getattr(one, name) for one in every] for name in names}
 
     def __repr__(self) -> str:
-        ends = "no labels" if self.value is None else f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
-        return f"Rates: {ends}, {self.labels:,} labels, {len(self.slices)} slices\nto_pandas() gives a row for each"
+        panel = next((f"; the panel says {one.rate:.3f}" for one in self.overall.reported if not one.judge), "")
+        if self.value is None:
+            return f"Rates: not known without labels{panel}\nto_pandas() gives a row for each slice"
+        ends = f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f}) by {self.labels:,} labels"
+        return f"Rates: {ends}{panel}\nto_pandas() gives a row for each slice"
 
     def at_least(self, bar: float) -> bool:
         """Whether the labels show that the rate is above the bar."""
