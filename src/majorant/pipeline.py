@@ -845,7 +845,7 @@ def _next_step(
     pair = {name: rules.compared(name) for name in (MAJORITY, other)}
     planned = planned_labels(rules.backend, pair, tolerance=settings.tolerance, level=settings.level)
     if not planned.most:  # the two differ on ties at most
-        return teach
+        return Next() if other == LEARNED else teach
     if other == LEARNED and learned is not None:
         planned = planned._replace(labels=plan_proof(learned, planned.most, n_items, settings.tolerance))
     return Next(step=Step.PROVE, labels=min(max(planned.labels, 1), planned.most), items=apart[other].differ)
