@@ -112,15 +112,14 @@ def price(votes: int, per_vote: float) -> str:
     return f"{votes * per_vote:.{max(0, -exponent) if isinstance(exponent, int) else 0}f}"
 
 
-NUMBER_FORMS: dict[str, Callable[[Any], str]] = {  # of the page, whose minus sign is as wide as its plus
-    "percent": percent,
+NUMBER_FORMS: dict[str, Callable[[Any], str]] = {  # of pages, whose minus sign is as wide as their plus
+    "percent": lambda share: f"{100 * share:.1f}%",
     "points": in_points,
     "bare points": points,
+    "gain": lambda share: signed(100 * share).replace("-", "−"),
     "count": "{:,}".format,
     "ratio": "{:.2f}".format,
-    "whole": level_percent,
-    "gain": lambda value: signed(value).replace("-", "−"),
-    "signed": lambda value: f"{value:+.2f}".replace("-", "−"),
+    "whole": lambda level: f"{100 * level:g}%",
     "fine": "{:.3g}".format,
 }
 
@@ -165,18 +164,13 @@ def under(conditions: Sequence[str], sentence: str) -> str:
 
 # --- why a number is missing, or its interval
 
-NO_ACCURACY = "labels by design tell which rule is right more often, not how often each is"
 NO_GOLD_LABEL = "no item has a gold label"
 NO_GOLD_LABELS = "no gold labels"
 NO_GOLD_JUDGED = "no gold item"
 NO_MODEL = "no model was fitted"
-NO_FITTED_MODEL = "no model could be fitted"
 NO_VOTED_ITEM = "no item has a vote"
 NO_UNIFORM_LABEL = "no label was given in the uniform order"
-NO_CLOSE_CALL = "no close call is labelled"
 NO_DIFFERENCE_LABELLED = "no item on which the two differ is labelled"
-LABELS_LEAVE_IT_OPEN = "the labels leave it open"
-NO_SIGN = "no label tells its sign"
 MODEL_IS_TRUTH = "the model's own figure: agreement with what this crowd would say with unlimited votes"
 NO_RNG = "no interval: give rng to draw resamples"
 NO_PAIRED_VOTES = "no item holds two votes"
@@ -192,11 +186,6 @@ DID_NOT_CONVERGE = "did not converge"
 TWO_CLASSES_ONLY = "for two classes only"
 NEEDS_MATRICES = "needs confusion matrices that are given"
 NEEDS_GOLD = "needs gold labels"
-
-
-def not_run(method: str) -> str:
-    """A method that was not run."""
-    return f"{method} was not run"
 
 
 def too_many_numbers(number: int) -> str:
@@ -414,7 +403,6 @@ def _names(names: Iterable[Any], between: str = ", ") -> str:
 
 # --- what is taken for granted, and the tests of it
 
-INDEPENDENT = "votes on an item are independent given its class"
 TOO_FEW_VOTES = (
     "No item has three votes, so the data cannot tell how good the voters are: collect a third vote on some of the "
     "items."
@@ -422,11 +410,6 @@ TOO_FEW_VOTES = (
 
 
 # --- the numbers behind claims, as `majorant certify` shows them
-
-
-def slices_level(level: float) -> str:
-    """At which level each of several claims is made."""
-    return f"each at {percent(level, 2)}, so that all hold together"
 
 
 def methods_heading(source: str) -> str:
@@ -495,34 +478,7 @@ def for_error_rates(right_0: float, right_1: float) -> str:
     return f"drawn for error rates that divide as here, {100 - 100 * right_0:.0f} : {100 - 100 * right_1:.0f}"
 
 
-def map_reason(failed: Sequence[str]) -> str:
-    """Why the map does not hold for these votes.
-
-    >>> map_reason(["independent votes"])
-    'These votes contradict what the map assumes (independent votes): it shows what would hold otherwise.'
-    """
-    which = f" ({one_of(failed)})" if failed else ""
-    return f"These votes contradict what the map assumes{which}: it shows what would hold otherwise."
-
-
 # --- the answer: keep, switch or ask
-
-
-ACTION_SIGNS = {"keep": "✓", "switch": "⇄", "ask": "?"}  # told by their shape, not by their colour
-
-
-def in_command(name: str) -> str:
-    """A file as a command names it, in any shell.
-
-    >>> in_command("votes.csv"), in_command("my votes.csv")
-    ('votes.csv', '"my votes.csv"')
-    """
-    return f'"{name}"' if any(map(str.isspace, name)) else name
-
-
-def more_command(source: str, labels: int, design: str) -> str:
-    """The command that asks for further labels of a design."""
-    return f"majorant ask {in_command(source or 'votes.csv')} --more {labels} --design {in_command(design)}"
 
 
 # --- asking an expert
@@ -642,204 +598,3 @@ def map_words(names: tuple[str, str], point: tuple[float, float], *, level: floa
         f"{names[0]} across, {names[1]} up. These votes lie at {percent(point[0], 0)} and {percent(point[1], 0)}"
         f"{around}, {inside} the region where majority vote is optimal."
     )
-
-
-# --- the page of a report
-#
-# {address} or {address:form} stands for the number at that address of the summary, in one of NUMBER_FORMS; the page
-# marks each with its address.
-
-MAP_CLAIM = (
-    "If votes on an item are independent given its class, majority vote is the best rule that ignores who voted "
-    "wherever the voters’ accuracies and the class balance lie in the blue region."
-)
-MAP_SLIDERS = "Move the sliders, or drag the ring, to see what would hold elsewhere."
-MAP_FIGURES = "Its figures are of one confusion matrix for all workers, fitted to the counts of votes alone"
-NO_PLACE_ON_MAP = "These votes have no place on the map: it needs two or more classes and some items with three votes."
-NO_SCRIPT = "The sliders need a script, which does not run here."
-NO_PLAN = "There is no plan for these votes."
-NOTHING_TO_REVIEW = "No item would gain from a second look."
-LABEL_BY_LABEL = (
-    "An item may have several labels, so each label is a question of its own: is it given, yes or no? Each verdict is "
-    "about one label."
-)
-VOTES_AND_TIES = (
-    "{votes.items} items hold {votes.votes} votes; majority vote leaves {majority.tied} of them tied. A tie is never "
-    "broken in silence: it stays open in the labels, and counts as a fair draw in every accuracy."
-)
-AGREEMENT_ABOUT = (
-    "How often two votes on the same item say the same, and how far that is beyond chance. Dots are estimates, bars "
-    "their {agreement.level:whole} intervals; 1 is perfect agreement, 0 what chance would give."
-)
-WORKERS_CAPTION = (
-    "A dot is a worker, the line its interval: the more votes, the shorter. A worker near the mark of blind guessing "
-    "adds nothing."
-)
-CONFUSION_CAPTION = (
-    "For the busiest workers: each row is a true class, each column what the worker says, in percent. Blue is right, "
-    "orange wrong."
-)
-ROWS_READ = (
-    "{input.rows} read: {input.votes} votes, {input.abstained} without a label, {input.merged} exact copies merged, "
-    "{input.dropped} repeats dropped"
-)
-
-
-def scope(summary: Mapping[str, Any]) -> str:
-    """Of which votes all this is said, and what its accuracies and claims rest on."""
-    text = "{votes.votes} votes by {votes.workers} workers on {votes.items} items, {votes.classes} classes."
-    return f"{text} {sampled('{sample.items}')}." if "sample" in summary else text
-
-
-def sampled(items: str) -> str:
-    """That not all items taught what is said of them, without its stop."""
-    return f"Claims, rule and plan were learned from {items} items drawn at random"
-
-
-def change_sentence(method: str) -> str:
-    """What the other rule does to the labels."""
-    if method == "majority":
-        return "These votes bear no rule but majority vote, which leaves {majority.tied} items tied."
-    return (
-        f"With {method} in place of majority vote, {{flow.changed}} labels change. Blue stays as it was; orange moves."
-    )
-
-
-def rules_caption(source: str, not_run: Sequence[str]) -> str:
-    """Above the rules that were fitted."""
-    by = "on the gold items; the gain above counts all items"
-    if source != "gold":
-        by = "by the model: agreement with what this crowd would say with unlimited votes"
-    idle = f" Not run: {', '.join(not_run)}." if not_run else ""
-    return f"The rules that were fitted, and how often each is right {by}.{idle}"
-
-
-def map_about(*, region: bool, live: bool, drawn: bool) -> str:
-    """What the map shows."""
-    if not drawn:
-        return MAP_CLAIM
-    around = "; around it, everything that they leave possible at {level:whole}" if region else ""
-    lies = f"The orange dot is where these votes lie{around}."
-    figures = f"{MAP_FIGURES}; how often these labels are right is said above."
-    if live:
-        return f"{MAP_CLAIM} {lies} {MAP_SLIDERS} {figures}"
-    classes = "Sliders show two or three classes; with {votes.classes} there are too many, so this is a picture."
-    return f"{MAP_CLAIM} {lies} {figures} {classes}"
-
-
-def confidence_about(confidence: Mapping[str, Any]) -> str:
-    """What confidences are, and whether they can be trusted."""
-    whose = ": the model's own figure, which only gold labels can test"
-    if confidence["source"] == "gold":
-        whose = ", calibrated by the gold labels"
-    trust = "Gold labels for some items would show whether it can be trusted."
-    if confidence["ece"] is not None:
-        trust = (
-            "By the gold labels of {confidence.gold_items} items it is off by {confidence.ece:points} on average "
-            "(expected calibration error): dots below the line are more confident than right."
-        )
-    return f"Each label comes with a probability{whose}. {trust}"
-
-
-def worth_about(n_eff: Mapping[str, Any]) -> str:
-    """How many independent votes those of an item are worth."""
-    rough = "at most about " if n_eff["low"] is None else ""
-    return (
-        f"Together, the votes on an item are worth {rough}{{workers.dependence.n_eff:estimate ratio}} independent ones."
-    )
-
-
-def dependence_caption(truth: str) -> str:
-    """What the correlations of pairs are."""
-    source = ", on the gold items" if truth == "gold" else ", roughly, from votes alone"
-    return (
-        f"Correlation of two workers’ votes once the true label is known{source}: orange, they err together; blue, "
-        "they avoid each other’s errors."
-    )
-
-
-def decides_about(kind: str) -> str:
-    """How many items would decide a claim."""
-    what = "fresh gold items" if kind == "gold" else "fresh items"
-    return f"about {{certificate.{kind}.more_items}} {what}, judged by themselves"
-
-
-# --- the page of majorant serve
-
-STAGE_WORDS = {  # what a run does, in its order
-    "reading": "Reading the file",
-    "counting": "Counting votes",
-    "testing": "Testing whether majority vote is optimal",
-    "comparing": "Comparing it with other rules",
-    "judging": "Judging workers and confidence",
-    "measuring": "Measuring agreement, and where a look pays",
-    "writing": "Writing the report",
-}
-LOOKING = {"looking": "Looking at the columns"}
-DRAWING = {"reading": STAGE_WORDS["reading"], "comparing": "Drawing the items to label"}
-CHECKING, CHECKING_LABELS = "Checking the votes", "Checking with your labels"
-WAITING, STARTING = "Waiting for its turn", "Starting"
-DOWNLOADS = {
-    "labels.csv": "one label per item, with its confidence",
-    "workers.csv": "how good each worker is",
-    "review.csv": "where a look pays most",
-    "result.json": "every number",
-    "report.html": "the whole report, one file",
-    "to_label.csv": "the items to label, with the labels so far",
-    "to_label.design.json": "the design that judges the labels",
-}
-
-
-def between(low: float | None, high: float | None, form: Callable[[Any], str]) -> str:
-    """Low to high; empty where there is no interval.
-
-    >>> between(.1, .2, percent), between(None, None, percent)
-    ('10.0 % to 20.0 %', '')
-    """
-    return "" if low is None or low == high else f"{form(low)} to {form(high)}"
-
-
-def in_sight_sentence(labels: int) -> str:
-    """Labels that were given with the votes in sight."""
-    were, they = ("was", "it") if labels == 1 else ("were", "they")
-    return f"{labels} of them {were} given with the votes in sight: {they} may repeat the crowd."
-
-
-def map_in_report(n_classes: int) -> str:
-    """Why there is no live map."""
-    return f"The live map shows two or three classes. Of {n_classes} the whole report holds a picture."
-
-
-def progress_note(done: int | None, total: int | None, what: str) -> str:
-    """How far a stage is.
-
-    >>> progress_note(1200, None, ""), progress_note(500, 2000, "sorting")
-    ('1,200 rows', 'sorting, 25 %')
-    """
-    if done is None:
-        return ""
-    if total:
-        return f"{what}, {100 * done // total} %" if what else f"{100 * done // total} %"
-    return f"{what}, {done:,}" if what else f"{done:,} rows"
-
-
-def size_words(n_bytes: int) -> str:
-    """The size of a file as people say it.
-
-    >>> size_words(512), size_words(20_400), size_words(3_200_000_000)
-    ('512 bytes', '20 kB', '3.2 GB')
-    """
-    for unit, name, digits in ((10**9, "GB", 1), (10**6, "MB", 1), (10**3, "kB", 0)):
-        if n_bytes >= unit:
-            return f"{n_bytes / unit:.{digits}f} {name}"
-    return count(n_bytes, "byte")
-
-
-def asked_of_columns(missing: Sequence[str]) -> str:
-    """What a person is asked where columns cannot be told by their names.
-
-    >>> asked_of_columns(["label"]), asked_of_columns(["item", "label"])
-    ('Which column is the label?', 'Which columns are the item and the label?')
-    """
-    roles = [f"the {role}" for role in missing]
-    return f"Which column is {roles[0]}?" if len(roles) == 1 else f"Which columns are {one_of(roles)}?"

@@ -275,7 +275,6 @@ def test_the_numbers_are_those_of_the_command_line(server, checked, terminal):
     assert page(server, f"/files/{id}/download/lock").status == 404
 
 
-@pytest.mark.skip(reason="written for a design of one stage; the browser walks through a session")
 def test_labels_decide_in_the_page_as_on_the_command_line(server, checked, terminal):
     (id, _, truth, _), (folder, run) = checked, terminal
     shown = page(server, f"/files/{id}/label/begin", do="begin").text

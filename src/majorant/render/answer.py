@@ -27,14 +27,16 @@ class AnswerText(NamedTuple):
     next: str  # what to do now, without the command
 
 
-def rule_name(rule: str) -> str:
-    """A rule as a sentence names it.
+def rule_name(rule: str, *, begins: bool = False) -> str:
+    """A rule as a sentence names it, or begins with it.
 
-    >>> rule_name("weighted-vote"), rule_name("majority"), rule_name("gpt-4o")
-    ('the weighted vote', 'majority vote', 'gpt-4o')
+    >>> rule_name("weighted-vote"), rule_name("majority", begins=True), rule_name("gpt-4o", begins=True)
+    ('the weighted vote', 'Majority vote', 'gpt-4o')
     """
     names = {MAJORITY: "majority vote", WEIGHTED_VOTE: "the weighted vote", LEARNED: "the learned rule"}
-    return names.get(rule) or shown(rule)
+    if rule not in names:
+        return shown(rule)
+    return names[rule][0].upper() + names[rule][1:] if begins else names[rule]
 
 
 def answer_text(result: Result) -> AnswerText:
@@ -121,13 +123,10 @@ def _keep_for_now(result: Result) -> str:
 
 def evidence_line(result: Result) -> str:
     """What the answer rests on."""
-    answer, basis, other = result.answer, result.answer.basis, rule_name(result.answer.other)
+    answer, basis, other = result.answer, result.answer.basis, rule_name(result.answer.other, begins=True)
     if answer.other == MAJORITY:
         return "It takes two classes, and items with three votes, to tell good workers from bad."
-    differ = (
-        f"{other.capitalize() if other.startswith('the ') else other} and majority vote disagree on "
-        f"{result.differ.differ:,} of {count(result.differ.items, 'item')}."
-    )
+    differ = f"{other} and majority vote disagree on {result.differ.differ:,} of {count(result.differ.items, 'item')}."
     if basis is None:
         return f"{differ} {_no_guess(result)}"
     if basis.source is Source.IDENTICAL:
@@ -150,7 +149,7 @@ def _by_labels(basis: Evidence, other: str) -> str:
     won = (
         f"{round(basis.wins)} of the {total} labels that tell them apart" if total else "no label that tells them apart"
     )
-    return f"{other.removeprefix('the ').capitalize()} is right on {won}: {points_range(basis.gain)} ({sure})."
+    return f"{other} is right on {won}: {points_range(basis.gain)} ({sure})."
 
 
 def _by_learning(learned: LearnedRule) -> str:

@@ -80,8 +80,11 @@ def workers_line(workers: Workers, copies: Sequence[CopyGroup], removal: Removal
     elif names:
         are = "is" if len(names) == 1 else "are"
         about = f"{len(names):,} of {n_workers} {are} barely better than guessing: {listed(names)}."
+    elif doubtful := _doubtful_names(workers):
+        are = "is" if len(doubtful) == 1 else "are"
+        about = f"{len(doubtful):,} of {n_workers} {are} not clearly better than guessing: {listed(doubtful)}."
     else:
-        about = f"{n_workers}, none barely better than guessing."
+        about = f"{n_workers}, all clearly better than guessing."
     others = [kind for kind in (FlagKind.ONE_LABEL, FlagKind.TOO_FAST) if _n_flagged(workers, kind)]
     parts = [about, *(f"{_n_flagged(workers, kind):,} flagged {kind}." for kind in others), copies_text(copies)]
     if removal is not None:
@@ -92,6 +95,13 @@ def workers_line(workers: Workers, copies: Sequence[CopyGroup], removal: Removal
 
 def _weak_names(workers: Workers) -> list[str]:
     return [shown(workers.names[j]) for j in workers.worst_first if workers.weak_j[j]]
+
+
+def _doubtful_names(workers: Workers) -> list[str]:
+    """Workers who may be guessing, by their intervals."""
+    with np.errstate(invalid="ignore"):
+        doubtful_j = workers.low_j <= workers.chance_j
+    return [shown(workers.names[j]) for j in workers.worst_first if doubtful_j[j]]
 
 
 def _flagged_names(workers: Workers, kind: FlagKind) -> list[str]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import majorant
-from majorant.ask.learn import LEARNED
+from majorant.ask.accuracy import WrittenLabels
 from majorant.defaults import LEVEL, RESULT_FILES
 from majorant.errors import ConfigError, DataError
 from majorant.filetypes import PACKINGS, type_of_ending
@@ -31,6 +31,7 @@ SPREAD = 8  # a table in memory takes about so many times its size as a file
 LONGEST_FILE_NAME = 120
 BUSY = ("looking", "waiting", "running", "drawing")
 LABEL_FILES = (TO_LABEL, DESIGN)
+ACCURACY = WrittenLabels.kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -206,9 +207,7 @@ class Runs:
     def draw(self, id: str, question: str) -> None:
         """Draw the items to label for a question; what was labelled for another one goes."""
         kept = self._free(id)
-        answer = (kept.facts or {})["answer"]
-        pair = None if answer["other"] == LEARNED else ["majority", answer["other"]]
-        between = {"accuracy": [answer["rule"]], "rules": pair}.get(question)
+        between = [(kept.facts or {})["answer"]["rule"]] if question == ACCURACY else None
         job = self._job(kept, "ask", kept.told(kept.form), kept.form)
         job |= {"question": question, "between": between, "resume": True}
         self._begin(kept, "drawing", job, in_sight=frozenset())

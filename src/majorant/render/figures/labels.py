@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from majorant.render.answer import rule_name
 from majorant.render.figures.canvas import LIGHT, Panel, clipped
 from majorant.wording import confidence_words, flow_words, percent, reliability_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FLOW_SIZE = (440, 300)
+FLOW_SIZE = (440, 220)
 GAP = 0.04  # between labels, as a share of the height
 LEFT, RIGHT, BAR_WIDTH = 0.26, 0.74, 0.022
 THINNEST = 0.004
@@ -28,12 +29,15 @@ def flow_panels(summary: dict[str, Any]) -> list[Panel]:
         for new, n in zip(flow["to"], row, strict=True)
         if n and old != new
     ]
-    title = f"From majority vote to {summary['answer']['other']}"
+    other = clipped(rule_name(summary["answer"]["other"]), 32)
+    title = f"From majority vote to {other}"
     height = max(FLOW_SIZE[1], 46 * len(flow["from"]))
-    return [Panel("flow0", title, flow_words(changes), (FLOW_SIZE[0], height), lambda axes: _draw_flow(axes, flow))]
+    return [
+        Panel("flow0", title, flow_words(changes), (FLOW_SIZE[0], height), lambda axes: _draw_flow(axes, flow, other))
+    ]
 
 
-def _draw_flow(axes: Axes, flow: dict[str, Any]) -> None:
+def _draw_flow(axes: Axes, flow: dict[str, Any], other: str) -> None:
     items = flow["items"]
     out_r, in_c = [sum(row) for row in items], [sum(column) for column in zip(*items, strict=True)]
     total, most = sum(out_r), max(sum(map(bool, out_r)), sum(map(bool, in_c)))
@@ -51,7 +55,7 @@ def _draw_flow(axes: Axes, flow: dict[str, Any]) -> None:
                 new_y[c] -= n * scale
     axes.set(xlim=(0, 1), ylim=(-0.02, 1.1))
     axes.text(LEFT, 1.06, "majority vote", ha="right", color=LIGHT["soft"])
-    axes.text(RIGHT, 1.06, "the other rule", ha="left", color=LIGHT["soft"])
+    axes.text(RIGHT, 1.06, clipped(other, 16), ha="left", color=LIGHT["soft"])
     axes.axis("off")
 
 
