@@ -1,4 +1,4 @@
-"""Every benchmark, one after the other: `make bench`, or `python -m benchmarks start majority` for some.
+"""Every benchmark, one after the other: `make bench`, or `python -m benchmarks start methods` for some.
 
 A name may bring arguments, as in `out_of_core=1e8` or `methods=100000`.  `python -m benchmarks --write [names]` also
 puts what they print, and their goals, into README.md; the goals of scripts that did not run stay there as they were.
@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import board
 
 HERE = Path(__file__).parent
-HELPERS = {"__main__", "advice_crowds", "ask_sets", "board", "clock", "large_files"}
+HELPERS = {"__main__", "ask_sets", "board", "bundled_sets", "clock", "large_files", "truth_peers"}
 
 
 def main() -> None:

@@ -17,9 +17,21 @@ from majorant.methods import ESTIMATORS, update
 from majorant.methods.dawid_skene import DawidSkene
 from majorant.methods.state_file import parse_state, state_bytes
 from majorant.votes import Votes
-from tally import simulated
 
 NEW_ITEMS, BATCHES = 200, 10
+
+
+def simulated(n_votes: int, n_classes: int, n_workers: int) -> Votes:
+    """Five votes per item, 70 % of them copies of the item's class, the others drawn evenly."""
+    rng = np.random.default_rng(0)
+    n_items = n_votes // 5
+    truth_n = np.repeat(rng.integers(n_classes, size=n_items, dtype=np.int32), 5)
+    label_n = np.where(rng.random(n_votes) < 0.7, truth_n, rng.integers(n_classes, size=n_votes, dtype=np.int32))
+    first_i = rng.integers(n_workers, size=n_items, dtype=np.int32)
+    worker_n = (np.repeat(first_i, 5) + np.tile(np.arange(5), n_items) * 7) % n_workers
+    item_n = np.repeat(np.arange(n_items, dtype=np.int32), 5)
+    names = {"items": range(n_items), "workers": range(n_workers), "labels": range(n_classes)}
+    return Votes.from_codes(item_n, worker_n, label_n, **names)
 
 
 def cost() -> None:

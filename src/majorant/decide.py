@@ -118,7 +118,7 @@ def decide(evidence: Sequence[Evidence], *, tolerance: float = TOLERANCE) -> Ans
         )
 
     labels = [one for one in every if one.source is Source.LABELS]
-    if better := [one for one in labels if _is_better(one.gain, tolerance)]:
+    if better := [one for one in labels if is_better(one.gain, tolerance)]:
         return answer(Action.SWITCH, Certainty.PROVED, max(better, key=lambda one: one.gain.value or 0.0))
     rules = dict.fromkeys(one.other for one in every if one.source in (Source.LABELS, Source.IDENTICAL))
     excluded = [_excluding(every, rule, tolerance) for rule in rules]
@@ -144,7 +144,8 @@ def _lead(one: Evidence) -> float:
     return (one.wins - one.losses) / math.sqrt(max(one.wins + one.losses, 1.0))
 
 
-def _is_better(gain: Estimate, tolerance: float) -> bool:
+def is_better(gain: Estimate, tolerance: float) -> bool:
+    """Whether labels prove that a rule gains something, and more than too little to matter."""
     return gain.value is not None and gain.low is not None and gain.low > 0 and gain.value > tolerance
 
 

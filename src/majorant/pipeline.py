@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, Unpack, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from majorant.arguments import validated
 from majorant.ask.design import Recognised, recognise
@@ -23,7 +24,7 @@ from majorant.ask.expert import votes_of_design
 from majorant.ask.learn import LEARNED, LEAST_LABELS, LearnedRule, gold_labels, learn_rule
 from majorant.ask.question import Outcome
 from majorant.backend import Backend, MemoryBackend, as_backend, fit_of_items
-from majorant.decide import Answer, Next, Step, decide
+from majorant.decide import Answer, Next, Step, decide, is_better
 from majorant.defaults import LEVEL, MAJORITY, TARGET, TOLERANCE, WEIGHTED_VOTE, WORKER_METHOD
 from majorant.errors import ConfigError, NotIdentified
 from majorant.evidence.certificate.certificate import Certificate, Verdict
@@ -41,8 +42,9 @@ from majorant.evidence.certificate.slices import refuse_slices
 from majorant.evidence.copies import Copies, CopyGroup, find_copies, merge_copies
 from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status, Tested
 from majorant.evidence.identical import Difference, count_differences, identical_evidence
-from majorant.evidence.labels import GoldAccuracy, gold_accuracy, gold_evidence, right_share
+from majorant.evidence.labels import GoldAccuracy, gold_accuracy, gold_evidence, holdout_evidence, right_share
 from majorant.evidence.track_record import Setting, expected_gain, track_record
+from majorant.items import name_hashes
 from majorant.limits import refuse_size
 from majorant.methods import Fit, method_named
 from majorant.methods.fit import NO_LABEL
@@ -540,10 +542,11 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
     rules = _fit_rules(backend, inputs, settings, expert)
     shape = design(rules.votes)
     setting = _setting(rules, shape, counts)
-    learned = None
+    learned: LearnedRule | None = None
+    taught: tuple[Evidence, ...] = ()
     if settings.method is None:
         rules = _with_judges(rules, setting) if backend.has_gold else rules
-        rules, learned = _with_learned(rules, setting, settings.seed, said)
+        rules, learned, taught = _with_learned(rules, setting, settings, said)
     examined = _once(partial(examine, inputs, level=level, rng=seed))
     certify = _once(lambda: certification_of(examined()))
     asked = settings.method if settings.method != MAJORITY else None
@@ -551,10 +554,11 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
     present = rules.compared(MAJORITY)
     apart = {name: count_differences(rules.backend, present, rules.compared(name)) for name in names}
     unlearned = {name: (rules.compared(name), apart[name]) for name in names if name != LEARNED}
+    n_rules = len(unlearned) + (settings.method is None)  # a rule learned from half of the labels shares their error
     evidence = [
         *(() if said is None else said.evidence),
-        *gold_evidence(rules.backend, present, unlearned, level=sample_level(labelled, level)),
-        *(_learned_evidence(learned, rules) if said is None or not said.evidence else ()),
+        *gold_evidence(rules.backend, present, unlearned, level=sample_level(labelled, level), n_rules=n_rules),
+        *(taught if said is None or not said.evidence else ()),
         *(identical_evidence(name, apart[name], _doubts(setting, copies)) for name in names if name != LEARNED),
     ]
     answer = decide(evidence, tolerance=settings.tolerance)
@@ -664,49 +668,80 @@ def _with_judges(rules: _Rules, setting: Setting) -> _Rules:
 
 
 def _with_learned(
-    rules: _Rules, setting: Setting, seed: int, said: LabelEvidence | None
-) -> tuple[_Rules, LearnedRule | None]:
-    """The rules, and one learned from labels if it beats the rule that would be used without them.
+    rules: _Rules, setting: Setting, settings: _Settings, said: LabelEvidence | None
+) -> tuple[_Rules, LearnedRule | None, tuple[Evidence, ...]]:
+    """The rules with one learned from labels if it beats the rule that would be used without them; and its evidence.
 
-    The rule that a labelling session froze stays as it is, since it is the one that labels prove.
+    The rule that a labelling session froze stays as it is, since it is the one that labels prove.  Where many labels
+    came with the votes, half of them teach a rule and the others prove it; if they do not, all of them teach.
     """
     item_p, truth_p = gold_labels(rules.backend)
     learned = None if said is None else said.learned
     if WEIGHTED_VOTE not in rules.fitted or (learned is None and len(item_p) < LEAST_LABELS):
-        return rules, None
+        return rules, None, ()
+    if learned is not None:
+        assert said is not None
+        proving = any(one.other == LEARNED for one in said.evidence)
+        return (_with_rule(rules, learned) if learned.adopted or proving else rules), learned, ()
+    weighted = rules.fitted[WEIGHTED_VOTE].everywhere
+    baseline = weighted if setting.teaches else rules.fitted[MAJORITY].everywhere
+    teach = partial(learn_rule, rules.backend, weighted=weighted, baseline=baseline, seed=settings.seed)
+    if said is None and len(item_p) >= 4 * LEAST_LABELS:
+        taught_p = _half_of(rules.backend, item_p, settings.seed)
+        half = teach(item_p[taught_p], truth_p[taught_p])
+        if half.adopted:
+            tried = _with_rule(rules, half)
+            present, fit = tried.compared(MAJORITY), tried.compared(LEARNED)
+            evidence = holdout_evidence(
+                rules.backend,
+                (present, fit),
+                LEARNED,
+                (item_p, truth_p),
+                taught_p,
+                count_differences(rules.backend, present, fit),
+                alpha=(1 - settings.level) / len(rules.fitted),  # majority vote is none of the rules that share it
+                level=settings.level,
+            )
+            if is_better(evidence.gain, settings.tolerance):
+                return tried, half, (evidence,)
+    learned = teach(item_p, truth_p)
+    if not learned.adopted:
+        return rules, learned, ()
+    return _with_rule(rules, learned), learned, (_learned_evidence(learned, rules, item_p, truth_p),)
+
+
+def _half_of(backend: Backend, item_p: IntArray, seed: int) -> NDArray[np.bool_]:
+    """Which half of these items teaches, by lots that depend on the items' names alone."""
+    hash_p = name_hashes(backend.take(np.sort(item_p)).items, seed)
+    half_p = np.zeros(len(item_p), dtype=bool)
+    half_p[np.argsort(item_p)[np.argsort(hash_p, kind="stable")[: len(item_p) // 2]]] = True
+    return half_p
+
+
+def _with_rule(rules: _Rules, learned: LearnedRule) -> _Rules:
+    """The rules, and the learned one."""
     weighted = rules.fitted[WEIGHTED_VOTE]
-    if learned is None:
-        baseline = weighted.everywhere if setting.teaches else rules.fitted[MAJORITY].everywhere
-        learned = learn_rule(rules.backend, item_p, truth_p, weighted.everywhere, baseline=baseline, seed=seed)
-    proving = said is not None and any(one.other == LEARNED for one in said.evidence)
-    if not learned.adopted and not proving:
-        return rules, learned
     everywhere = learned.fit(rules.backend, weighted.everywhere)
     here = everywhere if rules.item_p is None else learned.fit(rules.votes, weighted.here)
     rule = Rule(everywhere, here, partial(_refit_learned, learned, weighted.refit))
-    return replace(rules, fitted={**rules.fitted, LEARNED: rule}), learned
+    return replace(rules, fitted={**rules.fitted, LEARNED: rule})
 
 
 def _refit_learned(learned: LearnedRule, weighted: Callable[[Votes], Fit], votes: Votes) -> Fit:
     return learned.fit(votes, weighted(votes))
 
 
-def _learned_evidence(learned: LearnedRule | None, rules: _Rules) -> tuple[Evidence, ...]:
+def _learned_evidence(learned: LearnedRule, rules: _Rules, item_p: IntArray, truth_p: IntArray) -> Evidence:
     """The cross-validated lead of the learned rule over majority vote."""
-    if learned is None or not learned.adopted:
-        return ()
-    item_p, truth_p = gold_labels(rules.backend)
     majority = fit_of_items(rules.backend, rules.fitted[MAJORITY].everywhere, item_p).posterior
-    lead = learned.accuracy - float(right_share(majority, truth_p).mean())
-    return (
-        Evidence(
-            source=Source.LABELS,
-            other=LEARNED,
-            gain=Estimate(lead),
-            assumptions=(Tested(Assumption.RANDOM_LABELS, Status.UNTESTED),),
-            n_labels=learned.n_labels,
-            n_used=learned.n_labels,
-        ),
+    whole = len(item_p) == rules.backend.votes.shape[0]
+    return Evidence(
+        source=Source.LABELS,
+        other=LEARNED,
+        gain=Estimate(learned.accuracy - float(right_share(majority, truth_p).mean())),
+        assumptions=(Tested(Assumption.RANDOM_LABELS, Status.PASSED if whole else Status.UNTESTED),),
+        n_labels=learned.n_labels,
+        n_used=learned.n_labels,
     )
 
 

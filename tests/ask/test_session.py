@@ -151,7 +151,7 @@ def test_proofs_of_a_rule_that_is_no_better_are_rare_at_every_look():
 
 
 def test_a_design_that_holds_some_of_the_items_speaks_of_all(finished):
-    _, truth, design, labels = finished
+    _, _, design, labels = finished
     session = replace(design.question, n_items=10 * design.question.size)
     part = replace(design, question=session).evaluate(labels)
     whole = design.evaluate(labels)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from majorant.ask.betting import bounds
-from majorant.backend import Backend, of_fits
+from majorant.backend import Backend, fit_of_items, of_fits
 from majorant.defaults import MAJORITY
 from majorant.evidence.evidence import Assumption, Evidence, Source, Status, Tested
 from majorant.evidence.identical import Difference
@@ -17,6 +18,8 @@ from majorant.items import Keys, name_hashes
 from majorant.methods.fit import Fit, chances
 from majorant.values import Estimate, FloatArray, clopper_pearson
 from majorant.votes import IntArray, Votes
+
+ORDER_SEED = 2**32 + 1  # of the order in which labels are looked at: any that no label has decided
 
 
 class Leads(NamedTuple):
@@ -28,7 +31,7 @@ class Leads(NamedTuple):
 
 
 def gold_evidence(
-    backend: Backend, present: Fit, rules: Mapping[str, tuple[Fit, Difference]], *, level: float
+    backend: Backend, present: Fit, rules: Mapping[str, tuple[Fit, Difference]], *, level: float, n_rules: int = 0
 ) -> tuple[Evidence, ...]:
     """The lead of each rule over the one in use, from the gold labels that came with the votes.
 
@@ -40,6 +43,8 @@ def gold_evidence(
         Other rules, each with where it differs.  They must not have learned from these labels.
     level : float
         Probability that all intervals hold at once, at every number of labels: several rules share the error.
+    n_rules : int
+        How many rules share it, where these labels also speak about others.
 
     Returns
     -------
@@ -48,10 +53,8 @@ def gold_evidence(
     """
     if not backend.has_gold:
         return ()
-    found = [
-        _evidence(backend, present, name, *rule, alpha=(1 - level) / max(len(rules), 1), level=level)
-        for name, rule in rules.items()
-    ]
+    alpha = (1 - level) / max(len(rules), n_rules, 1)
+    found = [_evidence(backend, present, name, *rule, alpha=alpha, level=level) for name, rule in rules.items()]
     return tuple(one for one in found if one is not None)
 
 
@@ -66,20 +69,66 @@ def _evidence(
     return lead_evidence(name, lead_g, key_g, labels, apart, alpha=alpha, level=level)
 
 
+def holdout_evidence(
+    backend: Backend,
+    rules: tuple[Fit, Fit],
+    name: str,
+    gold: tuple[IntArray, IntArray],
+    taught: NDArray[np.bool_],
+    apart: Difference,
+    *,
+    alpha: float,
+    level: float,
+) -> Evidence:
+    """What the labels that a rule was not taught say about it, on the items that it was not taught.
+
+    Parameters
+    ----------
+    rules : tuple of Fit
+        Majority vote, and the rule that was learned from some of the labels.
+    gold : tuple of arrays
+        Codes of the labelled items, and of their classes.
+    taught : array of bool
+        The labels that taught the rule; which they are must not depend on any label.
+    apart : Difference
+        Of the two rules, on all items.
+    """
+    item_g, truth_g = gold
+    before_gk, after_gk = (chances(np.asarray(fit_of_items(backend, fit, item_g).posterior)) for fit in rules)
+    differ = (before_gk != after_gk).any(axis=1)
+    rows = np.flatnonzero(differ & ~taught)
+    lead_g = after_gk[rows, truth_g[rows]] - before_gk[rows, truth_g[rows]]
+    rest = Difference(apart.items - int(taught.sum()), apart.differ - int((differ & taught).sum()))
+    key_g = name_hashes(backend.take(item_g[rows]).items, ORDER_SEED) if len(rows) else np.empty(0, np.uint64)
+    return lead_evidence(
+        name, lead_g, key_g, int((~taught).sum()), rest, alpha=alpha, level=level, beyond=len(item_g) == apart.items
+    )
+
+
 def lead_evidence(
-    name: str, lead_g: FloatArray, key_g: Keys, labels: int, apart: Difference, *, alpha: float, level: float
+    name: str,
+    lead_g: FloatArray,
+    key_g: Keys,
+    labels: int,
+    apart: Difference,
+    *,
+    alpha: float,
+    level: float,
+    beyond: bool = False,
 ) -> Evidence:
     """The evidence of labels on which a rule is ahead by `lead_g` where the two differ, looked at in order of the keys.
 
-    `alpha` is the probability that the interval misses, at any number of labels ever.
+    `alpha` is the probability that the interval misses, at any number of labels ever.  The gain is that on the items
+    at hand; with `beyond`, on more items of which these are a sample.
     """
     lead_g, share = lead_g[np.argsort(key_g, kind="stable")], apart.stake
     whole = labels == apart.items
     value = share * float(lead_g.mean()) if len(lead_g) else 0.0 if whole else None
-    if whole:
+    if whole and not beyond:
         gain = Estimate(value, value, value)
     else:
-        low, high = bounds((lead_g + 1) / 2, apart.differ, alpha / 2, alpha / 2) if apart.differ else (0.5, 0.5)
+        population = 10**9 if beyond else apart.differ
+        low, high = bounds((lead_g + 1) / 2, population, alpha / 2, alpha / 2) if apart.differ else (0.5, 0.5)
         gain = Estimate(value, share * (2 * low - 1), share * (2 * high - 1))
     status = Status.PASSED if whole else Status.UNTESTED
     return Evidence(
@@ -104,8 +153,7 @@ def leads_of(votes: Votes, present: Fit, fit: Fit) -> Leads:
     truth_g = np.empty(0, np.int64) if votes.gold_i is None else votes.gold_i[known][differ]
     rows = np.arange(len(differ))
     lead_g = after_gk[differ][rows, truth_g] - before_gk[differ][rows, truth_g]
-    order_seed = 2**32 + 1  # of the order in which labels are looked at: any that no label has decided
-    key_g = name_hashes([votes.items[i] for i in known[differ]], order_seed) if len(differ) else np.empty(0, np.uint64)
+    key_g = name_hashes([votes.items[i] for i in known[differ]], ORDER_SEED) if len(differ) else np.empty(0, np.uint64)
     return Leads(lead_g, key_g, len(known))
 
 

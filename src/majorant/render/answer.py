@@ -61,7 +61,8 @@ def _switch(result: Result) -> str:
     if basis is None or basis.gain.value is None:
         return "it is ahead."
     if answer.certainty is Certainty.PROVED:
-        return f"{points_range(basis.gain)}, proved by {count(basis.n_labels, 'label')}."
+        fresh = " that it was not taught" if basis.other == LEARNED else ""
+        return f"{points_range(basis.gain)}, proved by {count(basis.n_labels, 'label')}{fresh}."
     if basis.other == LEARNED:
         taught = f"taught by your {count(basis.n_labels, 'label')}, likely {about_points(basis.gain.value)} better"
         return f"{taught}. {_labels_to_decide(answer)}".rstrip()
@@ -142,14 +143,17 @@ def evidence_line(result: Result) -> str:
 
 
 def _by_labels(basis: Evidence, other: str) -> str:
-    sure = f"{100 * basis.level:g}% sure, even if you stop early"
     total = round(basis.wins + basis.losses)
     if not basis.n_used:
         return f"None of the {count(basis.n_labels, 'label')} is on an item where the two disagree."
     won = (
         f"{round(basis.wins)} of the {total} labels that tell them apart" if total else "no label that tells them apart"
     )
-    return f"{other} is right on {won}: {points_range(basis.gain)} ({sure})."
+    if basis.gain.low == basis.gain.high:
+        sure = "Every item has a label, so this is exact for these items."
+    else:
+        sure = f"The range holds at {100 * basis.level:g}%, even if you stop early."
+    return f"{other} is right on {won}: {points_range(basis.gain)}. {sure}"
 
 
 def _by_learning(learned: LearnedRule) -> str:
@@ -207,11 +211,9 @@ def ties_line(result: Result) -> str:
 
 def next_line(result: Result) -> str:
     """What would make the answer surer."""
-    step, answer = result.answer.next, result.answer
+    step = result.answer.next
     if step.step is Step.NOTHING:
-        return (
-            "Use the labels." if answer.certainty is Certainty.PROVED else "No label can decide between the two rules."
-        )
+        return "Use the labels."
     if step.step is Step.TEACH:
         return f"Label {step.labels} random items: they measure every judge and teach a better rule."
     if step.step is Step.GO_ON:
