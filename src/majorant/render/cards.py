@@ -66,6 +66,7 @@ def _accuracy(summary: Mapping[str, Any]) -> Card | None:
     notes = ["{accuracy.written.low:percent} to {accuracy.written.high:percent}"] if between else []
     if answer["rule"] == LEARNED:
         notes.append("on labels it was not taught")
-    if answer["rule"] != MAJORITY:
+    # The gain of a learned rule may be proved by other labels than those that rate it.
+    if answer["rule"] != MAJORITY and not (answer["rule"] == LEARNED and answer["gain"]["low"] is not None):
         notes.append("majority vote: {accuracy.majority.value:percent}")
     return Card(f"{rule} is right on, by your labels", number, "", "; ".join(notes), "majority")

@@ -110,7 +110,7 @@ function labelling() {
     if (!next) { location.assign(answer.url); return; }
     history.replaceState(null, "", answer.url);
     now.replaceWith(next);
-    next.querySelector(".item, h1")?.focus({ preventScroll: true });  // no button: it would look preselected
+    next.querySelector(".item")?.focus({ preventScroll: true });  // no button: it would look preselected
   });
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select, textarea")) return;
