@@ -216,7 +216,7 @@ def checked(server):
 def test_columns_are_guessed_and_shown(checked):
     _, _, _, asked = checked
     assert "These columns were guessed from their content" in asked
-    assert '<option value="" selected data-column="snippet">snippet</option>' in asked
+    assert '<option value="" selected data-column="who">who</option>' in asked
     assert "CSV, comma-separated, header, UTF-8" in asked
     assert "Text 0" in asked  # the first rows
 

@@ -85,7 +85,7 @@ def render(summary: dict[str, Any]) -> str:
         confidence=_confidence(facts["confidence"]),
         map_text=map_text(facts),
         rate_title="" if facts["rate"] is None else facts["rate"]["title"],
-        rate_order=_rate_order(facts["rate"]),
+        rate_order=_rate_order(facts["rate"], judges=facts["answer"]["panel"]),
         review_groups=_review_groups(facts["review"]["rows"]),
         style=Markup(scheme() + style),
         script=Markup(script),
@@ -190,10 +190,11 @@ def map_text(summary: Mapping[str, Any]) -> str:
     )
 
 
-def _rate_order(rate: Mapping[str, Any] | None) -> list[int]:
-    """The places of what is reported: rules first, then judges from the highest rate to the lowest."""
+def _rate_order(rate: Mapping[str, Any] | None, *, judges: bool) -> list[int]:
+    """The places of what is reported: rules first, then the judges of a panel from the highest rate to the lowest."""
     reported = [] if rate is None else rate["overall"]["reported"]
-    return sorted(range(len(reported)), key=lambda at: (reported[at]["judge"], -reported[at]["rate"]))
+    places = [at for at, one in enumerate(reported) if judges or not one["judge"]]
+    return sorted(places, key=lambda at: (reported[at]["judge"], -reported[at]["rate"]))
 
 
 def _review_groups(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[int]]]:

@@ -55,7 +55,7 @@ def _draw_flow(axes: Axes, flow: dict[str, Any], other: str) -> None:
                 new_y[c] -= n * scale
     axes.set(xlim=(0, 1), ylim=(-0.02, 1.1))
     axes.text(LEFT, 1.06, "majority vote", ha="right", color=LIGHT["soft"])
-    axes.text(RIGHT, 1.06, clipped(other, 16), ha="left", color=LIGHT["soft"])
+    axes.text(RIGHT, 1.06, clipped(other, 20), ha="left", color=LIGHT["soft"])
     axes.axis("off")
 
 
