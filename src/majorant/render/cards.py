@@ -34,7 +34,7 @@ def _gain(summary: Mapping[str, Any]) -> Card | None:
     if gain["value"] is None:
         if not answer["step"]["labels"]:
             return None
-        return Card("Labels that would tell", "{answer.step.labels}", "", "of items drawn for you", "best")
+        return Card("Labels that would tell", "{answer.step.labels}", "", "votes alone cannot", "best")
     note = ""
     if answer["other"] == LEARNED and gain["low"] is None:
         note = "by cross-validation on {answer.labels} labels"
