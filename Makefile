@@ -12,7 +12,7 @@ help:
 	@echo "make test    install, then format, lint, types and all tests (what CI runs)"
 	@echo "make long    the slow guarantees as well, and all draws where make test takes a tenth"
 	@echo "make coverage  which lines the tests run"
-	@echo "make fuzz    200,000 mutated inputs through the readers and 5,000 tables through check; goes on where it was cut off"
+	@echo "make fuzz    300,000 hostile files, calls, uploads, tables and kills (hours); goes on where it was cut off"
 	@echo "make browser what the tests of report and page need: Chromium (as root, on Debian), playwright-core, axe-core"
 	@echo "make spark   PySpark into .venv, for the tests on Spark (Java 17 is needed too)"
 	@echo "make bench   speed and memory, as ratios"
@@ -61,7 +61,7 @@ coverage: $(VENV)/dev.stamp
 	$(BIN)/pytest -q -n auto --dist loadgroup --cov=majorant --cov-report=term:skip-covered
 
 fuzz: $(VENV)/dev.stamp
-	PYTHONPATH=tests $(BIN)/python -m corpus.fuzz --state .fuzz-state.json --processes $$(getconf _NPROCESSORS_ONLN)
+	PYTHONPATH=tests $(BIN)/python -m corpus.campaign --state .fuzz-state.json --processes $$(getconf _NPROCESSORS_ONLN)
 
 # Chromium is taken from the machine; the two packages that drive it stay in .browser. Without them the test is skipped.
 # Debian's npm conflicts with the Node.js of others, which brings its own: only what is missing is installed.

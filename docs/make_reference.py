@@ -2,83 +2,120 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import inspect
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import majorant as mj
 
 PAGE = Path(__file__).parent / "reference.md"
 HEAD = """# Reference
 
-Every public name of `import majorant as mj`: how it is called, what it does and returns, and an example that the tests
-run. Made from the docstrings by `python docs/make_reference.py`; `help(mj.check)` says the same. Where a signature ends
-in `**reading`, all arguments of [`read`](#read) are taken as well.
+Every public name of `import majorant as mj`, made from the docstrings by `python docs/make_reference.py`. Types and
+more examples are in `help(mj.check)`. Where a signature ends in `**reading`, the function takes the arguments of
+[`read`](#read) as well; `votes` is whatever [`read`](#read) takes: a file, a frame, a dict, a list. Shared parameters:
+
+"""
+THEORY = """## theory
+
+Exact mathematics of majority vote and the optimal rule: small arrays in, numbers out. Shared parameters:
+
 """
 METHODS = """Methods by name; `mj.ESTIMATORS[name]().fit(votes)` returns a `Fit` and takes whatever `read` takes.
-
-```python
->>> import majorant as mj
->>> votes = [("a", "u", "yes"), ("a", "v", "yes"), ("b", "u", "no"), ("b", "v", "no")]
->>> mj.ESTIMATORS["dawid-skene"](max_iter=50).fit(votes).labels()
-['yes', 'no']
-
-```
 
 | name | what it does |
 |---|---|
 """
 
 
+class Parameter(NamedTuple):
+    """An entry under Parameters, Attributes or Returns."""
+
+    names: str
+    kind: str
+    text: str
+
+
 def page() -> str:
     """The whole page."""
-    parts = [HEAD]
-    for name in sorted((n for n in mj.__all__ if n != "__version__"), key=str.casefold):
-        value = getattr(mj, name)
-        parts.append(f"## {name}\n\n{_entry(name, value)}")
-    parts += [f"## theory.{name}\n\n{_entry(name, getattr(mj.theory, name))}" for name in sorted(mj.theory.__all__)]
-    return "\n".join(parts).rstrip() + "\n"
+    names = sorted((name for name in mj.__all__ if name not in ("__version__", "theory")), key=str.casefold)
+    return "\n".join(
+        [
+            *_part(HEAD, {name: getattr(mj, name) for name in names}, ""),
+            *_part(THEORY, {name: getattr(mj.theory, name) for name in sorted(mj.theory.__all__)}, "theory."),
+        ]
+    )
 
 
-def _entry(name: str, value: Any) -> str:
+def _part(head: str, values: dict[str, Any], prefix: str) -> list[str]:
+    """A head with the parameters that three or more entries share, then the entries."""
+    counts = collections.Counter(
+        (parameter.names, parameter.text) for value in values.values() for parameter in _parameters(value)
+    )
+    shared = {key for key, count in counts.items() if count >= 3}
+    longest = dict(sorted(shared, key=lambda key: len(key[1])))  # one entry per name
+    listed = [f"- `{names}`: {text}" for names, text in sorted(longest.items())]
+    return [head + "\n".join(listed) + "\n", *(_entry(prefix, name, value, shared) for name, value in values.items())]
+
+
+def _entry(prefix: str, name: str, value: Any, shared: set[tuple[str, str]]) -> str:
+    parts = [f"## {prefix}{name}"]
     if isinstance(value, dict):
         rows = [f"| `{key}` | {_first(method)} |" for key, method in value.items()]
-        return METHODS + "\n".join(rows) + "\n"
-    if inspect.ismodule(value):
-        return f"{_first(value)} Its functions are below, as `theory.NAME`.\n"
-    text = inspect.getdoc(value) or ""
-    words, _, example = text.partition("\n>>> ")
-    called = f"```\n{_signature(name, value)}\n```\n\n" if callable(value) and not _is_error(value) else ""
-    has_fields = dataclasses.is_dataclass(value) and isinstance(value, type) and "\nAttributes\n---" not in words
-    fields = f"Fields: {_fields(value)}\n\n" if has_fields else ""
-    shown = f"```\n>>> {example.strip()}\n```\n" if example else ""
-    return f"{called}{_as_markdown(words)}\n\n{fields}{shown}"
+        return "\n\n".join([*parts, METHODS + "\n".join(rows)]) + "\n"
+    sections = _sections(value)
+    if not inspect.isclass(value):
+        parts.append(f"```\n{_signature(name, value)}\n```")
+    parts.append(sections[""])
+    listed = [one for one in _parameters(value) if (one.names, one.text) not in shared]
+    if listed:
+        parts.append("\n".join(f"- `{one.names}`: {one.text}" for one in listed))
+    elif dataclasses.is_dataclass(value):
+        parts.append(f"Fields: {_fields(value)}")
+    for returned in _entries(sections.get("Returns", "")):
+        parts.append(f"Returns {returned.kind or returned.names}: {returned.text}")
+    for title in ("Raises", "Notes"):
+        if title in sections:
+            listed = _entries(sections[title]) if title == "Raises" else []
+            text = " ".join(f"`{one.names}`: {one.text}" for one in listed) or sections[title]
+            parts.append(f"{title}: {text}" if title == "Raises" else text)
+    example = (inspect.getdoc(value) or "").partition("\n>>> ")[2]
+    if example and not prefix and not inspect.isclass(value):
+        parts.append(f"```\n>>> {example.strip()}\n```")
+    return "\n\n".join(parts) + "\n"
 
 
-def _as_markdown(words: str) -> str:
-    """A NumPy docstring as Markdown: a list under a heading in bold for each section."""
-    text, *sections = re.split(r"(?m)^(\w[\w ]*)\n-{3,}$", words.strip())
-    for title, body in zip(sections[::2], sections[1::2], strict=True):
-        if title != "Examples":
-            listed = re.sub(r"(?m)^(\S+(?:, \S+)*)(?: : (.*))?$", _as_entry, body.strip("\n"))
-            text = f"{text.strip()}\n\n**{title}**\n\n{re.sub('(?m)^    ', '  ', listed)}"
-    return text.strip()
+def _sections(value: Any) -> dict[str, str]:
+    """The sections of a NumPy docstring by title; the text before the first has the title ""."""
+    words = (inspect.getdoc(value) or "").partition("\n>>> ")[0]
+    text, *rest = re.split(r"(?m)^(\w[\w ]*)\n-{3,}$", words.strip())
+    return {"": text.strip()} | {
+        title: body.strip("\n") for title, body in zip(rest[::2], rest[1::2], strict=True) if title != "Examples"
+    }
 
 
-def _as_entry(line: re.Match[str]) -> str:
-    return f"- `{line[1]}`" + (f" ({line[2]})" if line[2] else "")
+def _parameters(value: Any) -> list[Parameter]:
+    sections = _sections(value) if not isinstance(value, dict) else {}
+    found = _entries(sections.get("Parameters", "")) + _entries(sections.get("Attributes", ""))
+    return [one for one in found if not (one.names == "votes" and one.text.startswith("Whatever `mj.read` takes"))]
+
+
+def _entries(section: str) -> list[Parameter]:
+    """The entries of a section: a line with names (and a type), then indented text."""
+    found = re.findall(r"(?m)^(\S[^:\n]*?)(?: : (.*))?\n((?:    .*\n?)+)", section)
+    return [Parameter(names, kind, " ".join(text.split())) for names, kind, text in found]
 
 
 def _signature(name: str, value: Any) -> str:
-    if inspect.isclass(value):
-        return f"class {name}"
-    text = re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(inspect.signature(value)))  # annotations are kept as texts
-    text = text.replace("**reading: Unpack[Reading]", "**reading")
-    parts = re.split(r", (?![^\[]*\])", f"{name}{text}")
+    """The call with its defaults and without types."""
+    signature = inspect.signature(value)
+    bare = [parameter.replace(annotation=parameter.empty) for parameter in signature.parameters.values()]
+    text = f"{name}{signature.replace(parameters=bare, return_annotation=signature.empty)}"
     lines, line = [], ""
-    for part in parts:
+    for part in re.split(r", (?![^(]*\)(?!$))", text):
         if line and len(line) + len(part) > 110:
             lines.append(f"{line},")
             line = f"    {part}"
@@ -93,10 +130,6 @@ def _fields(value: Any) -> str:
 
 def _first(value: Any) -> str:
     return " ".join((inspect.getdoc(value) or "").split("\n\n")[0].split())
-
-
-def _is_error(value: Any) -> bool:
-    return inspect.isclass(value) and issubclass(value, Exception)
 
 
 if __name__ == "__main__":

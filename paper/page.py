@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from importlib import resources
-from typing import Any
 
 from paper.item import MARKS, Cell, Value
 from paper.printed import printed
@@ -16,9 +15,8 @@ MEANING = {
     "within noise": "a sampled number, within four standard errors",
     "explained": "another number comes out, and an erratum or a written reason says why",
     "ours only": "the paper prints no number here",
-    "unexplained": "another number comes out, and nobody knows why",
+    "unexplained": "another number comes out, for no known reason",
 }
-MOST_LISTED = 12
 
 
 def index_html(done: Sequence[Finished]) -> str:
@@ -65,8 +63,8 @@ def by_erratum(done: Sequence[Finished]) -> dict[int, list[tuple[str, Cell]]]:
 
 
 def story_markdown(done: Sequence[Finished]) -> str:
-    """docs/reproduction.md: what holds, what does not, and why, erratum by erratum."""
-    return "\n".join([*_opening(done), *_items(done), *_errata(done), *_reasons(done)]) + "\n"
+    """docs/reproduction.md: what holds, what does not, and which errata say why."""
+    return "\n".join([*_opening(done), *_items(done)]) + "\n"
 
 
 def _opening(done: Sequence[Finished]) -> list[str]:
@@ -77,10 +75,10 @@ def _opening(done: Sequence[Finished]) -> list[str]:
         "# The paper, reproduced",
         "",
         *_wrapped(
-            "Every table and figure of *The Majority Vote Paradigm Shift: When Popular Meets Optimal*, made again by "
-            f"`python -m paper all --out DIR`. This page was written by such a {kind} (seed {seeds}) as "
-            "`DIR/reproduction.md`; do not edit it by hand. The figures and every cell are on `DIR/index.html`. Errata "
-            "are numbered as in [errata.md](errata.md)."
+            "Every table and figure of *The Majority Vote Paradigm Shift: When Popular Meets Optimal*, made by "
+            f"`python -m paper all --out DIR`. A {kind} with seed {seeds} wrote this page as `DIR/reproduction.md`; do "
+            "not edit it by hand. Figures and cells are on `DIR/index.html`. Errata are numbered as in "
+            "[errata.md](errata.md)."
         ),
         "",
         "| mark | cells | meaning |",
@@ -99,57 +97,21 @@ def _told(title: str, part: str) -> list[str]:
 
 
 def _items(done: Sequence[Finished]) -> list[str]:
-    lines = ["## Item by item", "", "| item | " + " | ".join(MARKS) + " | |", "|---" * (len(MARKS) + 2) + "|"]
-    for one in done:
-        counted = marks([one])
-        lines.append(f"| `{one.name}` | " + " | ".join(str(counted[m] or "") for m in MARKS) + f" | {one.title} |")
-    lines.append("")
-    for one in done:
-        if one.outcome.notes:
-            lines += [f"### {one.title}", "", *(line for note in one.outcome.notes for line in (*_wrapped(note), ""))]
-    return lines
-
-
-def _errata(done: Sequence[Finished]) -> list[str]:
-    titles, found = printed("errata"), by_erratum(done)
-    lines = ["## Erratum by erratum", "", "What each erratum changes in the printed tables and figures.", ""]
-    for number, cells in found.items():
-        lines += [f"### {number}. {titles[str(number)]}", "", *_table(cells), ""]
-    silent = [number for number in titles if int(number) not in found]
-    return [
-        *lines,
-        f"No cell depends on errata {', '.join(silent)}: proofs, readings, and code without effect here.",
+    lines = [
+        "## Item by item",
         "",
+        "The last column has the errata that explain differences; `index.html` has every cell, printed and ours.",
+        "",
+        "| item | " + " | ".join(MARKS) + " | | errata |",
+        "|---" * (len(MARKS) + 3) + "|",
     ]
-
-
-def _reasons(done: Sequence[Finished]) -> list[str]:
-    """Cells that are explained by a sentence rather than by an erratum, and those that nothing explains."""
-    lines = []
-    for title, wanted in (("Explained without an erratum", "explained"), ("Unexplained", "unexplained")):
-        cells = [(one.name, c) for one in done for c in one.outcome.cells if c.mark == wanted and not c.errata]
-        if cells:
-            lines += [f"## {title}", "", *_table(cells), ""]
+    for one in done:
+        counted = " | ".join(str(count or "") for count in marks([one]).values())
+        lines.append(f"| `{one.name}` | {counted} | {one.title} | {', '.join(map(str, by_erratum([one])))} |")
     return lines
-
-
-def _table(cells: Sequence[tuple[str, Cell]]) -> list[str]:
-    """The cells, the first MOST_LISTED of each item: a matrix of a hundred entries makes its point sooner."""
-    names = [name for name, _ in cells]
-    listed = [pair for at, pair in enumerate(cells) if names[:at].count(pair[0]) < MOST_LISTED]
-    left = [
-        f"{names.count(n) - MOST_LISTED} more of `{n}`" for n in dict.fromkeys(names) if names.count(n) > MOST_LISTED
-    ]
-    rows: list[Any] = [("item", "cell", "printed", "ours", "exact", ""), ("---", "---", "---:", "---:", "---:", "---")]
-    rows += [(f"`{name}`", c.key, show(c.printed), show(c.ours), show(c.exact), _plain(c.why)) for name, c in listed]
-    return ["| " + " | ".join(row) + " |" for row in rows] + ([f"\nAnd {', '.join(left)}."] if left else [])
 
 
 def _wrapped(text: str, bullet: str = "") -> list[str]:
     """A paragraph in lines of the width of our pages."""
     width = {"width": 118, "break_long_words": False, "break_on_hyphens": False}
     return textwrap.wrap(text, initial_indent=bullet, subsequent_indent=" " * len(bullet), **width)  # type: ignore[arg-type]
-
-
-def _plain(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")

@@ -3,31 +3,16 @@
 import inspect
 import pickle
 import signal
-from decimal import Decimal
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import majorant as mj
+from corpus.calls import CONFUSION, EXACT, FUNCTIONS, ROWS, anything, calls, make_objects, wrong
 from majorant import theory
 from majorant.arguments import RANGES, check_argument, validated
 from majorant.errors import ConfigError, MajorantError
-from majorant.read.options import Reading
-
-ROWS = [(f"i{i}", f"w{j}", "ny"[(i * i + j * i) % 3 % 2]) for i in range(12) for j in range(4)]
-GOLD = {
-    "item": [row[0] for row in ROWS],
-    "worker": [row[1] for row in ROWS],
-    "label": [row[2] for row in ROWS],
-    "gold": ["ny"[int(row[0][1:]) % 2] for row in ROWS],
-}
-CONFUSION = [[0.8, 0.2], [0.3, 0.7]]
-FUNCTIONS = {name: getattr(mj, name) for name in mj.__all__ if inspect.isfunction(getattr(mj, name))}
-EXACT = {
-    f"theory.{name}": getattr(theory, name) for name in theory.__all__ if inspect.isfunction(getattr(theory, name))
-}
 
 
 @pytest.fixture(autouse=True)
@@ -36,111 +21,10 @@ def elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-class Unknown:
-    """A value of a class that nobody has heard of."""
-
-
 @pytest.fixture(scope="module")
 def objects(tmp_path_factory):
     """What only other calls make."""
-    fit = mj.aggregate(ROWS, "dawid-skene")
-    return {
-        "folder": tmp_path_factory.mktemp("written"),
-        "result": mj.check(ROWS),
-        "state": fit.state(),
-        "fit": fit,
-        "votes": mj.read(ROWS),
-        "design": mj.ask(ROWS, question="accuracy", between=["majority"], n=3),
-    }
-
-
-def usual(name, objects):
-    """Arguments with which a function works."""
-    given = {
-        "votes": GOLD if name in ("judges", "rate") else [(i, j, (i * i + j) % 4) for i in range(9) for j in range(4)]
-        if name == "scores" else ROWS,
-        "source": ROWS,
-        "histograms": {3: [1, 2, 5, 8]},
-        "result": objects["result"],
-        "matrix": [[0, 1], [1, 1]],
-        "path": objects["folder"] / name,
-        "state": objects["state"],
-        "new_votes": [("new", "w0", "n")],
-        "prior": [0.6, 0.4],
-        "confusion": CONFUSION,
-        "confusions": [CONFUSION] * 3,
-        "share": [[0.5, 0.5], [0.4, 0.6]],
-        "n_items": 10,
-        "n_votes": 3,
-        "noise": 0.2,
-        "margin": 0.1,
-        "grid": 11,
-        "n_draws": 100,
-        "n_boot": 20,
-        "name": "votes",
-        "rng": 0,
-    }  # fmt: skip
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def anything(objects):
-    """Values of all kinds, few of which any argument takes."""
-    return [
-        *(None, True, False, -1, 0, 1, 2, 3, 10**6, 10**30, -(10**30), 2**63, 1.0, 1.5, -0.5, 0.0, 0.5, 1e308),
-        *(float("nan"), float("inf"), -float("inf"), 1j, Decimal("0.5"), b"x", object(), Unknown(), max, Unknown),
-        *(
-            "",
-            "x",
-            "y" * 10_000,
-            "majority",
-            "auto",
-            "item",
-            "\0",
-            "é",
-            "s3://x/y",
-            "~x",
-            "a,b,c",
-            ".",
-            Path("nothing"),
-        ),
-        *([], [1, 2], ["a", "b"], [None], [[1, 2], [3]], ["a", 1], (), (1,), (1, 2), [0.5, 0.5], [-1, 2], [0, 0]),
-        *({}, {"a": 1}, {"a": [1, 2]}, {3: [1, 2]}, {1: "x"}, set(), {1, 2}, frozenset("a"), range(3), range(0)),
-        *([("a", "b")], [("a", "b", "c")], [("a", "b", [1])], [("a", {}, 1)], {"item": [1], "worker": [2]}, iter([1])),
-        *(np.array([]), np.zeros((2, 2)), np.array([[np.nan]]), np.array(["a", "b"]), np.array([object()])),
-        *(np.float64(0.5), np.int64(2), np.bool_(True), pd.DataFrame(), pd.DataFrame({"a": [1, 2]}), pd.Series([1, 2])),
-        *(np.random.default_rng(0), np.random.RandomState(0), objects["votes"], objects["result"], objects["fit"]),
-        objects["state"],
-    ]
-
-
-def calls(functions, objects, *, reading=None):
-    """Every function with every argument replaced by every value, the others as usual."""
-    for name, function in functions.items():
-        parameters = inspect.signature(function).parameters
-        own = [p.name for p in parameters.values() if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
-        base = {key: value for key, value in usual(name, objects).items() if key in own}
-        missing = [key for key in own if parameters[key].default is inspect.Parameter.empty and key not in base]
-        assert not missing, f"{name} needs {missing}: say in usual() what they usually are"
-        handed_on = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-        more = Reading.__annotations__ if reading is None else reading
-        for argument in [*own, *(key for key in more if handed_on and key not in own)]:
-            for value in anything(objects):
-                if not (argument in ("stage", "progress") and callable(value)):  # what a function of theirs raises
-                    yield name, function, {**base, argument: value}, argument
-
-
-def wrong(name, function, arguments, argument):
-    """What is wrong about how a call ends: nothing where it works, or raises one of our errors."""
-    signal.alarm(30)
-    try:
-        function(**arguments)
-    except MajorantError:
-        return None
-    except Exception as error:
-        return f"{name}({argument}={arguments[argument]!r:.60}): {type(error).__name__}: {str(error)[:80]}"
-    finally:
-        signal.alarm(0)
-    return None
+    return make_objects(tmp_path_factory.mktemp("written"))
 
 
 @pytest.fixture
@@ -241,6 +125,8 @@ def test_values_that_numpy_and_pandas_make_are_taken():
 
     assert function(np.int64(3), np.float32(0.5), None, np.array(["a", "b"])) == 3
     assert function(3, 1, None, pd.Series(["a", "b"])) == 3
+    between = np.array(["majority", "one-coin"])  # whose truth value is no single one
+    assert mj.ask(ROWS, between=between, n=1).question.rules == ("majority", "one-coin")
     with pytest.raises(ConfigError, match="n must be a whole number, not True"):
         function(True, 0.5, None)
     for name, span in RANGES.items():

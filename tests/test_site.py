@@ -53,12 +53,12 @@ def test_links_lead_somewhere(page):
 
 def test_the_start_page_has_a_way_for_each_kind_of_user():
     text = (DOCS / "README.md").read_text(encoding="utf-8")
-    for name in ("crowd", "judges", "raters", "labelling", "large"):
+    for name in ("crowd", "judges", "rates", "raters", "labelling"):
         assert f"(tutorials/{name}.md)" in text
 
 
 def test_links_out_of_the_docs_find_their_page():
-    assert docs_build.led_home("[b](../../benchmarks/README.md)", "tutorials/large.md", "r") == "[b](../benchmarks.md)"
+    assert docs_build.led_home("[b](../../benchmarks/README.md)", "tutorials/crowd.md", "r") == "[b](../benchmarks.md)"
     assert docs_build.led_home("[m](https://a.b/c.md) [x](#y)", "ask.md", "r") == "[m](https://a.b/c.md) [x](#y)"
 
 

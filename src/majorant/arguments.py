@@ -103,32 +103,36 @@ def validated(function: Callable[P, T]) -> Callable[P, T]:
         for name, value in bound.arguments.items():
             parameter = signature.parameters[name]
             if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-                _check_reading(value)
+                bound.arguments[name] = _check_reading(value)
             elif parameter.kind is not inspect.Parameter.VAR_POSITIONAL and value is not parameter.default:
-                check_argument(name, value, hints[name])
-        return function(*args, **named)
+                bound.arguments[name] = check_argument(name, value, hints[name])
+        return function(*bound.args, **bound.kwargs)
 
     return checked
 
 
-def _check_reading(reading: Mapping[str, Any]) -> None:
+def _check_reading(reading: Mapping[str, Any]) -> dict[str, Any]:
     """The options of `read`, which many functions hand on; unknown ones are told where they are read."""
     from majorant.read.options import Reading
 
-    for name, value in reading.items():
-        if name in Reading.__annotations__:
-            check_argument(name, value, _spelled(Reading.__annotations__[name]))
+    hints = Reading.__annotations__
+    return {
+        name: check_argument(name, value, _spelled(hints[name])) if name in hints else value
+        for name, value in reading.items()
+    }
 
 
-def check_argument(name: str, value: Any, hint: str) -> None:
-    """Refuse a value that is not what an annotation says, or that lies out of the range for its name."""
+def check_argument(name: str, value: Any, hint: str) -> Any:
+    """The value, an array given for a sequence as a list; refused if it has another type or lies out of its range."""
     options = _options(hint)
     if any(re.match(r"\w+", option) and re.split(r"\W", option)[0] in UNCHECKED for option in options):
-        return
+        return value
     if not any(_fits(value, option) for option in options) or (_is_path(options) and "\0" in str(value)):
         raise ConfigError(f"{name} must be {_listed(options)}, not {_shown(value)}.")
     if name in RANGES and isinstance(value, numbers.Real) and not RANGES[name].holds(value):
         raise ConfigError(f"{name} must lie {RANGES[name]}, not {_shown(value)}.")
+    listed = any(option.startswith(("Sequence", "tuple")) for option in options)
+    return value.tolist() if listed and hasattr(value, "tolist") and _is_list(value) else value
 
 
 def _options(hint: str) -> list[str]:

@@ -38,7 +38,8 @@ class Next:
 
     step: Step = Step.NOTHING
     labels: int = 0
-    items: int = 0
+    items: int = 0  # 0 where a design that was begun still teaches
+    waiting: int = 0  # items of the design that were drawn and have no label yet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

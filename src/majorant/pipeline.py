@@ -23,6 +23,7 @@ from majorant.ask.evidence import LabelEvidence, evidence_from_labels, rival_of,
 from majorant.ask.expert import votes_of_design
 from majorant.ask.learn import LEARNED, LEAST_LABELS, LearnedRule, gold_labels, learn_rule
 from majorant.ask.question import Outcome
+from majorant.ask.session import plan_proof
 from majorant.backend import Backend, MemoryBackend, as_backend, fit_of_items
 from majorant.decide import Answer, Next, Step, decide, is_better
 from majorant.defaults import LEVEL, MAJORITY, TARGET, TOLERANCE, WEIGHTED_VOTE, WORKER_METHOD
@@ -46,9 +47,8 @@ from majorant.evidence.labels import GoldAccuracy, gold_accuracy, gold_evidence,
 from majorant.evidence.track_record import Setting, expected_gain, track_record
 from majorant.items import name_hashes
 from majorant.limits import refuse_size
-from majorant.methods import Fit, method_named
+from majorant.methods import ESTIMATORS, Fit
 from majorant.methods.fit import NO_LABEL
-from majorant.methods.judge import fit_judge, full_judges
 from majorant.methods.weighted_vote import combination, differ_beyond_noise, fit_method
 from majorant.read import Reading
 from majorant.read.options import ReadOptions, with_gold_file
@@ -80,6 +80,8 @@ from majorant.results.rules import (
     fit_everywhere,
     fit_rule,
     fit_weighted_vote,
+    full_judges,
+    rule_named,
     seed_of_fits,
     settle_everywhere,
     settle_ties,
@@ -305,7 +307,8 @@ def check(
     rng : int or numpy Generator
         Random seed.
     method : str, optional
-        The rule to compare with majority vote and to label with; by default the weighted vote.
+        The rule to compare with majority vote and to label with: a method, the name of a worker, or names joined by
+        "+" for the majority of some; by default the weighted vote.
     tolerance : float
         A difference in accuracy too small to matter.
     target : float
@@ -346,10 +349,10 @@ def check(
     settings = _Settings(
         seed=as_seed(rng),
         level=as_level(level),
-        method=None if method is None else method_named(method, beside=[WEIGHTED_VOTE]),
+        method=None if method is None else rule_named(method, backend.votes.workers),
         tolerance=tolerance,
         labelled=labelled,
-        ties=None if ties in (None, COIN) else method_named(ties, beside=[WEIGHTED_VOTE]),
+        ties=None if ties in (None, COIN) else rule_named(ties, backend.votes.workers),
         by_coin=ties == COIN,
         gold_labels=gold_labels,
         stage=stage or ignore_stage,
@@ -455,7 +458,7 @@ def _refuse(backend: Backend, settings: _Settings) -> None:
     """Refuse what cannot be done, before any work: too many votes, a method, labels of other votes."""
     refuse_size(*backend.votes.shape, backend.votes.n_votes)
     refuse_slices(len(backend.votes.slices))
-    if settings.method is not None:
+    if settings.method in ESTIMATORS:
         backend.refuse(settings.method)
     if settings.labelled is not None:
         settings.labelled.design.refuse_other_votes(votes_digest(backend))
@@ -555,9 +558,13 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
     apart = {name: count_differences(rules.backend, present, rules.compared(name)) for name in names}
     unlearned = {name: (rules.compared(name), apart[name]) for name in names if name != LEARNED}
     n_rules = len(unlearned) + (settings.method is None)  # a rule learned from half of the labels shares their error
+    by_gold = gold_evidence(rules.backend, present, unlearned, level=sample_level(labelled, level), n_rules=n_rules)
+    if labelled is not None and labelled.sample:  # drawn at random by a design
+        random = (Tested(Assumption.RANDOM_LABELS, Status.PASSED),)
+        by_gold = tuple(replace(one, assumptions=random) for one in by_gold)
     evidence = [
         *(() if said is None else said.evidence),
-        *gold_evidence(rules.backend, present, unlearned, level=sample_level(labelled, level), n_rules=n_rules),
+        *by_gold,
         *(taught if said is None or not said.evidence else ()),
         *(identical_evidence(name, apart[name], _doubts(setting, copies)) for name in names if name != LEARNED),
     ]
@@ -576,7 +583,7 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
     other = answer.other if answer.other in rules.fitted else next(iter(names), MAJORITY)
     name = settings.method or answer.rule
     breaker = None if settings.by_coin else settings.ties or _tie_breaker(name, setting, rules)
-    answer = replace(answer, next=_next_step(answer, rules, setting, apart, expert, settings))
+    answer = replace(answer, next=_next_step(answer, rules, setting, apart, expert, learned, settings))
     return _Chosen(
         rules=rules,
         design=shape,
@@ -658,12 +665,11 @@ def _with_judges(rules: _Rules, setting: Setting) -> _Rules:
     votes = rules.votes
     if not setting.panel or rules.item_p is not None:
         return rules
-    judges = {str(votes.workers[j]): j for j in full_judges(votes)[:MOST_JUDGES]}
     fitted = dict(rules.fitted)
-    for name, j in judges.items():
+    for name in full_judges(rules.backend)[:MOST_JUDGES]:
         if name not in fitted:
-            fit = fit_judge(votes, j)
-            fitted[name] = Rule(fit, fit, partial(fit_judge, judge=j))
+            fit = fit_rule(name, votes, 0)
+            fitted[name] = Rule(fit, fit, partial(fit_rule, name, seed=0))
     return replace(rules, fitted=fitted)
 
 
@@ -782,23 +788,27 @@ def _next_step(
     setting: Setting,
     apart: Mapping[str, Difference],
     expert: Outcome | None,
+    learned: LearnedRule | None,
     settings: _Settings,
 ) -> Next:
     """The cheapest way to be surer of the answer."""
     if answer.certainty is Certainty.PROVED or not apart:
         return Next()
     if expert is not None and expert.more:
-        return Next(step=Step.GO_ON, labels=expert.more, items=expert.n_differ)
+        return Next(step=Step.GO_ON, labels=expert.more, items=expert.n_differ, waiting=expert.waiting)
     other = answer.other if answer.other in apart else next(iter(apart))
     n_items = apart[other].items
     if any(one.source is Source.LABELS and one.n_labels >= n_items for one in answer.evidence):
         return Next()  # every item has a label
-    if setting.panel and answer.other != LEARNED:
-        return Next(step=Step.TEACH, labels=min(TEACHING, n_items), items=n_items)
-    if not apart[other].differ:
-        return Next()
+    teach = Next(step=Step.TEACH, labels=min(TEACHING, n_items), items=n_items) if setting.panel else Next()
+    if setting.panel and answer.other != LEARNED and settings.method is None:
+        return teach
     pair = {name: rules.compared(name) for name in (MAJORITY, other)}
     planned = planned_labels(rules.backend, pair, tolerance=settings.tolerance, level=settings.level)
+    if not planned.most:  # the two differ on ties at most
+        return teach
+    if other == LEARNED and learned is not None:
+        planned = planned._replace(labels=plan_proof(learned, planned.most, n_items, settings.tolerance))
     return Next(step=Step.PROVE, labels=min(max(planned.labels, 1), planned.most), items=apart[other].differ)
 
 
@@ -853,7 +863,8 @@ def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator 
     votes : Any
         Whatever `mj.read` takes (a file, a frame, a dict, a list), with the same keyword arguments, or a backend.
     method : str
-        A method's name, `weighted-vote`, or `auto` for the labels that `check` writes.
+        A method's name, `weighted-vote`, the name of a worker, names joined by "+" for the majority of some, or `auto`
+        for the labels that `check` writes.
     rng : int or numpy Generator
         Random seed.
 
@@ -869,7 +880,7 @@ def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator 
     ['yes', 'no']
     """
     backend, seed = as_backend(votes, **reading), as_seed(rng)
-    method = method_named(method, beside=[AUTO, WEIGHTED_VOTE])
+    method = rule_named(method, backend.votes.workers, beside=(AUTO, WEIGHTED_VOTE))
     if method != AUTO:
         return fit_everywhere(backend, method, seed)
     backend, copies = _without_copies(backend)

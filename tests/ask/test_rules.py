@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import majorant as mj
-from majorant.ask.rules import fit_named_rule, full_judges
 from majorant.backend import as_backend
 from majorant.backend.files import FileBackend
 from majorant.backend.prepare import prepare
 from majorant.errors import ConfigError
+from majorant.results.rules import full_judges, rule_fit, rule_named
 from majorant.simulate import one_coin_crew, simulate
 
 VOTES = [
@@ -18,6 +18,10 @@ VOTES = [
     *[(item, "gemini", "yes") for item in "abcd"],
     *[(item, "claude", "yes") for item in "abc"],
 ]
+
+
+def fit_named_rule(backend, rule, seed):
+    return rule_fit(backend, rule_named(rule, backend.votes.workers), seed)
 
 
 def test_a_judge_is_a_rule_and_the_majority_speaks_where_it_is_silent():
@@ -71,3 +75,56 @@ def test_ask_races_judges_by_name(run, tmp_path):
     assert design.evaluate(labels).verdict == "better"
     code, out, _ = run("ask", "votes.csv", "--race", "--json", "--out", "race.csv")
     assert json.loads(out)["rules"] == ["majority", "weighted-vote", "j-0", "j-1", "j-2", "j-3"]
+
+
+@pytest.fixture
+def panel(tmp_path):
+    """One good judge and four bad ones, with the truth beside them."""
+    crew = one_coin_crew([0.95, 0.4, 0.4, 0.4, 0.45])
+    votes, truth = simulate([0.5, 0.5], crew, n_items=300, n_votes=5, rng=0)
+    names = [f"q{i},{('no', 'yes')[k]}\n" for i, k in enumerate(truth)]
+    rows = zip(votes.item_n, votes.worker_n, votes.label_n, strict=True)
+    lines = [f"q{i},gpt-{j},{('no', 'yes')[k]}\n" for i, j, k in rows]
+    (tmp_path / "votes.csv").write_text("item,judge,label\n" + "".join(lines))
+    (tmp_path / "truth.csv").write_text("item,gold\n" + "".join(names))
+    return {f"q{i}": ("no", "yes")[k] for i, k in enumerate(truth)}
+
+
+def test_check_and_aggregate_take_a_judge_for_a_method(run, panel):
+    code, out, _ = run("check", "votes.csv", "--gold-file", "truth.csv", "--method", "gpt-0")
+    assert code == 0
+    assert "Switch to gpt-0: +" in out
+    code, out, _ = run("check", "votes.csv", "--method", "gpt-0")
+    assert "majorant ask votes.csv --n 40 --between majority gpt-0" in out
+    assert run("aggregate", "votes.csv", "--method", "gpt-0+gpt-1", "--out", "labels.csv")[0] == 0
+    assert "gpt-9" in run("check", "votes.csv", "--method", "gpt-9")[2]
+
+
+def test_the_table_of_methods_holds_the_judges_of_a_panel(panel, tmp_path):
+    rows = {row.method: row.accuracy.value for row in mj.compare(str(tmp_path / "votes.csv"), gold=panel)}
+    assert rows["gpt-0"] > 0.9 > 0.6 > rows["majority"]
+    named = mj.compare(str(tmp_path / "votes.csv"), ["majority", "gpt-0+gpt-4"], gold=panel)
+    assert [row.method for row in named] == ["majority", "gpt-0+gpt-4"]
+
+
+def test_labels_of_a_race_of_judges_go_back_to_check(run, panel, tmp_path):
+    design = mj.ask(str(tmp_path / "votes.csv"), between=("majority", "gpt-0", "gpt-1"), n=25)
+    design.write(tmp_path / "race.csv", labels={item: panel[item] for item in design.items})
+    result = mj.check(str(tmp_path / "votes.csv"), gold_file=str(tmp_path / "race.csv"))
+    assert result.answer.rule == "gpt-0"
+    basis = result.answer.basis
+    assert 0 < basis.wins + basis.losses < len(design.items)  # gpt-1 differs on items where these two agree
+
+
+def test_a_copy_is_no_rule_of_its_own(run, tmp_path):
+    votes, _ = simulate([0.5, 0.5], one_coin_crew([0.8, 0.7, 0.7, 0.6]), n_items=200, n_votes=4, rng=0)
+    rows = [(i, f"w{j}", k) for i, j, k in zip(votes.item_n, votes.worker_n, votes.label_n, strict=True)]
+    rows += [(i, "twin", k) for i, worker, k in rows if worker == "w0"]
+    (tmp_path / "votes.csv").write_text("item,worker,label\n" + "".join(f"q{i},{w},{k}\n" for i, w, k in rows))
+    code, _, err = run("check", "votes.csv", "--method", "twin")
+    assert code == 2
+    assert "name that one" in err
+
+
+def test_nothing_is_planned_by_what_a_judge_believes_of_itself(panel, tmp_path):
+    assert mj.ask(str(tmp_path / "votes.csv"), between=("majority", "gpt-1")).expected == 40

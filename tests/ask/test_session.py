@@ -16,6 +16,7 @@ from majorant.ask.evidence import evidence_from_labels
 from majorant.ask.learn import LEARNED
 from majorant.ask.question import SKIPPED, UNASKED
 from majorant.ask.session import BETS_F, BETTER, WORSE
+from majorant.datasets import load
 from majorant.evidence.evidence import Source
 from majorant.read.tasks import ExpertAnswer
 from majorant.render.ask import outcome_sentence
@@ -191,7 +192,7 @@ def test_evidence_of_a_session_is_all_that_check_needs(finished, tmp_path):
     (one,) = said.evidence
     assert (one.source, one.other, one.present) == (Source.LABELS, LEARNED, "majority")
     assert one.gain.low > 0
-    assert (one.n_labels, one.n_used) == (len(labels), len(labels) - 30)
+    assert one.n_labels == one.n_used == len(labels) - 30
     assert one.wins > one.losses
     assert len(said.sample) == 30
     assert said.labels == {str(item): label for item, label in labels.items()}
@@ -319,3 +320,47 @@ def test_a_tool_gets_its_next_items_from_its_export(run, files, tmp_path):
     design = Design.read(tmp_path / "to_label.design.json")
     assert design.question.taught is not None
     assert len(design.items) == 40
+
+
+def write_panel(folder, n_items=300):
+    votes, truth = panel(n_items)
+    rows = zip(votes.item_n, votes.worker_n, votes.label_n, strict=True)
+    (folder / "votes.csv").write_text("item,worker,label\n" + "".join(f"q{i},j{j},{k}\n" for i, j, k in rows))
+    return {f"q{i}": truth[item] for i, item in enumerate(votes.items)}
+
+
+def test_check_points_to_items_that_were_drawn_and_wait_for_a_label(run, tmp_path):
+    truth = write_panel(tmp_path)
+    design = mj.ask(str(tmp_path / "votes.csv"))
+    design.write(tmp_path / "to_label.csv", labels={item: truth[item] for item in design.items[:12]})
+    out = run("check", "votes.csv", "--gold-file", "to_label.csv")[1]
+    assert "Label the 18 items that have no label yet." in out
+    assert "18 more labels will teach a rule." in " ".join(out.split())
+    assert "majorant label to_label.csv" in out
+
+
+def test_the_learned_rule_stays_the_answer_while_labels_prove_it(tmp_path):
+    truth = write_panel(tmp_path)
+    votes, design = str(tmp_path / "votes.csv"), mj.ask(str(tmp_path / "votes.csv"))
+    labels = {item: truth[item] for item in design.items}
+    for n in (5, 10):
+        design = design.more(5, labels)
+        labels |= {item: truth[item] for item in design.items}
+        design.write(tmp_path / "to_label.csv", labels=labels)
+        result = mj.check(votes, gold_file=str(tmp_path / "to_label.csv"))
+        assert result.answer.rule == LEARNED, n
+
+
+def test_proofs_are_planned_by_what_labels_taught():
+    votes = load("judges")  # 30 gold labels; fewer than 40 more prove the rule with nearly every seed
+    design, planned = mj.ask(votes), mj.check(votes).answer.next.labels
+    assert 20 <= design.expected <= 70
+    assert abs(planned - design.expected) <= 15
+
+
+def test_a_substitute_who_knows_few_items_is_refused(run, tmp_path):
+    truth = write_panel(tmp_path)
+    (tmp_path / "some.csv").write_text("item,gold\n" + "".join(f"{q},{truth[q]}\n" for q in list(truth)[:30]))
+    code, _, err = run("ask", "votes.csv", "--expert-from", "some.csv")
+    assert code == 2
+    assert "labels 30 of 300 items" in err

@@ -255,29 +255,28 @@ def test_the_same_designs_are_drawn(votes, local, how):
     assert found.evaluate(truth).value == expected.evaluate(truth).value
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        ("--between", "majority", "dawid-skene"),
-    ],
-)
-@pytest.mark.skip(reason="the rules agree on every item of these votes, so nothing is drawn")
-def test_ask_on_the_command_line_writes_the_same_bytes(spark, tmp_path, monkeypatch, capsys, question):
-    votes, _ = simulate([0.5, 0.5], one_coin_crew([0.9, 0.8, 0.7, 0.6, 0.85]), n_items=200, n_votes=4, rng=0)
+def test_ask_on_the_command_line_writes_the_same_bytes(spark, tmp_path, monkeypatch, capsys):
+    skills = one_coin_crew([0.95, 0.9, 0.6, 0.55, 0.6, 0.55, 0.9])
+    votes, _ = simulate([0.5, 0.5], skills, n_items=120, n_votes=3, rng=0)
     write_table(tmp_path / "votes.csv", votes_table(votes))
     monkeypatch.chdir(tmp_path)
     written, printed = [], []
     for engine in (("--engine", "memory"), ("--engine", "spark", "--master", "local[2]")):
-        monkeypatch.setattr(
-            sys, "argv", ["majorant", "ask", str(tmp_path / "votes.csv"), "--n", "9", *question, *engine]
-        )
+        words = ["ask", str(tmp_path / "votes.csv"), "--n", "9", "--between", "majority,dawid-skene", "--overwrite"]
+        monkeypatch.setattr(sys, "argv", ["majorant", *words, *engine])
         with pytest.raises(SystemExit) as stop:
             main()
         assert stop.value.code == 0
         printed.append(capsys.readouterr().out)
         written.append([Path(name).read_bytes() for name in ("to_label.csv", "to_label.design.json")])
-    assert written[1] == written[0]
-    assert printed[1] == printed[0]
+    assert written[0][0].count(b"\n") == 10
+    assert written[1][0] == written[0][0]
+    designs = [json.loads(design) for _, design in written]
+    assert [design.pop("call")[1:3] for design in designs] == [["--engine", "memory"], ["--engine", "spark"]]
+    assert [len(design.pop("digest")) for design in designs] == [64, 64]
+    assert designs[1] == designs[0]
+    assert len(designs[0]["order"]) >= 9
+    assert printed[1].replace("--engine spark --master 'local[2]'", "--engine memory") == printed[0]
 
 
 def test_sums_in_two_rounds_are_the_same_sums(votes):

@@ -2,8 +2,6 @@
 
 import csv
 import json
-import shlex
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -85,13 +83,6 @@ def test_numbers_of_votes_may_be_a_distribution_and_facts_come_as_json(simulated
         "truth": None,
     }
     assert rows_of((tmp_path / "v.csv").read_text())[1:] == expected_rows(votes)
-
-
-def test_the_transcript_on_the_page_is_true(simulated, tmp_path):
-    page = (Path(__file__).parents[2] / "docs" / "simulate.md").read_text(encoding="utf-8")
-    transcript = page.split("```console\n$ majorant simulate ")[1].split("```")[0]
-    command, printed = transcript.split("\n", 1)
-    assert simulated(*shlex.split(command)).stdout == printed
 
 
 @pytest.mark.parametrize(

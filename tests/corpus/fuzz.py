@@ -1,15 +1,11 @@
 """Mutated inputs through every reader, and small random tables through `check`; what breaks is made small and kept.
 
-    python -m corpus.fuzz --inputs 200000 --tables 5000 --minutes 600 --processes 4
-
-Case n is drawn from seed n alone, so a campaign can be cut off and taken up again (`--state`), split over processes,
-and a single case repeated (`--only n`, `--only-table n`). Findings go to tests/corpus/found, whose inputs
-tests/read/test_faults.py reads again and whose tables tests/test_fuzz.py checks again.
+Findings go to tests/corpus/found, whose inputs tests/read/test_faults.py reads again and whose tables
+tests/test_fuzz.py checks again. campaign.py runs these cases and others.
 """
 
 from __future__ import annotations
 
-import argparse
 import csv
 import gzip
 import hashlib
@@ -17,20 +13,16 @@ import importlib
 import inspect
 import json
 import math
-import multiprocessing
 import os
 import pkgutil
 import re
 import signal
 import sys
 import tempfile
-import time
 import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
@@ -41,7 +33,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from corpus import CASES, FOUND, READERS, TABLE, reader_of
-from majorant.errors import MajorantError
+from majorant.errors import DataNote, MajorantError
 from majorant.tabular import unguarded
 
 PIECES = (
@@ -293,6 +285,7 @@ def _read_outcome(case: Case) -> tuple[str | None, str]:
     """The fault, and the refusal where there is none."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", DataNote)
         path = Path(folder) / case.name
         path.write_bytes(case.content)
         try:
@@ -301,11 +294,11 @@ def _read_outcome(case: Case) -> tuple[str | None, str]:
         except MajorantError as error:
             return None, str(error)
         except Exception as error:
-            return _told(error), ""
+            return describe_error(error), ""
     return None, ""
 
 
-def _told(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """The kind of error and where it came from: what makes two findings one."""
     ours = [frame for frame in traceback.extract_tb(error.__traceback__) if "majorant" in frame.filename]
     where = f"{Path(ours[-1].filename).name}:{ours[-1].name}" if ours else "?"
@@ -328,7 +321,7 @@ def budgeted() -> list[tuple[Any, str]]:
 
 
 @contextmanager
-def _small_budgets() -> Iterator[None]:
+def small_budgets() -> Iterator[None]:
     """The budgets of searches and resampling, made small; where functions took them for defaults, there too."""
     with ExitStack() as stack:
         for module, name in budgeted():
@@ -393,7 +386,7 @@ def check_fault(columns: dict[str, list[Any]], level: float = 0.95, *, whole: bo
     """
     if whole:
         return _check_outcome(columns, level)
-    with _small_budgets(), _few_figures():
+    with small_budgets(), _few_figures():
         fault = _check_outcome(columns, level)
     return None if fault is None else _check_outcome(columns, level)
 
@@ -406,13 +399,14 @@ def _check_outcome(columns: dict[str, list[Any]], level: float) -> str | None:
     try:
         with tempfile.TemporaryDirectory() as folder, _bounded(LONGEST), warnings.catch_warnings():
             warnings.simplefilter("error")
+            warnings.simplefilter("ignore", DataNote)
             result = mj.check(columns, rng=0, level=level)
             write_result(result, result_summary(result), folder)
             return next(broken_set(Path(folder), columns), None)
     except MajorantError as error:
         return f"refused: {error}"
     except Exception as error:
-        return _told(error)
+        return describe_error(error)
 
 
 def broken_set(folder: Path, columns: dict[str, list[Any]]) -> Iterator[str]:
@@ -436,18 +430,31 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 def _broken_labels(rows: list[dict[str, str]], columns: dict[str, list[Any]], labels: set[str]) -> Iterator[str]:
-    """Items that are missing, strange or there twice, labels that nobody gave, confidences that are none."""
+    """Items that are missing or there twice, labels that nobody gave, columns that contradict each other."""
     if sorted(row["item"] for row in rows) != sorted({*columns["item"]}):
         yield f"labels.csv: items {sorted({row['item'] for row in rows} ^ {*columns['item']})[:4]}"
-    foreign = {row[key] or "" for row in rows for key in ("label", "runner_up")} - labels - {""}
-    if foreign:
-        yield f"labels.csv: labels {sorted(foreign)[:4]}"
-    votes_i = Counter(columns["item"])
+    given = {row[key] or "" for row in rows for key in ("label", "majority", "weighted_vote", "runner_up")}
+    if given - labels - {""}:
+        yield f"labels.csv: labels {sorted(given - labels - {''})[:4]}"
+    votes_i = {item: Counter() for item in columns["item"]}
+    for item, label in zip(columns["item"], columns["label"], strict=True):
+        votes_i[item][label] += 1
     for row in rows:
-        if row["votes"] != str(votes_i[row["item"]]):
-            yield f"labels.csv: {row['votes']} votes on {row['item']}"
-        shares = {"confidence": row["confidence"]}
-        yield from broken_numbers({key: float(cell) for key, cell in shares.items() if cell}, "labels.csv")
+        item = row["item"]
+        count_k = votes_i.get(item, Counter())
+        if row["votes"] != str(count_k.total()):
+            yield f"labels.csv: {row['votes']} votes on {item}"
+        first = [label for label, n in count_k.items() if n == max(count_k.values())]
+        if row["tied"] != str(len(first) > 1).lower():
+            yield f"labels.csv: tied={row['tied']} on {item} with {dict(count_k)}"
+        if len(first) == 1 and row["majority"] != first[0]:
+            yield f"labels.csv: majority {row['majority']!r} on {item} with {dict(count_k)}"
+        if row["source"] not in ("expert", "gold", "rule", "tie"):
+            yield f"labels.csv: source {row['source']!r}"
+        if row["changed"] != str(row["label"] != row["majority"]).lower():
+            yield f"labels.csv: changed={row['changed']} on {item}: {row['label']!r}, majority {row['majority']!r}"
+        if row["confidence"]:
+            yield from broken_numbers({"confidence": float(row["confidence"])}, "labels.csv")
 
 
 def _broken_workers(rows: list[dict[str, str]], columns: dict[str, list[Any]]) -> Iterator[str]:
@@ -458,7 +465,10 @@ def _broken_workers(rows: list[dict[str, str]], columns: dict[str, list[Any]]) -
     for row in rows:
         if row["votes"] != str(votes_j[row["worker"]]):
             yield f"workers.csv: {row['votes']} votes by {row['worker']}"
-        rates = {key: float(row[key]) for key in ("chance", "agreement") if row[key]}
+        for kind in ("", "estimated_"):  # by gold labels, from votes alone
+            ends = {key: float(row[kind + key]) for key in ("accuracy", "low", "high") if row.get(kind + key)}
+            yield from broken_numbers(ends, "workers.csv")
+        rates = {key: float(row[key]) for key in ("chance", "agreement") if row.get(key)}
         said = [float(row[key]) for key in row if " labelled " in key and row[key]]
         yield from broken_numbers({**rates, "probability": said}, "workers.csv")
 
@@ -605,7 +615,7 @@ def _kind(fault: str | None) -> str:
     return "" if fault is None else re.split(r": |\[|\d", fault)[0]
 
 
-def _keep(prefix: str, content: bytes, ending: str) -> None:
+def keep(prefix: str, content: bytes, ending: str) -> None:
     FOUND.mkdir(exist_ok=True)
     (FOUND / f"{prefix}-{hashlib.sha256(content).hexdigest()[:12]}{ending}").write_bytes(content)
 
@@ -626,7 +636,7 @@ def run_input(number: int, *, keep: bool = True) -> tuple[int, str | None]:
     if fault is not None and keep:
         same = _kind(fault)
         less = smaller(case.content, lambda content: _kind(read_fault(case._replace(content=content))) == same)
-        _keep(case.reader, less, case.name[case.name.index(".") :])
+        keep(case.reader, less, case.name[case.name.index(".") :])
     return number, fault
 
 
@@ -638,49 +648,5 @@ def run_table(number: int, *, keep: bool = True) -> tuple[int, str | None]:
     if fault is not None and keep:
         same = _kind(fault)
         less = smaller_table(columns, lambda some: _kind(check_fault(some, level)) == same)
-        _keep("table", json.dumps({"level": level, **less}).encode(), ".json")
+        keep("table", json.dumps({"level": level, **less}).encode(), ".json")
     return number, fault
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--inputs", type=int, default=200_000)
-    parser.add_argument("--tables", type=int, default=5_000)
-    parser.add_argument("--minutes", type=float, default=600)
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--state", type=Path, help="a file that remembers how far the campaign is")
-    parser.add_argument("--only", type=int, help="one mutated input, by its number")
-    parser.add_argument("--only-table", type=int, help="one table, by its number")
-    given = parser.parse_args()
-    if given.only is not None or given.only_table is not None:
-        alone = run_table(given.only_table, keep=False) if given.only is None else run_input(given.only, keep=False)
-        print(alone[1] or "no fault")
-        return
-    begin = {"inputs": 0, "tables": 0, "faults": 0}
-    done = begin | (json.loads(given.state.read_text()) if given.state and given.state.exists() else {})
-    stop = time.monotonic() + 60 * given.minutes
-    spawn = multiprocessing.get_context("spawn")  # threads do not outlive a fork
-    with ProcessPoolExecutor(given.processes, spawn, initializer=hurry) as pool:
-        while time.monotonic() < stop and (done["inputs"] < given.inputs or done["tables"] < given.tables):
-            for kind, run, most, chunk in (
-                ("inputs", run_input, given.inputs, 400),
-                ("tables", run_table, given.tables, 10),
-            ):
-                batch = range(done[kind], min(done[kind] + chunk * given.processes, most))
-                number = batch.start - 1
-                try:
-                    for number, fault in pool.map(run, batch, chunksize=max(1, chunk // 10)):
-                        if fault is not None:
-                            done["faults"] += 1
-                            print(f"{kind} {number}: {fault}", flush=True)
-                except BrokenProcessPool:
-                    sys.exit(f"{kind} after {number}: a process died; --only or --only-table tells in which case")
-                done[kind] = max(done[kind], batch.stop)
-            if given.state:
-                given.state.write_text(json.dumps(done))
-    print(f"{done['inputs']:,} mutated inputs, {done['tables']:,} tables, {done['faults']} faults")
-    sys.exit(1 if done["faults"] else 0)
-
-
-if __name__ == "__main__":
-    main()

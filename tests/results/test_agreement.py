@@ -1,8 +1,6 @@
 """Agreement coefficients: loops over pairs of votes, published tables, the krippendorff package, degenerate data."""
 
-import doctest
 from dataclasses import fields
-from pathlib import Path
 
 import krippendorff
 import numpy as np
@@ -368,12 +366,6 @@ def test_a_rare_class_gives_no_interval_where_resamples_lose_it():
     assert found.fleiss.low is None
     assert "leave the coefficient undefined" in found.fleiss.reason
     assert found.percent.low is not None
-
-
-def test_the_page_is_run():
-    page = Path(__file__).parents[2] / "docs" / "agreement.md"
-    failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
-    assert (failed, tried > 5) == (0, True)
 
 
 @pytest.mark.parametrize(("level", "n_boot"), [(0, 1000), (1.0, 1000), (0.95, 99)])

@@ -208,7 +208,7 @@ def test_scores_out_of_range_are_refused():
     with pytest.raises(mj.DataError, match="label 7 of item 1 is not a score from 1 to 5"):
         mj.rate(rows, gold={1: 7})
     with pytest.raises(mj.ConfigError, match="what is their range"):
-        mj.rate([(1, "a", -3), (1, "b", 400)])
+        mj.rate([(1, "a", -3), (1, "b", 400), (2, "a", 7)])
     assert mj.rate([(1, "a", -3), (1, "b", 400)], limits=(-10, 1000)).limits == (-10, 1000)
 
 

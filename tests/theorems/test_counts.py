@@ -1,4 +1,4 @@
-"""docs/theory/counts.md: the verdict from the four central cells of the count histogram."""
+"""docs/theory/majority.md: the verdict from the four central cells of the count histogram."""
 
 import numpy as np
 import pytest

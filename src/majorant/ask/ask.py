@@ -13,7 +13,6 @@ from majorant.ask.draw import draw_accuracy, draw_rules, draw_session
 from majorant.ask.expert import without_copies
 from majorant.ask.kind import Kind, kind_of, label_free_rule
 from majorant.ask.learn import LEAST_LABELS, gold_labels
-from majorant.ask.rules import fit_named_rule, full_judges
 from majorant.ask.session import TEACHING
 from majorant.ask.ties import worth_of_vote
 from majorant.backend import Backend, as_backend
@@ -22,7 +21,7 @@ from majorant.errors import ConfigError
 from majorant.methods.fit import Fit
 from majorant.read import Reading
 from majorant.read.tasks import ExpertAnswer
-from majorant.results.rules import AUTO, rule_fit, settle_everywhere
+from majorant.results.rules import AUTO, full_judges, rule_fit, rule_named, settle_everywhere
 from majorant.values import as_level, as_seed
 
 FIRST_BATCH = 25  # labels: with fewer the leader among rules is mostly the luckiest (docs/ask.md)
@@ -103,15 +102,20 @@ def ask(
         design = draw_session(backend, weighted, seed=seed, baseline=baseline, **how)
         return design.more(TEACHING if n is None else n)
     n = FIRST_BATCH if n is None else n
-    rules = list(dict.fromkeys(WEIGHTED_VOTE if rule == AUTO else rule for rule in between or BETWEEN))
+    rules = list(dict.fromkeys(_rule_named(backend, rule) for rule in between or BETWEEN))
     if question == "accuracy":
         return ask_accuracy(backend, rules[-1], n=n, seed=seed, **how)
     if not 2 <= len(rules) <= MOST_RULES:
         raise ConfigError(f"between names two to {MOST_RULES} rules, not {len(rules)}.")
-    fits = {rule: fit_named_rule(backend, rule, seed) for rule in rules}
+    fits = {rule: rule_fit(backend, rule, seed) for rule in rules}
     favourite = WEIGHTED_VOTE if WEIGHTED_VOTE in fits else rules[-1]
     how |= {"tolerance": tolerance, "tie_worth": _tie_worth(backend, fits.get(WEIGHTED_VOTE))}
     return draw_rules(backend, fits, seed=seed, favourite=favourite, **how).more(n)
+
+
+def _rule_named(backend: Backend, rule: str) -> str:
+    named = rule_named(rule, backend.votes.workers, beside=(AUTO, WEIGHTED_VOTE))
+    return WEIGHTED_VOTE if named == AUTO else named
 
 
 def _tie_worth(backend: Backend, weighted: Fit | None) -> float | None:
@@ -143,7 +147,8 @@ def ask_accuracy(
     after: tuple[Design, Sequence[ExpertAnswer]] | None = None,
 ) -> Design:
     """Items that show how often a rule's labels are right, drawn uniformly, afresh after a race that chose the rule."""
-    fit = fit_named_rule(backend, rule, seed)
+    rule = _rule_named(backend, rule)
+    fit = rule_fit(backend, rule, seed)
     if rule == MAJORITY and label_free_rule(backend, seed) == WEIGHTED_VOTE:  # which decides ties, then
         fit = settle_everywhere(backend, fit, fit, rule_fit(backend, WEIGHTED_VOTE, seed))
     design = draw_accuracy(backend, rule, fit, seed=seed, aim=aim, level=level, experts=experts, after=after)

@@ -18,7 +18,7 @@ import numpy as np
 
 from majorant.arguments import validated
 from majorant.ask.accuracy import WrittenLabels
-from majorant.ask.question import Codes, Outcome, Question
+from majorant.ask.question import UNASKED, Codes, Outcome, Question
 from majorant.ask.race import Race
 from majorant.ask.session import Session
 from majorant.errors import ConfigError, DataError
@@ -136,6 +136,7 @@ class Design:
         return replace(
             self.question.evaluate(counted.answer_d),
             uniform=self.uniform,
+            waiting=int((counted.answer_d[list(self.asked)] == UNASKED).sum()),
             truth=self.truth,
             ignored=counted.ignored,
             unknown=counted.unknown,

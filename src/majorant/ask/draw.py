@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from majorant.ask.accuracy import AIM, NOTHING, Known, WrittenLabels
 from majorant.ask.design import Design
-from majorant.ask.learn import LEAST_LABELS, gold_labels, learn_rule
+from majorant.ask.learn import LEARNED, LEAST_LABELS, gold_labels, learn_rule
 from majorant.ask.question import SKIPPED, UNASKED, Codes, Question
 from majorant.ask.race import Race
 from majorant.ask.session import Session, untied_labels
@@ -25,6 +25,7 @@ from majorant.backend import Backend, Part, fit_of_items, rows_alone
 from majorant.defaults import LEVEL, MAJORITY, TOLERANCE, WEIGHTED_VOTE
 from majorant.errors import ConfigError, DataError
 from majorant.items import mix_bits, name_hashes, take_items
+from majorant.methods import ESTIMATORS
 from majorant.methods.fit import Fit, chances
 from majorant.read.tasks import ExpertAnswer
 from majorant.tally import counts, tied
@@ -35,6 +36,7 @@ MOST = 20_000  # items of the order that a design keeps: nobody labels more
 WHOLE_ORDER = 1_000_000  # up to so many items all are put in order; of more, those that come first
 TIE_SEED, DIGEST_SEED, FRESH_SEED = 0x74_6965, 0x766F_7465, 0x6672_6573  # seeds apart from that of the order
 SAMPLED = 256  # items whose names go into the digest of the votes
+MODELS = {LEARNED, WEIGHTED_VOTE, *ESTIMATORS} - {MAJORITY}  # rules that know probabilities
 DECIMALS = 9  # of figures for planning: sums over parts differ in their last digit, designs must not
 
 
@@ -270,7 +272,8 @@ def _race(
 def belief_weights(fits: Mapping[str, Fit]) -> FloatArray:
     """How much each rule's posterior counts in what is believed of the truth: the mean of the models.
 
-    Shares of votes are no probabilities: majority vote counts only to take its part out of a combination.
+    Votes are no probabilities: judges do not count, and majority vote only to take its part out of a combination.
+    NaN where no rule is a model.
 
     >>> from majorant.votes import Votes
     >>> votes = Votes.from_codes([0], [0], [1], items="a", workers="w", labels="ny")
@@ -278,13 +281,13 @@ def belief_weights(fits: Mapping[str, Fit]) -> FloatArray:
     >>> from dataclasses import replace
     >>> majority = Majority().fit(votes)
     >>> combination = replace(majority, learned={"shares": np.array(.25)})
-    >>> belief_weights({"majority": majority, "combination": combination}).round(2).tolist()
+    >>> belief_weights({"majority": majority, "weighted-vote": combination}).round(2).tolist()
     [-0.33, 1.33]
     """
     shares_r = np.array([float(fit.learned.get("shares", 0.0)) for fit in fits.values()])
-    model_r = np.array([rule != MAJORITY for rule in fits], dtype=float)
+    model_r = np.array([rule in MODELS for rule in fits], dtype=float)
     if not model_r.any():
-        return np.full(len(fits), 1 / len(fits))
+        return np.full(len(fits), np.nan)
     if MAJORITY not in fits:
         return np.asarray(model_r / model_r.sum())
     weight_r = model_r / (1 - shares_r)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from majorant.ask.design import Recognised
 from majorant.ask.learn import LearnedRule
-from majorant.ask.question import Outcome
+from majorant.ask.question import Codes, Outcome, Question
+from majorant.ask.race import Race
 from majorant.ask.session import BETTER, WORSE, Session
 from majorant.defaults import MAJORITY
 from majorant.evidence.evidence import Assumption, Evidence, Source, Status, Tested
@@ -53,13 +54,16 @@ def evidence_from_labels(recognised: Recognised) -> LabelEvidence:
     outcome = recognised.outcome
     known = np.flatnonzero(answer_d >= 0)
     labels = {str(design.order[at]): design.labels[answer_d[at]] for at in known}
-    question = design.question.advance(answer_d)
-    n_sample = design.n_sample
-    if isinstance(question, Session):
-        n_sample = design.n_sample if question.taught is None else question.taught.positions
+    question, n_sample = design.question.advance(answer_d), design.n_sample
+    if isinstance(question, Session) and question.taught is not None:
+        n_sample = question.taught.positions
     sample = {str(design.order[at]): labels[str(design.order[at])] for at in known if at < n_sample}
     return LabelEvidence(
-        evidence=_evidence(outcome), outcome=outcome, learned=outcome.learned, sample=sample, labels=labels
+        evidence=_evidence(question, outcome, answer_d),
+        outcome=outcome,
+        learned=outcome.learned,
+        sample=sample,
+        labels=labels,
     )
 
 
@@ -70,22 +74,31 @@ def sample_level(labelled: Recognised | None, level: float) -> float:
     return 1 - (1 - BETTER - WORSE) * (1 - level)
 
 
-def _evidence(outcome: Outcome) -> tuple[Evidence, ...]:
-    rule = rival_of(outcome)
+def _evidence(question: Question, outcome: Outcome, answer_d: Codes) -> tuple[Evidence, ...]:
+    rule, learned = rival_of(outcome), outcome.learned
     if rule is None or not (outcome.labels or outcome.decided):
         return ()
     tested = (Tested(Assumption.RANDOM_LABELS, Status.PASSED),)
     facts: dict[str, Any] = {"level": outcome.level, "assumptions": tested, "n_labels": outcome.labels}
-    learned = outcome.learned
-    if outcome.kind == "teach" and not outcome.n_proving and not outcome.decided:
-        if learned is None or not learned.adopted or learned.baseline != MAJORITY:
-            return ()
-        facts |= {"n_used": learned.n_labels, "gain": Estimate(learned.lead)}  # by cross-validation, without a proof
-        return (Evidence(source=Source.LABELS, other=rule, **facts),)
-    wins, losses = (float(outcome.right.get(name, 0)) for name in (rule, MAJORITY))
-    used = outcome.n_proving if outcome.kind == "teach" else outcome.labels
-    facts |= {"n_used": used, "wins": wins, "losses": losses}
-    return (Evidence(source=Source.LABELS, other=rule, gain=outcome.value, **facts),)
+    leads = learned is not None and learned.adopted and learned.baseline == MAJORITY
+    if isinstance(question, Session):
+        if not outcome.n_proving and not outcome.decided:
+            if learned is None or not leads:
+                return ()
+            facts["n_used"] = learned.n_labels
+            return (Evidence(source=Source.LABELS, other=rule, gain=Estimate(learned.lead), **facts),)
+        race, place = question.contest()
+        answer_d, facts["n_labels"] = answer_d[place], outcome.labels - outcome.n_taught
+    else:
+        assert isinstance(question, Race)
+        race = question
+    wins, losses = race.wins(rule, MAJORITY, answer_d)
+    facts |= {"n_used": outcome.n_proving if learned is not None else outcome.labels, "wins": wins, "losses": losses}
+    proof = Evidence(source=Source.LABELS, other=rule, gain=outcome.value, **facts)
+    if outcome.decided or not leads or wins <= losses:
+        return (proof,)
+    # While the proof goes on, the learned rule stays the answer: other rules lead on fewer labels.
+    return proof, replace(proof, gain=Estimate(outcome.value.value))
 
 
 def rival_of(outcome: Outcome) -> str | None:

@@ -44,9 +44,9 @@ def labels_of_worker(votes: Votes, worker: str) -> dict[str, Any]:
     return {str(votes.items[votes.item_n[n]]): votes.labels[votes.label_n[n]] for n in mine}
 
 
-def without_gold(votes: Votes) -> Backend:
-    """The votes alone."""
-    return MemoryBackend(replace(votes, gold_i=None))
+def without_gold(backend: Backend) -> Backend:
+    """The votes alone, where all of them are in memory."""
+    return backend if backend.whole is None else MemoryBackend(replace(backend.whole, gold_i=None))
 
 
 def without_worker(backend: Backend, worker: str) -> Backend:

@@ -289,6 +289,11 @@ class Race:
         right_q, right_r = self.label_rd[q, differ] == answer_t, self.label_rd[r, differ] == answer_t
         return np.where(answer_t >= 0, (1.0 + right_q - right_r) / 2, np.where(answer_t == UNASKED, -np.inf, np.nan))
 
+    def wins(self, rule: str, other: str, answer_d: Codes) -> tuple[int, int]:
+        """On how many labelled items the rule is right and the other wrong, and the reverse."""
+        right_q, right_r = (self.label_rd[self.rules.index(name)] == answer_d for name in (rule, other))
+        return int((right_q & ~right_r).sum()), int((right_r & ~right_q).sum())
+
     def _lead(self, answer_d: Codes, q: int, standing: Standing) -> Estimate:
         """The lead of rule q over the first rule, at a level that holds for all rules at once."""
         n = int(self.differ_qr[q, 0])

@@ -171,10 +171,17 @@ class _Substitute:
             raise ConfigError("--expert-from a column or a worker needs all votes in memory: leave out --memory.")
         elif self.source.options.gold == self.name and votes.gold_i is not None:
             known = [(item, k) for item, k in zip(votes.items, votes.gold_i, strict=True) if k >= 0]
-            label_of, backend = {str(item): votes.labels[k] for item, k in known}, without_gold(votes)
+            label_of = {str(item): votes.labels[k] for item, k in known}
         else:
             label_of, worker = labels_of_worker(votes, self.name), self.name
             backend = without_worker(backend, self.name)
+        n_items = backend.votes.shape[0]
+        if len(label_of) < 0.5 * n_items:
+            raise ConfigError(
+                f"{self.name} labels {len(label_of):,} of {n_items:,} items, and whoever answers in place of an "
+                "expert must know most of them. Use these labels as they are: check with --gold or --gold-file."
+            )
+        backend = without_gold(backend)  # whose truth it is must be one
         design = replace(_drawn(backend, {**options, "n": options["n"] or 10}), truth=self.name, judged_by=worker)
         return answer_design(design, label_of, most=max(options["n"] or 0, 200))
 
@@ -289,7 +296,8 @@ def _show(source: Source, design: Design, out: Path, labels: dict[Any, Any], opt
         lines = labelling_lines(len(design.items), facts["files"], command)
         show({**facts, "question": "rate"}, "\n".join(lines), as_json=options["as_json"])
         return
-    show(facts, "\n".join(ask_lines(facts, facts["check"])), as_json=options["as_json"])
+    lines = ask_lines(facts, facts["check"], design.evaluate({}).learned)
+    show(facts, "\n".join(lines), as_json=options["as_json"])
 
 
 def _refuse_labelled(out: Path) -> None:

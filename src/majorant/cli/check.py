@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,7 +52,11 @@ ONE_FILE = (".csv", ".html", ".json", ".parquet")
     help='Also write the answer in Markdown; - prints it. "$GITHUB_STEP_SUMMARY" is added to.',
 )
 @click.option("--mask", "masked", is_flag=True, help="Numbers in place of the names of items and workers, everywhere.")
-@click.option("--method", metavar="NAME", help="The rule to compare and to label with: a method, or weighted-vote.")
+@click.option(
+    "--method",
+    metavar="NAME",
+    help="The rule to compare and to label with: a method, weighted-vote, or a worker (a+b: the majority of some).",
+)
 @click.option(
     "--no-gold-labels", is_flag=True, help="Write the rule's labels even where gold or an expert says otherwise."
 )
@@ -176,9 +181,21 @@ def _next_command(result: Result, out: str | None) -> str:
     if step.step is Step.NOTHING:
         return "" if out is not None else repeat_call(ctx, "check", "--out", "results")
     if step.step is Step.GO_ON:
+        if step.waiting and (items := _items_to_label(result)) is not None:
+            return shlex.join(["majorant", "label", items])
         design = [] if result.design_path is None else ["--design", result.design_path]
         return repeat_call(ctx, "ask", "--more", str(step.labels), *design, without=("gold_file", "design", "out"))
-    return repeat_call(ctx, "ask", "--n", str(step.labels), without=("out", "design"))
+    method = ctx.params["method"]
+    named = [] if method is None or step.step is Step.TEACH else ["--between", "majority", result.answer.other]
+    return repeat_call(ctx, "ask", "--n", str(step.labels), *named, without=("out", "design"))
+
+
+def _items_to_label(result: Result) -> str | None:
+    """The file of items that lies beside the design, if `majorant label` can fill it in."""
+    from majorant.read.tasks import DESIGN_ENDING
+
+    path = Path(str(result.design_path).removesuffix(DESIGN_ENDING) + ".csv")
+    return str(path) if path.is_file() else None
 
 
 def _refuse_elsewhere(engine: EngineChoice, options: dict[str, Any]) -> None:
@@ -213,7 +230,6 @@ def _exit_code(summary: dict[str, Any], fail_on: str, claim: str | None) -> int:
 
 def command_line() -> str:
     """The command as it was given, for the record."""
-    import shlex
     import sys
 
     return shlex.join(["majorant", *sys.argv[1:]])

@@ -1,32 +1,32 @@
-"""A single judge as a rule: whatever that judge says, and majority vote where the judge is silent."""
+"""Judges as rules: what one judge says, or the majority of some; the majority of all where these are silent."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from majorant.methods.fit import Fit
-from majorant.methods.majority import Majority
-from majorant.votes import Votes
+from majorant.kernels import Block, shares
+from majorant.values import FloatArray
 
 
-def fit_judge(votes: Votes, judge: int) -> Fit:
-    """The rule that follows one judge.
+def find_judges(workers: Sequence[Hashable], rule: str) -> tuple[int, ...]:
+    """The codes of the workers that a rule names, joined by "+" if they are several; empty where it names none.
 
-    >>> votes = Votes.from_codes([0, 0, 0, 1], [0, 1, 2, 1], [0, 0, 1, 1], items="ab", workers="xyz", labels="ny")
-    >>> fit_judge(votes, 2).labels()
-    ['y', 'y']
+    >>> find_judges(["gpt", "gemini", "a+b"], "gpt+gemini"), find_judges(["gpt", "gemini", "a+b"], "a+b")
+    ((0, 1), (2,))
     """
-    majority = Majority().fit(votes)
-    posterior_ik = np.array(majority.posterior)
-    said = votes.worker_n == judge
-    posterior_ik[votes.item_n[said]] = np.eye(len(votes.labels))[votes.label_n[said]]
-    return replace(majority, method=str(votes.workers[judge]), posterior=posterior_ik)
+    place = {str(worker): j for j, worker in enumerate(workers)}
+    names = [rule] if rule in place else rule.split("+")
+    return tuple(place[name] for name in names) if all(name in place for name in names) else ()
 
 
-def full_judges(votes: Votes, *, share: float = 0.9) -> list[int]:
-    """The judges who vote on nearly all items."""
-    voted = int((votes.votes_i > 0).sum())
-    item_j = np.bincount(votes.worker_n, minlength=len(votes.workers))
-    return [int(j) for j in np.flatnonzero(item_j >= share * voted)] if voted else []
+def judge_shares(weight_j: FloatArray, block: Block) -> FloatArray:
+    """The shares of the votes of the workers with weight 1 on each item, of all workers where these did not vote."""
+    matrix, n_classes = block.matrix, block.n_classes
+    item_n = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    worker_n, label_n = np.divmod(matrix.indices, n_classes)
+    cell_n, size = item_n * n_classes + label_n, (matrix.shape[0], n_classes)
+    own_ik = np.bincount(cell_n, matrix.data * weight_j[worker_n], size[0] * size[1]).reshape(size).astype(float)
+    all_ik = np.bincount(cell_n, matrix.data, size[0] * size[1]).reshape(size).astype(float)
+    return shares(np.where(own_ik.any(axis=1, keepdims=True), own_ik, all_ik))

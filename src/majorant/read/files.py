@@ -318,7 +318,7 @@ def _encoding(name: str, head: bytes, encoding: str | None) -> str:
             if code not in NOT_FOR_FILES:
                 b"a,b\n".decode(code, errors="surrogateescape")  # a LookupError where it makes no text
                 return code
-        except (LookupError, UnicodeError):
+        except (LookupError, ValueError):  # such as a zero byte in its name
             pass
         raise ConfigError(f"encoding={encoding!r}: not an encoding of text files. Try utf-8, latin-1, cp1252, utf-16.")
     for bom, code in BOMS:

@@ -335,7 +335,7 @@ def sample_design(source: Any) -> Mapping[str, Any] | None:
         if content.get("digest") == digest_of({key: value for key, value in content.items() if key != "digest"}):
             return content
         raise DataError(f"{design} was changed after it was drawn, so {source} is not a random sample. Restore it.")
-    raise DataError(f"{source} holds labels drawn by majorant ask. {NOT_A_SAMPLE} Give them to check.")
+    raise DataError(f"{source} holds labels drawn by majorant ask. {NOT_A_SAMPLE} Use these with majorant check.")
 
 
 @dataclass(frozen=True, slots=True)

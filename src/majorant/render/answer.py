@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from majorant.ask.learn import LEARNED
 from majorant.decide import Action, Answer, Step
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
-from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status
+from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status, Tested
 from majorant.evidence.track_record import FEWEST_VOTES, overstatement
 from majorant.render.assumptions import ASSUMPTION_TEXT
 from majorant.render.numbers import about_points, count, one_decimal, percent_of, points_range
@@ -65,7 +66,8 @@ def _switch(result: Result) -> str:
         fresh = " that it was not taught" if held_out else ""
         return f"{points_range(basis.gain)}, proved by {count(basis.n_labels, 'label')}{fresh}."
     if basis.other == LEARNED:
-        taught = f"taught by your {count(basis.n_labels, 'label')}, likely {about_points(basis.gain.value)} better"
+        labels = basis.n_labels if result.learned is None else result.learned.n_labels
+        taught = f"taught by your {count(labels, 'label')}, likely {about_points(basis.gain.value)} better"
         return f"{taught}. {_labels_to_decide(answer)}".rstrip()
     if basis.source is Source.LABELS:
         return f"it leads on {_right_of(basis)}. {_labels_to_decide(answer)}"
@@ -81,6 +83,8 @@ def _labels_to_decide(answer: Answer) -> str:
     if answer.next.step is Step.PROVE:
         more = "more label" if answer.basis is not None and answer.basis.n_labels else "label"
         return f"{count(answer.next.labels, more)} would prove it."
+    if answer.next.step is Step.GO_ON and not answer.next.items:
+        return f"{count(answer.next.labels, 'more label')} will teach a rule."
     if answer.next.step is Step.GO_ON:
         return f"About {count(answer.next.labels, 'more label')} would decide."
     if answer.next.step is Step.TEACH:
@@ -132,11 +136,12 @@ def evidence_line(result: Result) -> str:
     if basis is None:
         return f"{differ} {_no_guess(result)}"
     if basis.source is Source.IDENTICAL:
-        return f"{differ} This says nothing about how accurate they are.{_doubts(basis)}"
+        return f"{differ} That says nothing about how accurate they are.{_doubts(basis)}"
     if basis.source is Source.CERTIFICATE:
         return f"{differ} The assumptions behind this were tested and passed: see majorant certify."
     if basis.other == LEARNED and result.learned is not None:
-        proof = "" if basis.gain.low is None else f"{_by_labels(basis, other)} "
+        proof = f"So far it is right on {_right_of(basis)}. " if basis.wins + basis.losses else ""
+        proof = proof if basis.gain.low is None else f"{_by_labels(basis, other)} "
         return f"{differ} {proof}{_by_learning(result.learned)}{_doubts(basis)}"
     if basis.source is Source.LABELS:
         return f"{differ} {_by_labels(basis, other)}{_doubts(basis)}"
@@ -151,7 +156,7 @@ def _by_labels(basis: Evidence, other: str) -> str:
         f"{round(basis.wins)} of the {total} labels that tell them apart" if total else "no label that tells them apart"
     )
     if basis.gain.low == basis.gain.high:
-        sure = "Every item has a label, so this is exact for these items."
+        sure = "Every item on which they disagree has a label, so this is exact."
     else:
         sure = f"The range holds at {100 * basis.level:g}%, even if you stop early."
     return f"{other} is right on {won}: {points_range(basis.gain)}. {sure}"
@@ -185,19 +190,20 @@ def _no_guess(result: Result) -> str:
 def _doubts(basis: Evidence) -> str:
     """What could not be shown, or failed."""
     parts = []
-    for tested in basis.with_status(Status.FAILED, Status.UNTESTABLE):
-        name = ASSUMPTION_TEXT[tested.assumption]
-        parts.append(
-            f" A test rejects that {name}."
-            if tested.status is Status.FAILED
-            else f" These votes cannot show that {name}."
-        )
+    if failed := basis.with_status(Status.FAILED):
+        parts.append(f" Tests reject that {_joined(failed)}.")
+    if unknown := basis.with_status(Status.UNTESTABLE):
+        parts.append(f" Votes alone cannot show that {_joined(unknown)}.")
     if basis.source is Source.LABELS and any(
         tested.assumption is Assumption.RANDOM_LABELS and tested.status is Status.UNTESTED
         for tested in basis.assumptions
     ):
         parts.append(" This assumes that the labelled items are a random sample.")
     return "".join(parts)
+
+
+def _joined(tested: Sequence[Tested]) -> str:
+    return " and that ".join(ASSUMPTION_TEXT[one.assumption] for one in tested)
 
 
 def ties_line(result: Result) -> str:
@@ -217,6 +223,8 @@ def next_line(result: Result) -> str:
         return "Use the labels."
     if step.step is Step.TEACH:
         return f"Label {step.labels} random items: they measure every judge and teach a better rule."
+    if step.step is Step.GO_ON and step.waiting:
+        return f"Label the {count(step.waiting, 'item')} that {'has' if step.waiting == 1 else 'have'} no label yet."
     if step.step is Step.GO_ON:
         return f"Label about {step.labels} more items."
     some = (

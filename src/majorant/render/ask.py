@@ -81,17 +81,19 @@ def _session_sentence(outcome: Outcome) -> str:
     if outcome.verdict == "open" and not outcome.n_proving:
         left = f" About {count(outcome.more, 'more label')} to go." if outcome.more else ""
         return f"{taught}{left}"
+    if outcome.verdict == "better" and not learned.adopted:
+        return f"{_two_rules(outcome)} {count(learned.n_labels, 'label')} taught it.{_weights(learned)}"
     return f"{_two_rules(outcome)} {taught}"
 
 
-def learned_sentence(learned: LearnedRule) -> str:
+def learned_sentence(learned: LearnedRule, whose: str = "label") -> str:
     """What labels taught, and how well it does on labels that it was not taught."""
     right, before = (round(share * learned.n_labels) for share in (learned.accuracy, learned.baseline_accuracy))
     baseline = rule_name(learned.baseline)
     tested = f"right on {right} of {learned.n_labels} labels it was not taught, {baseline} on {before}"
     if not learned.adopted:
-        return f"{count(learned.n_labels, 'label')} taught no better rule yet ({tested})."
-    return f"{count(learned.n_labels, 'label')} taught a rule ({tested}).{_weights(learned)}"
+        return f"{count(learned.n_labels, whose)} taught no better rule yet ({tested})."
+    return f"{count(learned.n_labels, whose)} taught a rule ({tested}).{_weights(learned)}"
 
 
 def _weights(learned: LearnedRule) -> str:
@@ -202,13 +204,18 @@ def sample_note(outcome: Outcome) -> str:
     return A_SAMPLE if outcome.uniform else NOT_A_SAMPLE
 
 
-def ask_lines(facts: Mapping[str, Any], check: str) -> list[str]:
-    """What is asked and why, how many labels it will take, and what to do with the files."""
+def ask_lines(facts: Mapping[str, Any], check: str, learned: LearnedRule | None = None) -> list[str]:
+    """What is asked and why, how many labels it will take, and what to do with the files.
+
+    `learned` is the rule that gold labels which came with the votes have taught.
+    """
     question, rules, items, asked = (facts[name] for name in ("question", "rules", "items", "asked"))
     files, labels = facts["files"], facts["labels"]
     lines = []
     if question == "rules":
         lines.append(at_stake(rules, facts["differ"], items, facts["tolerance"]))
+    elif learned is not None:
+        lines += [learned_sentence(learned, whose="gold label"), at_stake(rules, facts["differ"], items, 0.0)]
     elif question == "teach":
         lines.append(
             f"Label {count(asked, 'random item')}: they measure each judge and teach a rule; a few more then prove it."
@@ -218,8 +225,8 @@ def ask_lines(facts: Mapping[str, Any], check: str) -> list[str]:
         lines.append(f"How often are the labels of {rule} right on these {items:,} items? {ACCURACY_COSTS}")
     lines += tie_lines(facts)
     if not asked:
-        return [*lines, "No labels are needed." if question == "rules" else "There is nothing to label."]
-    if question != "teach":
+        return [*lines, "There is nothing to label." if question == "accuracy" else "No labels are needed."]
+    if question != "teach" or learned is not None:
         lines.append(labels_planned(facts["expected"], asked))
     in_tool = "Label them from the top in your tool and export them, here to EXPORT."
     return [
@@ -245,7 +252,8 @@ def tie_lines(facts: Mapping[str, Any]) -> list[str]:
     if not ties or not ties["items"]:
         return []
     worth = "" if ties["vote"] is None else f"; one more vote on each would gain {one_decimal(ties['vote'])} points"
-    return [f"{count(ties['items'], 'item')} with tied votes are left out: every rule decides them alike{worth}."]
+    tied = "1 item has tied votes" if ties["items"] == 1 else f"{ties['items']:,} items have tied votes"
+    return [f"{tied}, which every rule decides alike, so they do not count in the comparison{worth}."]
 
 
 def more_lines(added: int, files: Sequence[str], check: str) -> list[str]:

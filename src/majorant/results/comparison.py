@@ -8,17 +8,18 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from majorant.backend import as_backend
 from majorant.defaults import LEVEL, MAJORITY, WEIGHTED_VOTE
 from majorant.errors import ConfigError, NotIdentified
 from majorant.evidence.labels import gold_accuracy
-from majorant.methods import ESTIMATORS, method_named
+from majorant.methods import ESTIMATORS
 from majorant.methods.fit import NO_LABEL, Fit, chances
-from majorant.methods.judge import fit_judge
 from majorant.methods.known_workers import AnchorMap
 from majorant.methods.weighted_vote import Combination, combination, fit_method, unsuited
 from majorant.read import Reading, as_votes
-from majorant.results.rules import seed_of_fits
+from majorant.results.rules import fit_rule, full_judges, rule_named, seed_of_fits
 from majorant.tabular import Records
+from majorant.tally import is_panel
 from majorant.values import Estimate, FloatArray, as_generator, as_level
 from majorant.votes import Votes
 from majorant.wording import DID_NOT_CONVERGE, MODEL_IS_TRUTH, NO_MODEL, NO_VOTED_ITEM
@@ -98,7 +99,8 @@ def compare(
     votes : Any
         Whatever `mj.read` takes, with the same keyword arguments, such as `gold=`.
     rules : sequence of str, optional
-        Methods, `weighted-vote` or names of judges; by default every method, the weighted vote first.
+        Methods, `weighted-vote`, or names of judges, joined by "+" for the majority of some; by default every method,
+        the weighted vote first, and on a panel each judge.
     level : float
         Confidence level of the intervals, which exist where there is gold.
     rng : int or numpy Generator
@@ -130,9 +132,10 @@ def compare(
         fits = {**combined.fits, MAJORITY: majority, WEIGHTED_VOTE: combined.fit}
     names: Sequence[str] = [*([] if combined is None else [WEIGHTED_VOTE]), *ESTIMATORS]
     if rules is not None:
-        judges = {str(worker): j for j, worker in enumerate(votes.workers)}
-        names = [name if name in judges else method_named(name, beside=[WEIGHTED_VOTE, *judges]) for name in rules]
-        fits |= {name: fit_judge(blind, judges[name]) for name in names if name in judges}
+        names = [rule_named(rule, votes.workers) for rule in rules]
+    elif is_panel(votes.shape, votes.n_votes):
+        names = [*names, *(judge for judge in full_judges(as_backend(blind)) if judge not in names)]
+    fits |= {name: fit_rule(name, blind, seed) for name in names if name not in (*ESTIMATORS, *fits)}
     return Records(_row(name, votes, fits.get(name), majority, combined, level=level, seed=seed) for name in names)
 
 

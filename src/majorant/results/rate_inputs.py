@@ -103,7 +103,7 @@ def find_target(votes: Votes, pairs: Pairs | None, label: Any, limits: tuple[flo
             raise ConfigError(f"label={label!r} is not a label of these votes. Their labels are {shown}.")
         return _class_target(votes, matched)
     value_k = [_as_number(one) for one in labels]
-    if _are_scores(value_k):
+    if _are_scores(value_k) or (limits is not None and None not in value_k):
         return _score_target(np.array(value_k, dtype=float), limits)
     likely = obvious_class(labels)
     if likely is not None:
@@ -129,7 +129,11 @@ def needs_class(labels: Sequence[Hashable]) -> bool:
 
 
 def _are_scores(value_k: Sequence[float | None]) -> bool:
-    return all(value is not None for value in value_k) and bool(set(value_k) - {0.0, 1.0})
+    """Whether labels are numbers on a scale; two whole numbers are the codes of two classes."""
+    if any(value is None for value in value_k):
+        return False
+    known = {float(value) for value in value_k if value is not None}
+    return len(known) > 2 or any(not value.is_integer() for value in known)
 
 
 def _class_target(votes: Votes, label: Hashable) -> Target:

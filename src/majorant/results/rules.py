@@ -6,20 +6,21 @@ compared on the other items only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from majorant.backend import Backend
+from majorant.backend import Backend, as_backend
 from majorant.defaults import COMBINED, MAJORITY, WEIGHTED_VOTE
 from majorant.errors import ConfigError
 from majorant.evidence.certificate.claims import whole_or_sample
 from majorant.kernels import Block, rows_in
-from majorant.methods import method_named
+from majorant.methods import ESTIMATORS, method_named
 from majorant.methods.fit import Fit, leaders
+from majorant.methods.judge import find_judges, judge_shares
 from majorant.methods.weighted_vote import (
     combination,
     combine,
@@ -53,32 +54,76 @@ def seed_of_fits(rng: np.random.Generator) -> int:
     return int(rng.integers(2**32))
 
 
-def fit_rule(method: str, votes: Votes, seed: int, starts: Mapping[str, Fit] | None = None) -> Fit:
+def rule_named(rule: str, workers: Sequence[Hashable], *, beside: Sequence[str] = (WEIGHTED_VOTE,)) -> str:
+    """The usual name of a rule: a method, or one or some of the workers as they are.
+
+    A method wins over a worker of the same name, and a worker over another spelling of a method.
+
+    >>> rule_named("DawidSkene", ["gpt", "gemini"]), rule_named("gpt+gemini", ["gpt", "gemini"])
+    ('dawid-skene', 'gpt+gemini')
+    """
+    if rule in beside or rule in ESTIMATORS or find_judges(workers, rule):
+        return rule
+    try:
+        return method_named(rule, beside=beside)
+    except ConfigError as error:
+        more = ", ..." if len(workers) > 12 else ""
+        raise ConfigError(f"{error} Or name workers: {', '.join(map(str, workers[:12]))}{more}.") from None
+
+
+def fit_rule(rule: str, votes: Votes, seed: int, starts: Mapping[str, Fit] | None = None) -> Fit:
     """Fit a rule by its name; models start from their fits in `starts`, to other votes of the same workers.
 
     >>> votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="xyz", labels=("no", "yes"))
-    >>> fit_rule("weighted-vote", votes, 0).labels()
-    ['yes']
+    >>> fit_rule("weighted-vote", votes, 0).labels(), fit_rule("z", votes, 0).labels()
+    (['yes'], ['no'])
     """
-    if method != WEIGHTED_VOTE:
-        return fit_method(method, votes, seed, (starts or {}).get(method))
+    if rule in ESTIMATORS:
+        return fit_method(rule, votes, seed, (starts or {}).get(rule))
+    if rule != WEIGHTED_VOTE:
+        return _fit_judges(as_backend(votes), rule, seed)
     combined = combination(votes, seed, starts)
     return fit_method(MAJORITY, votes, seed) if combined is None else combined.fit
 
 
+def _fit_judges(backend: Backend, rule: str, seed: int) -> Fit:
+    """The majority of the workers that a rule names, of all where these did not vote."""
+    judges = list(find_judges(backend.votes.workers, rule_named(rule, backend.votes.workers)))
+    votes_j = backend.votes_by_worker().sum(axis=1)
+    if silent := [str(backend.votes.workers[j]) for j in judges if not votes_j[j]]:
+        raise ConfigError(
+            f"{silent[0]} has no votes of its own: if it repeats another worker, name that one, which counts for both."
+        )
+    weight_j = np.zeros(len(votes_j))
+    weight_j[judges] = 1.0
+    posterior = backend.rows(partial(judge_shares, weight_j))
+    return replace(backend.fit(MAJORITY, seed), method=rule, posterior=posterior)
+
+
+def full_judges(backend: Backend) -> list[str]:
+    """The workers who vote on nearly all items, those with most votes first."""
+    votes_j, patterns = backend.votes_by_worker().sum(axis=1), backend.patterns()
+    voted = int(patterns.items_p[patterns.votes_p > 0].sum())
+    busy = [j for j in np.argsort(-votes_j, kind="stable").tolist() if votes_j[j] >= 0.9 * voted]
+    return [str(backend.votes.workers[j]) for j in busy]
+
+
 def rule_fit(backend: Backend, rule: str, seed: int) -> Fit:
     """Fit a rule by its name to all votes, as `check` does."""
-    rule, start = method_named(rule, beside=[AUTO, WEIGHTED_VOTE]), seed_of_fits(as_generator(seed))
+    start = seed_of_fits(as_generator(seed))
     if backend.whole is not None:
         return fit_rule(rule, backend.whole, start)
     return fit_everywhere(backend, rule, start, sample_seed=seed)
 
 
 def fit_everywhere(backend: Backend, rule: str, seed: int, *, sample_seed: int | None = None) -> Fit:
-    """Fit a method or the weighted vote to all votes, wherever they are.
+    """Fit a rule by its name to all votes, wherever they are.
 
     What the weighted vote needs in memory is a sample, which may have its own seed.
     """
+    rule = rule_named(rule, backend.votes.workers)
+    if rule not in ESTIMATORS and rule != WEIGHTED_VOTE:
+        return _fit_judges(backend, rule, seed)
     backend.refuse(rule)
     if rule != WEIGHTED_VOTE:
         return backend.fit(rule, seed)

@@ -208,7 +208,7 @@ def central_cells_criterion(share: ArrayLike) -> float:
     Notes
     -----
     Two classes, independent votes of one shared confusion matrix that are better than guessing (T00 + T11 > 1). Exact
-    for the true distribution; on a sample it is an estimate without an error bar. Proof: docs/theory/counts.md.
+    for the true distribution; on a sample it is an estimate without an error bar. Proof: docs/theory/majority.md.
 
     Examples
     --------
