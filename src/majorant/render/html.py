@@ -24,6 +24,7 @@ from majorant.render.figures import IN_THE_REPORT, panels_of
 from majorant.render.figures.canvas import LIGHT, clipped, css_variables, figure_of, scheme, svg_of
 from majorant.render.review import REASON_HEADINGS
 from majorant.render.summary import map_summary, result_summary
+from majorant.results.review import Reason
 from majorant.wording import NUMBER_FORMS, printable
 
 if TYPE_CHECKING:
@@ -199,9 +200,9 @@ def _rate_order(rate: Mapping[str, Any] | None, *, judges: bool) -> list[int]:
 
 def _review_groups(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[int]]]:
     """The places of the items to review, by the reason, in the order of the first of each."""
-    places: dict[str, list[int]] = {}
+    places: dict[Reason, list[int]] = {}
     for at, row in enumerate(rows):
-        places.setdefault(row["reason"], []).append(at)
+        places.setdefault(Reason(row["reason"]), []).append(at)
     return [(REASON_HEADINGS[reason], each) for reason, each in places.items()]
 
 
@@ -247,7 +248,7 @@ def _embedded(facts: dict[str, Any]) -> Markup:
     return Markup(re.sub("[<>&\u2028\u2029]", lambda sign: INERT[sign[0]], text))
 
 
-def lookup(summary: dict[str, Any], path: str) -> Any:
+def lookup(summary: Mapping[str, Any], path: str) -> Any:
     """The value at `votes.label_votes.0.votes`; None where the way ends early."""
     value: Any = summary
     for key in path.split("."):
@@ -257,7 +258,7 @@ def lookup(summary: dict[str, Any], path: str) -> Any:
     return value
 
 
-def fact(summary: dict[str, Any], path: str, form: str = "count") -> Any:
+def fact(summary: Mapping[str, Any], path: str, form: str = "count") -> Any:
     """A number with its address in the summary, so that a test, or a reader's script, can find it again."""
     from markupsafe import Markup
 
@@ -270,7 +271,7 @@ def fact(summary: dict[str, Any], path: str, form: str = "count") -> Any:
     return Markup('<data value="{}" data-at="{}">{}</data>').format(value, path, text)
 
 
-def estimate(summary: dict[str, Any], path: str, form: str = "percent") -> Any:
+def estimate(summary: Mapping[str, Any], path: str, form: str = "percent") -> Any:
     """A number and its interval, or the reason why there is none."""
     from markupsafe import Markup
 
@@ -286,7 +287,7 @@ def estimate(summary: dict[str, Any], path: str, form: str = "percent") -> Any:
     return Markup('{} <span class="ends">{} to {}</span>').format(value, low, high)
 
 
-def say(summary: dict[str, Any], text: str) -> Markup:
+def say(summary: Mapping[str, Any], text: str) -> Markup:
     """A sentence of the page, with the numbers whose addresses it holds."""
     from markupsafe import Markup, escape
 
