@@ -11,9 +11,8 @@ import pytest
 import majorant as mj
 from majorant.errors import ConfigError
 from majorant.render.figures import FIGURES, IN_THE_REPORT, panels_of
-from majorant.render.html import lookup, render
+from majorant.render.html import NUMBER_FORMS, lookup, render
 from majorant.render.plain import to_json
-from majorant.wording import NUMBER_FORMS
 from render.samples import HOSTILE, SAMPLES, result, summary
 
 pytestmark = pytest.mark.xdist_group("samples of pages")  # each is checked once

@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,10 +22,11 @@ from majorant.render.cards import answer_cards
 from majorant.render.certificate import certificate_summary
 from majorant.render.figures import IN_THE_REPORT, panels_of
 from majorant.render.figures.canvas import LIGHT, clipped, css_variables, figure_of, scheme, svg_of
+from majorant.render.numbers import in_points, one_decimal, signed_points
 from majorant.render.review import REASON_HEADINGS
 from majorant.render.summary import map_summary, result_summary
 from majorant.results.review import Reason
-from majorant.wording import NUMBER_FORMS, printable
+from majorant.wording import level_percent, percent, printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -58,6 +59,16 @@ NAME_KEYS = (
     "columns",
 )
 CLIPPED_NAME, CLIPPED_TEXT = 120, 3000
+NUMBER_FORMS: dict[str, Callable[[Any], str]] = {
+    "percent": percent,
+    "points": in_points,
+    "bare points": one_decimal,
+    "gain": lambda share: signed_points(share).replace("-", "−"),  # as wide as the plus
+    "count": "{:,}".format,
+    "ratio": "{:.2f}".format,
+    "whole": level_percent,
+    "fine": "{:.3g}".format,
+}
 ADDRESS = re.compile(r"\{([\w.]+)(?::([\w ]+))?\}")
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from majorant.render.numbers import count
 from majorant.render.plain import number, plain
 from majorant.results.review import Reason, Review
-from majorant.wording import count
 
 MOST_ROWS, MOST_TEXT = 20, 200
 REASON_HEADINGS = {  # above items with the same reason

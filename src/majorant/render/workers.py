@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from majorant.evidence.copies import CopyGroup
+from majorant.render.numbers import count
 from majorant.render.plain import facts_of, number, plain
 from majorant.results.workers import FEW_VOTES, Flag, FlagKind, Removal, Workers
-from majorant.wording import count, level_percent, listed, one_of, shown
+from majorant.wording import level_percent, listed, one_of, shown
 
 ROWS_SHOWN = 500
 ROWS_PRINTED = 30

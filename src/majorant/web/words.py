@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from majorant.wording import count, one_of
+from majorant.render.numbers import count
+from majorant.wording import one_of
 
 STAGES = {  # of a check, in their order
     "reading": "Reading the file",
