@@ -25,14 +25,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 import majorant as mj
+from majorant.evidence.certificate.certificate import Verdict
 from majorant.evidence.certificate.plug_in import shared_model
 from majorant.evidence.copies import find_copies
+from majorant.evidence.evidence import Certainty, Status
 from majorant.evidence.labels import right_share
 from majorant.methods import ESTIMATORS
 from majorant.methods.majority import Majority
 from majorant.pipeline import Result
 from majorant.results.plan import Stop
-from majorant.results.review import review
+from majorant.results.review import label_doubt
 from majorant.tally import counts, is_panel
 from majorant.theory import majority_accuracy
 from majorant.votes import Votes
@@ -316,44 +318,50 @@ def workers(sets: list[Set]) -> tuple[str, list[Goal]]:
     return about + table(head, rows), goals
 
 
-def wrong_among(wrong: Floats, item_p: NDArray[np.int64], known: NDArray[np.int64], most: int) -> float:
-    """Share of wrong labels among the first items of a list that have gold."""
-    place = {int(item): at for at, item in enumerate(known)}
-    first = [place[int(item)] for item in item_p if int(item) in place][:most]
-    return float(wrong[first].mean()) if first else float("nan")
+def wrong_among(wrong: Floats, doubt: Floats, most: int) -> float:
+    """Share of wrong labels among the most doubtful; equally doubtful ones come in random order."""
+    most = min(most, len(doubt))
+    least = np.sort(doubt)[-most]
+    sure, equal = doubt > least, doubt == least
+    return float((wrong[sure].sum() + (most - sure.sum()) * wrong[equal].mean()) / most)
 
 
 def review_list(sets: list[Set]) -> tuple[str, list[Goal]]:
     """Wrong labels among the first 20 and 100 of the list: of the labels written, and of majority vote's labels."""
     rows, cells = [], []
     for one in sets:
-        count = len(one.votes.items)
         label_i, sure_i = one.written
-        models = [] if one.result.review.by_margin else models_of(one)
         majority_i, _ = vote_share(one)
-        blind = replace(one.votes, gold_i=None)
+        blind, models = replace(one.votes, gold_i=None), models_of(one) if one.result.review.by_models else []
+        count_ik, every = counts(one.votes).astype(float), np.arange(len(label_i))
         line: list[float] = []
         for labels in (label_i, majority_i):
+            own_i, others_ik = count_ik[every, labels], count_ik.copy()
+            others_ik[every, labels] = 0
+            margin_i = (others_ik.max(axis=1) - own_i) / (
+                one.votes.votes_i + 1
+            )  # two of two are less than nine of nine
+            ours_i = label_doubt(blind, labels, sure_i, models)
             wrong = 1 - one.right(labels)
-            ours = review(blind, labels, np.nan_to_num(sure_i), models=models, most=count).item_p
-            margin = review(blind, labels, np.nan_to_num(sure_i), most=count).item_p
-            line += [wrong_among(wrong, order, one.known, most) for most in (20, 100) for order in (ours, margin)]
-        said = (1 - sure_i[one.known]).mean()
-        cells.append((*line, said, 1 - one.right(label_i).mean()))
+            line += [wrong_among(wrong, order[one.known], most) for most in (20, 100) for order in (ours_i, margin_i)]
+        cells.append((*line, (1 - sure_i[one.known]).mean(), 1 - one.right(label_i).mean()))
         rows.append((one.name, *(f"{x:.2f}" for x in line)))
-    mean_c = np.mean(cells, axis=0)
+    cell_sc = np.array(cells)
+    mean_c, worst_c = cell_sc.mean(axis=0), (cell_sc[:, 0:8:2] - cell_sc[:, 1:8:2]).min(axis=0)
     rows.append(("**mean**", *(f"**{x:.2f}**" for x in mean_c[:8])))
     head = ("set", "as written, first 20", "by margin", "first 100", "by margin", "majority's, first 20", "by margin",
             "first 100", "by margin")  # fmt: skip
     about = (
         "## Review list\n\nShare of wrong labels among the first 20 and 100 items of the list, beside a list by the "
         "smallest margin: for the labels that are written, and for majority vote's labels, which hold more mistakes. "
-        f"The labels are expected to be wrong on {100 * mean_c[8]:.0f}% of the items, and are on "
+        f"Worst set beside the margin: {worst_c[0]:+.2f} and {worst_c[1]:+.2f}, {worst_c[2]:+.2f} and "
+        f"{worst_c[3]:+.2f}. The labels are expected to be wrong on {100 * mean_c[8]:.0f}% of the items, and are on "
         f"{100 * mean_c[9]:.0f}%.\n\n"
     )
     goals = [
         Goal("review of written labels, first 20, beside margin", mean_c[0], mean_c[1], 0.0),
         Goal("review of written labels, first 100, beside margin", mean_c[2], mean_c[3], 0.0),
+        Goal("review of written labels, first 100, worst set beside margin", worst_c[1], 0.0, 0.08),
         Goal("review of majority's labels, first 20", mean_c[4], 0.60, 0.0),
         Goal("review of majority's labels, first 100, beside margin", mean_c[6], mean_c[7], 0.0),
     ]
@@ -442,36 +450,79 @@ def stopping(sets: list[Set]) -> tuple[str, list[Goal]]:
 
 
 def simulated_copies(_: list[Set]) -> tuple[str, list[Goal]]:
-    """Near copies in simulated panels, and false alarms on independent judges."""
-    rows, found_all, false_all = [], [], []
+    """Near copies in simulated panels, false alarms on independent judges, and what is claimed about such panels."""
+    rows, found_all, false_all, claimed = [], [], [], 0
     for kind, judged in PANELS.items():
-        rng = np.random.default_rng(0)
+        rng = np.random.default_rng(11)
         found, false = [], []
         for run in range(90):
             n_judges, n_classes = int(rng.integers(5, 10)), int(rng.integers(2, 5))
             false.append(bool(find_copies(as_votes(judged(rng, n_judges, n_classes))).groups))
-            label_ij, judge = judged(rng, n_judges, n_classes), rng.permutation(n_judges)
-            n_copies, pairs = 1 + run % 3, []
-            for copy in judge[:n_copies]:
-                source = rng.choice(judge[n_copies:])
-                repeats_i = rng.random(len(label_ij)) < rng.uniform(0.9, 0.95)
-                label_ij[:, copy] = np.where(repeats_i, label_ij[:, source], label_ij[:, copy])
-                pairs.append({int(source), int(copy)})
-            groups = find_copies(as_votes(label_ij)).workers
+            votes, pairs = with_near_copies(rng, judged(rng, n_judges, n_classes), 1 + run % 3)
+            groups = find_copies(votes).workers
             found.append(all(any(pair <= set(group) for group in groups) for pair in pairs))
+            claimed += run < 12 and claims_optimal(votes)
         rows.append((kind, f"{np.mean(found):.2f}", f"{np.mean(false):.2f}"))
         found_all.append(float(np.mean(found)))
         false_all.append(float(np.mean(false)))
+    named, identical_claimed, untestable = identical_judges()
     head = ("simulated panels", "all copies found", "false alarms")
     about = (
         "## Copies\n\nPanels of 5 to 9 judges on 400 items, 2 to 4 classes; 1 to 3 judges repeat another on 90 to 95% "
-        "of the items. 90 panels with and 90 without copies of each kind.\n\n"
+        "of the items. 90 panels with and 90 without copies of each kind. Of 12 panels with copies of each kind, "
+        f"majority vote is called optimal on {claimed}. In 24 panels of 3 to 60 judges two of whom gave identical "
+        f"answers on 100 shared items, they are named in {100 * named:.0f}%, and majority vote is called optimal on "
+        f"{identical_claimed}. With three judges, two classes and a near copy, the assumption that nobody repeats "
+        f"another is called untestable in {100 * untestable:.0f}% of 20 panels.\n\n"
     )
     goals = [
-        Goal("copies found", mean(found_all), 0.8, 0.0),
-        Goal("false alarms about copies", max(false_all), 0.05, 0.0, smaller=True),
-    ]
+        Goal("copies found, worst kind of panel", min(found_all), 0.8, 0.0),
+        Goal("false alarms about copies, worst kind of panel", max(false_all), 0.05, 0.0, smaller=True),
+        Goal("panels with copies on which majority vote is called optimal", claimed, 0, 0.0, smaller=True),
+        Goal("identical judges named", named, 1.0, 0.0),
+        Goal("panels of identical judges on which majority vote is called optimal", identical_claimed, 0, 0.0,
+             smaller=True),
+        Goal("near copies among three judges called untestable", untestable, 1.0, 0.0),
+    ]  # fmt: skip
     return about + table(head, rows), goals
+
+
+def with_near_copies(
+    rng: np.random.Generator, label_ij: NDArray[np.int64], n_copies: int
+) -> tuple[Votes, list[set[int]]]:
+    """The panel with some judges who repeat another on 90 to 95% of the items, and the pairs."""
+    judge, pairs = rng.permutation(label_ij.shape[1]), []
+    for copy in judge[:n_copies]:
+        source = rng.choice(judge[n_copies:])
+        repeats_i = rng.random(len(label_ij)) < rng.uniform(0.9, 0.95)
+        label_ij[:, copy] = np.where(repeats_i, label_ij[:, source], label_ij[:, copy])
+        pairs.append({int(source), int(copy)})
+    return as_votes(label_ij), pairs
+
+
+def claims_optimal(votes: Votes) -> bool:
+    """Whether the answer or a claim says that majority vote is optimal, as proved or supported."""
+    result = mj.check(votes)
+    claims = [claim for claim in result.certificate.claims if claim.verdict == Verdict.OPTIMAL]
+    return bool(claims) or result.answer.certainty in (Certainty.PROVED, Certainty.SUPPORTED)
+
+
+def identical_judges() -> tuple[float, int, float]:
+    """How often identical judges are named, on how many panels majority vote is called optimal, and, for near copies
+    among three judges, how often the assumption is called untestable."""
+    rng = np.random.default_rng(12)
+    named, claimed, untestable = [], 0, []
+    for run, n_judges in enumerate([3, 4, 5, 7, 9, 15, 30, 60] * 3):
+        label_ij = unequal_judges(rng, n_judges, 2 + run % 3)[:100]
+        a, b = rng.choice(n_judges, 2, replace=False)
+        label_ij[:, a] = label_ij[:, b]
+        votes = as_votes(label_ij)
+        named.append(any({int(a), int(b)} <= set(group) for group in find_copies(votes).workers))
+        claimed += n_judges <= 15 and claims_optimal(votes)
+    for _ in range(20):
+        votes, _ = with_near_copies(rng, judge_items(rng, np.tile(rng.uniform(0.6, 0.92, 3), (400, 1)), 2), 1)
+        untestable.append(find_copies(votes).tested.status is Status.UNTESTABLE)
+    return float(np.mean(named)), claimed, float(np.mean(untestable))
 
 
 def as_votes(label_ij: NDArray[np.int64]) -> Votes:

@@ -36,11 +36,12 @@ from majorant.evidence.certificate.claims import (
     certification_of,
     claim_inputs,
     examine,
+    votes_of_items,
     whole_or_sample,
 )
 from majorant.evidence.certificate.design import VotingDesign, design
 from majorant.evidence.certificate.slices import refuse_slices
-from majorant.evidence.copies import Copies, CopyGroup, find_copies, merge_copies
+from majorant.evidence.copies import Copies, CopyGroup, find_copies, without_copies
 from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status, Tested
 from majorant.evidence.identical import Difference, count_differences, identical_evidence
 from majorant.evidence.labels import GoldAccuracy, gold_accuracy, gold_evidence, holdout_evidence, right_share
@@ -128,17 +129,11 @@ class Result:
     copy_groups: tuple[CopyGroup, ...]  # the same with what shows it
     learned: LearnedRule | None  # what gold labels taught, whether or not it is used
     answer: Answer
-    labels: Labels  # what labels.csv holds
-    confidence: Confidence  # how far to believe the probabilities of the labels
     rules: Mapping[str, Fit]  # majority vote and the others that were compared, on all votes, ties settled
     differ: Difference  # on how many items the rule of the answer and majority vote differ
     tied: int  # items on which the votes are tied
     tie_breaker: str | None  # the rule that decides ties, None for a coin fixed by the item's name
     changes: LabelChanges  # what the other rule would change
-    worker_fit: Fit  # one confusion matrix for each worker
-    workers: Workers
-    removal: Removal | None  # what would change without the workers who stand out; not known from a sample
-    reviewed: Reviewed  # where a look pays most
     slices: Records[SliceAnswer]
     comparison: Records[Alternative]  # all methods side by side, if asked for
     rated: tuple[Alternative, ...]  # accuracy of the rules that were compared
@@ -150,12 +145,14 @@ class Result:
     tolerance: float
     target: float
     seed: int
-    certify: Callable[[], Certification] = field(repr=False)
+    chosen: _Chosen = field(repr=False)
+    found_copies: Copies = field(repr=False)
+    stage: StageCallback = field(repr=False)
 
     @property
     def rule(self) -> str:
         """The rule behind the labels."""
-        return self.labels.fit.method
+        return self.chosen.rule.name
 
     @property
     def design_path(self) -> str | None:
@@ -163,9 +160,76 @@ class Result:
         return None if self.labelled is None else str(self.labelled.path)
 
     @cached_property
+    @limit_native_threads
+    def confidence(self) -> Confidence:
+        """How far to believe the probabilities of the labels; computed when it is first asked for."""
+        self.stage("judging")
+        rule, rules = self.chosen.rule, self.chosen.rules
+        crowd = rules.members.get("hierarchical") if rules.item_p is None else None
+        return calibrate(self.votes, rule.here, rng=self.seed, refit=rule.refit, crowd=crowd)
+
+    @cached_property
+    def labels(self) -> Labels:
+        """What labels.csv holds."""
+        weighted = self.chosen.weighted
+        return Labels(
+            votes=self.votes,
+            fit=self.confidence.fit,
+            confidence_i=self.confidence.confidence_i,
+            majority=self.chosen.majority.here,
+            weighted=None if weighted is None else weighted.here,
+            known=self.chosen.known,
+        )
+
+    @cached_property
+    def worker_fit(self) -> Fit:
+        """One confusion matrix for each worker."""
+        return _worker_fit(self.chosen.rules, self.chosen.asked, self.seed)
+
+    @cached_property
+    @limit_native_threads
+    def workers(self) -> Workers:
+        """How good each worker is, and who stands out; computed when it is first asked for."""
+        return assess_workers(
+            self._apart,
+            self.worker_fit,
+            self._votes_apart,
+            self.chosen.rules.item_p,
+            level=self.level,
+            copies=self.found_copies,
+        )
+
+    @cached_property
+    def _votes_apart(self) -> Votes:
+        """The votes in memory, those of copies apart from each other."""
+        return votes_of_items(self.backend, self.chosen.rules.item_p) if self.found_copies.groups else self.votes
+
+    @property
+    def _apart(self) -> Backend:
+        """All votes, those of copies apart from each other."""
+        return MemoryBackend(self._votes_apart) if self.chosen.rules.item_p is None else self.backend
+
+    @cached_property
+    @limit_native_threads
+    def removal(self) -> Removal | None:
+        """What would change without the workers who stand out; not known from a sample."""
+        if self.chosen.rules.item_p is not None:
+            return None
+        return removal(self.votes, self.confidence.fit, self.workers, self.chosen.rule.refit)
+
+    @cached_property
+    @limit_native_threads
+    def reviewed(self) -> Reviewed:
+        """Where a look pays most; computed when it is first asked for."""
+        confidence, workers = self.confidence, self.workers
+        self.stage("measuring")
+        return _reviewed(self.chosen, confidence, workers, self._apart)
+
+    @cached_property
+    @limit_native_threads
     def certification(self) -> Certification:
         """The certificate with what it was made from; computed when it is first asked for."""
-        return self.certify()
+        return self.chosen.certify()
 
     @property
     def certificate(self) -> Certificate:
@@ -357,20 +421,13 @@ def check(
         gold_labels=gold_labels,
         stage=stage or ignore_stage,
     )
-    near, copies = _without_copies(backend)
+    near, copies = without_copies(backend)
     _refuse(near, settings)
     settings.stage("counting")
     seed = settings.seed
     counts = Counts(near.patterns(), near.votes_by_worker())
     chosen = _choose(near, counts, copies, settings)
-    settings.stage("judging")
     rules, rule, known = chosen.rules, chosen.rule, chosen.rules.votes
-    confidence = calibrate(known, rule.here, rng=seed, refit=rule.refit)
-    worker_fit = _worker_fit(rules, settings)
-    apart = known if backend.whole is None else backend.whole  # the votes of copies apart from each other
-    at = backend if rules.item_p is None and backend.whole is not None else rules.backend
-    workers = assess_workers(at, worker_fit, apart, rules.item_p, level=level, copies=copies)
-    settings.stage("measuring")
     majority, other = chosen.majority, chosen.other
     return Result(
         backend=backend,
@@ -382,15 +439,6 @@ def check(
         copy_groups=copies.groups,
         learned=chosen.learned,
         answer=chosen.answer,
-        labels=Labels(
-            votes=known,
-            fit=confidence.fit,
-            confidence_i=confidence.confidence_i,
-            majority=majority.here,
-            weighted=None if chosen.weighted is None else chosen.weighted.here,
-            known=chosen.known,
-        ),
-        confidence=confidence,
         rules={
             MAJORITY: majority.everywhere,
             **({} if chosen.weighted is None else {WEIGHTED_VOTE: chosen.weighted.everywhere}),
@@ -400,10 +448,6 @@ def check(
         tied=_count_ties(counts),
         tie_breaker=chosen.breaker,
         changes=label_changes(rules.backend, majority.everywhere, other.everywhere),
-        worker_fit=worker_fit,
-        workers=workers,
-        removal=removal(known, confidence.fit, workers, rule.refit) if rules.item_p is None else None,
-        reviewed=_reviewed(chosen, confidence, workers, apart),
         slices=_slices(rules, other.name, chosen.answer, level),
         comparison=compare(known, level=level, rng=seed) if compare_all else Records(),
         rated=_rate_rules(chosen, level),
@@ -415,7 +459,9 @@ def check(
         tolerance=tolerance,
         target=target,
         seed=seed,
-        certify=chosen.certify,
+        chosen=chosen,
+        found_copies=copies,
+        stage=settings.stage,
     )
 
 
@@ -462,18 +508,6 @@ def _refuse(backend: Backend, settings: _Settings) -> None:
         backend.refuse(settings.method)
     if settings.labelled is not None:
         settings.labelled.design.refuse_other_votes(votes_digest(backend))
-
-
-def _without_copies(backend: Backend) -> tuple[Backend, Copies]:
-    """The votes with workers who repeat each other counted as one, and who they are.
-
-    Votes that are not in memory are looked at in a sample, and left as they are.
-    """
-    whole = backend.whole
-    copies = find_copies(whole_or_sample(backend, rng=as_generator(0)).votes if whole is None else whole)
-    if whole is None or not copies.groups:
-        return backend, copies
-    return MemoryBackend(merge_copies(whole, copies.workers)), copies
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -532,6 +566,7 @@ class _Chosen(NamedTuple):
     breaker: str | None
     known: Known
     expert: Outcome | None
+    asked: str | None  # the rule that the user named
     certify: Callable[[], Certification]
 
 
@@ -548,9 +583,10 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
     learned: LearnedRule | None = None
     taught: tuple[Evidence, ...] = ()
     if settings.method is None:
-        rules = _with_judges(rules, setting) if backend.has_gold else rules
+        rules = _with_judges(rules, setting, seed) if backend.has_gold else rules
         rules, learned, taught = _with_learned(rules, setting, settings, said)
-    examined = _once(partial(examine, inputs, level=level, rng=seed))
+    beside = (copies.tested,) if setting.panel else ()
+    examined = _once(partial(examine, inputs, level=level, rng=seed, beside=beside))
     certify = _once(lambda: certification_of(examined()))
     asked = settings.method if settings.method != MAJORITY else None
     names = [name for name in rules.fitted if name not in (MAJORITY, settings.ties) and asked in (None, name)]
@@ -578,7 +614,7 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
             )
             evidence += track_record(setting, expected)
         if not examined().is_open:
-            evidence += certificate_evidence(certify().certificate, copies.tested if setting.panel else None)
+            evidence += certificate_evidence(certify().certificate)
         answer = decide(evidence, tolerance=settings.tolerance)
     other = answer.other if answer.other in rules.fitted else next(iter(names), MAJORITY)
     name = settings.method or answer.rule
@@ -590,7 +626,7 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
         setting=setting,
         learned=learned,
         answer=answer,
-        apart=apart.get(other, Difference(present.votes_i.size, 0)),
+        apart=apart.get(other, Difference(backend.votes.shape[0], 0)),
         majority=rules.settled(MAJORITY, breaker),
         other=rules.settled(other, breaker),
         rule=rules.settled(name, breaker),
@@ -598,6 +634,7 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
         breaker=breaker,
         known=_known(labelled, settings),
         expert=expert,
+        asked=settings.method,
         certify=certify,
     )
 
@@ -660,16 +697,17 @@ def _doubts(setting: Setting, copies: Copies) -> tuple[Tested, ...]:
     return Tested(Assumption.INDEPENDENT_WORKERS, Status.UNTESTABLE), copies.tested
 
 
-def _with_judges(rules: _Rules, setting: Setting) -> _Rules:
+def _with_judges(rules: _Rules, setting: Setting, seed: int) -> _Rules:
     """The rules, and on a panel each judge who labels nearly everything."""
-    votes = rules.votes
-    if not setting.panel or rules.item_p is not None:
+    if not setting.panel:
         return rules
     fitted = dict(rules.fitted)
     for name in full_judges(rules.backend)[:MOST_JUDGES]:
         if name not in fitted:
-            fit = fit_rule(name, votes, 0)
-            fitted[name] = Rule(fit, fit, partial(fit_rule, name, seed=0))
+            refit = partial(fit_rule, name, seed=seed)
+            here = refit(rules.votes)
+            everywhere = here if rules.item_p is None else fit_everywhere(rules.backend, name, seed)
+            fitted[name] = Rule(everywhere, here, refit)
     return replace(rules, fitted=fitted)
 
 
@@ -763,16 +801,13 @@ def _once(make: Callable[[], T]) -> Callable[[], T]:
     return call
 
 
-def certificate_evidence(certificate: Certificate, copies: Tested | None = None) -> tuple[Evidence, ...]:
+def certificate_evidence(certificate: Certificate) -> tuple[Evidence, ...]:
     """What the certificate says about majority vote and the best rule of all, where it says that nothing beats it."""
     claim = certificate.anonymous if certificate.named is None else certificate.named
     if claim.verdict != Verdict.OPTIMAL:
         return ()
     found = [one for one in certificate.evidence() if one.other == f"best {claim.family} rule"]
-    more = () if copies is None else (copies,)
-    return tuple(
-        replace(one, assumptions=(*one.assumptions, *more)) for one in found if one.source is Source.CERTIFICATE
-    )
+    return tuple(one for one in found if one.source is Source.CERTIFICATE)
 
 
 def _tie_breaker(rule: str, setting: Setting, rules: _Rules) -> str | None:
@@ -792,17 +827,18 @@ def _next_step(
     settings: _Settings,
 ) -> Next:
     """The cheapest way to be surer of the answer."""
-    if answer.certainty is Certainty.PROVED or not apart:
+    if answer.certainty is Certainty.PROVED:
         return Next()
     if expert is not None and expert.more:
         return Next(step=Step.GO_ON, labels=expert.more, items=expert.n_differ, waiting=expert.waiting)
-    other = answer.other if answer.other in apart else next(iter(apart))
-    n_items = apart[other].items
+    n_items = max((one.items for one in apart.values()), default=rules.backend.votes.shape[0])
     if any(one.source is Source.LABELS and one.n_labels >= n_items for one in answer.evidence):
         return Next()  # every item has a label
-    teach = Next(step=Step.TEACH, labels=min(TEACHING, n_items), items=n_items) if setting.panel else Next()
-    if setting.panel and answer.other != LEARNED and settings.method is None:
+    can_teach = setting.panel and len(rules.votes.labels) > 1 and len(np.unique(rules.votes.worker_n)) > 1
+    teach = Next(step=Step.TEACH, labels=min(TEACHING, n_items), items=n_items) if can_teach else Next()
+    if not apart or (setting.panel and answer.other != LEARNED and settings.method is None):
         return teach
+    other = answer.other if answer.other in apart else next(iter(apart))
     pair = {name: rules.compared(name) for name in (MAJORITY, other)}
     planned = planned_labels(rules.backend, pair, tolerance=settings.tolerance, level=settings.level)
     if not planned.most:  # the two differ on ties at most
@@ -830,27 +866,27 @@ def _count_ties(counts: Counts) -> int:
     return int(counts.patterns.items_p[tied(counts.patterns.counts_pk)].sum())
 
 
-def _worker_fit(rules: _Rules, settings: _Settings) -> Fit:
+def _worker_fit(rules: _Rules, asked: str | None, seed: int) -> Fit:
     """The fit by which workers are judged: one method, or the one that was asked for if it has a matrix for each."""
-    if settings.method is not None:
-        asked = rules.fitted[settings.method].everywhere
-        if asked.confusion is not None and asked.confusion.ndim == 3:
-            return asked
-    return rules.members.get(WORKER_METHOD) or rules.backend.fit(WORKER_METHOD, settings.seed)
+    if asked is not None:
+        fit = rules.fitted[asked].everywhere
+        if fit.confusion is not None and fit.confusion.ndim == 3:
+            return fit
+    return rules.members.get(WORKER_METHOD) or rules.backend.fit(WORKER_METHOD, seed)
 
 
-def _reviewed(chosen: _Chosen, labels: Confidence, workers: Workers, given: Votes) -> Reviewed:
-    """The labels to look at first, among all items; on panels, where models mislead, by the margin of the votes."""
+def _reviewed(chosen: _Chosen, labels: Confidence, workers: Workers, given: Backend) -> Reviewed:
+    """The labels to look at first, among all items; on panels, where models mislead, by confidence."""
     rules, rule, expert = chosen.rules, chosen.rule, chosen.known.expert
     judged = not is_panel(rules.backend.votes.shape, rules.backend.votes.n_votes) and "one-coin" in rules.members
     members = [fit for name, fit in rules.members.items() if name != MAJORITY] if judged else []
     if rules.item_p is not None:
-        return review_all(rules.backend, rule.everywhere, labels.calibration, members, good=workers.good_j)
+        return review_all(rules.backend, rule.everywhere, labels.calibration, members, good=workers.good_j, given=given)
     models = [np.asarray(fit.posterior) for fit in members]
     label_i = decided_labels(rule.here, rules.votes)
     if expert:
         label_i[[str(item) in expert for item in rules.votes.items]] = NO_LABEL  # an expert has looked at them
-    listed = review(rules.votes, label_i, labels.confidence_i, models=models, good=workers.good_j, given=given)
+    listed = review(rules.votes, label_i, labels.confidence_i, models=models, good=workers.good_j, given=given.whole)
     return Reviewed(rules.votes, listed)
 
 
@@ -883,7 +919,7 @@ def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator 
     method = rule_named(method, backend.votes.workers, beside=(AUTO, WEIGHTED_VOTE))
     if method != AUTO:
         return fit_everywhere(backend, method, seed)
-    backend, copies = _without_copies(backend)
+    backend, copies = without_copies(backend)
     counts = Counts(backend.patterns(), backend.votes_by_worker())
     fit = _choose(backend, counts, copies, _Settings(seed=seed)).rule.everywhere
     return fit if backend.whole is None else with_known(decide_coins(fit, backend.whole), backend.whole)
@@ -892,7 +928,7 @@ def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator 
 def judge_workers(backend: Backend, fit: Fit, *, level: float = LEVEL, seed: int) -> tuple[Workers, Copies]:
     """How good each worker is by a fit to all votes, wherever they are, and who repeats whom."""
     sample = whole_or_sample(backend, rng=as_generator(seed))
-    copies = find_copies(sample.votes)
+    copies = find_copies(backend)
     return assess_workers(backend, fit, *sample, level=level, copies=copies), copies
 
 

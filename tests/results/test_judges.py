@@ -45,8 +45,8 @@ def test_without_gold_nothing_is_promised():
     found = mj.judges(table)
     assert found.gate is Gate.NO_GOLD
     assert found.judges == ()
-    assert "votes alone do not show how accurate judges are" in gate_text(found)
-    assert judges_lines(found)[1] == "Which judges to keep needs labels: 30 would do (you have 0)."
+    assert "Votes alone do not show how accurate the judges are" in gate_text(found)
+    assert judges_lines(found)[1] == "To see which judges you need, label 30 random items."
 
 
 def test_a_judge_below_the_bar_hardly_ever_passes_the_gate():
@@ -178,7 +178,7 @@ def test_a_copy_is_never_recommended():
 def test_a_few_gold_labels_say_nothing_about_which_judges_to_keep():
     found = mj.judges(panel([0.95, 0.5, 0.5, 0.5], 20, np.random.default_rng(0)))
     assert found.sub_panels == ()
-    assert "Which judges to keep needs labels: 30 would do (you have 20)." in judges_lines(found)
+    assert "To see which judges you need, label 10 more random items." in judges_lines(found)
 
 
 @pytest.mark.parametrize(("bar", "code"), [(["--bar", "0.9"], 1), (["--bar", "0.5"], 0), ([], 0)])

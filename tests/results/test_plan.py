@@ -63,7 +63,7 @@ def test_without_gold_a_crowd_gets_the_gain_of_more_votes_and_no_level():
         assert gain.value == pytest.approx(expected, abs=0.02)
         assert gain.low <= gain.value <= gain.high
     assert "Two more votes per item would gain about 4" in plan_line(whole)
-    assert "needs labels: 50 would do (you have 0)" in plan_line(whole)
+    assert "label 50 random items." in plan_line(whole)
 
 
 def test_fifty_gold_labels_anchor_the_level():

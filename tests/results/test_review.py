@@ -29,20 +29,20 @@ LABELS = np.array([0, 1, 1, 1, -1])
 SURE = np.array([0.6, 0.5, 0.9, 0.7, np.nan])
 
 
-def test_without_models_the_closest_votes_come_first():
+def test_without_models_the_least_confident_come_first():
     found = review(small(), LABELS, SURE)
-    assert found.items == ("b", "a", "d", "c")  # 0 of 2, 1 of 3, 1 of 1, 3 of 3
-    assert found.by_margin
+    assert found.items == ("b", "a", "d", "c")
+    assert not found.by_models
     assert found.reason == (Reason.TIE, Reason.NEAR_TIE, Reason.ONE_VOTE, Reason.WEAK_WORKERS)
 
 
 def test_with_models_the_median_doubt_about_the_written_label_decides():
     chances = ([0.9, 0.2, 0.5, 0.1, 0.5], [0.8, 0.3, 0.4, 0.2, 0.5], [0.1, 0.6, 0.9, 0.3, 0.5])
     models = [np.array([[p, 1 - p] for p in column]) for column in chances]
-    np.testing.assert_allclose(label_doubt(small(), LABELS, models)[:4], [0.2, 0.3, 0.5, 0.2])
+    np.testing.assert_allclose(label_doubt(small(), LABELS, SURE, models)[:4], [0.2, 0.3, 0.5, 0.2])
     found = review(small(), LABELS, SURE, models=models)
     assert found.items == ("c", "b", "a", "d")
-    assert not found.by_margin
+    assert found.by_models
 
 
 def test_the_gain_is_the_doubt_of_confidence_over_all_items_with_votes():
@@ -84,20 +84,21 @@ def test_a_label_against_the_majority_and_good_workers_who_disagree_are_named_as
     assert found.reason == (Reason.OVERTURNED, Reason.GOOD_WORKERS_DISAGREE)
 
 
-def test_models_find_more_wrong_labels_than_the_margin_where_workers_differ():
+def test_models_find_more_wrong_labels_than_the_share_of_votes_where_workers_differ():
     crew = mixed_crew([[0.85, 0.15], [0.15, 0.85]], 15, spammers=15)
     wrong = {True: 0.0, False: 0.0}
     for seed in range(2):
         votes, truth = simulate([0.5, 0.5], crew, 600, 5, rng=seed)
         result = mj.check(votes)
-        margin = review(votes, Majority().fit(votes).codes("first"), np.full(600, 0.5), most=50)
-        for listed in (result.review, margin):
-            wrong[listed.by_margin] += (truth[listed.item_p[:50]] != listed.label_p[:50]).mean() / 2
-    assert wrong[False] > wrong[True]
+        majority = Majority().fit(votes)
+        plain = review(votes, majority.codes("first"), majority.posterior.max(axis=1), most=50)
+        for listed in (result.review, plain):
+            wrong[listed.by_models] += (truth[listed.item_p[:50]] != listed.label_p[:50]).mean() / 2
+    assert wrong[True] > wrong[False]
 
 
 @pytest.mark.parametrize("n_workers", [5, 30])
-def test_panels_go_by_margin_and_crowds_whose_workers_differ_by_models(n_workers):
+def test_panels_go_by_confidence_and_crowds_whose_workers_differ_by_models(n_workers):
     crew = mixed_crew([[0.85, 0.15], [0.15, 0.85]], n_workers // 2, spammers=n_workers - n_workers // 2)
     votes, _ = simulate([0.5, 0.5], crew, 400, 5, rng=0)
-    assert mj.check(votes).review.by_margin == (n_workers == 5)
+    assert mj.check(votes).review.by_models == (n_workers == 30)

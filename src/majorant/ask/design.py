@@ -17,10 +17,7 @@ from typing import Any
 import numpy as np
 
 from majorant.arguments import validated
-from majorant.ask.accuracy import WrittenLabels
 from majorant.ask.question import UNASKED, Codes, Outcome, Question
-from majorant.ask.race import Race
-from majorant.ask.session import Session
 from majorant.errors import ConfigError, DataError
 from majorant.output import write_files
 from majorant.ownership import note_input
@@ -45,13 +42,13 @@ from majorant.read.tasks import (
 )
 
 FORMAT, VERSION = "majorant-design", 1
-QUESTIONS: dict[str, type[Question]] = {question.kind: question for question in (Race, WrittenLabels, Session)}
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Design:
     """Which items to ask an expert about, in which order, and the question that their labels answer.
 
+    >>> from majorant.ask.race import Race
     >>> race = Race.of(("majority", "auto"), np.array([[0, 0, 1], [1, 1, 0]]), n_items=20)
     >>> design = Design(question=race, order=("c", "a", "b"), labels=("no", "yes"), votes="", seed=0).more(2)
     >>> design.items
@@ -239,10 +236,12 @@ class Design:
             raise DataError(
                 f"{source} was changed after it was drawn, so its labels prove nothing. Restore it, or ask anew."
             )
+        from majorant.ask.questions import QUESTIONS  # which draw designs
+
         if body["question"] not in QUESTIONS:
             raise DataError(f"{source} asks {body['question']!r}, which this version does not know.")
         return cls(
-            question=QUESTIONS[body["question"]].from_dict(body["content"]),
+            question=QUESTIONS[body["question"]].judge.from_dict(body["content"]),
             order=tuple(body["order"]),
             labels=tuple(body["labels"]),
             votes=body["votes"],

@@ -11,7 +11,6 @@ import numpy as np
 from majorant.ask.design import Design
 from majorant.backend import Backend, MemoryBackend
 from majorant.errors import ConfigError, DataError
-from majorant.evidence.copies import find_copies, merge_copies
 from majorant.votes import Votes
 
 CANNOT_TELL = "?"
@@ -72,15 +71,6 @@ def without_worker(backend: Backend, worker: str) -> Backend:
 def votes_of_design(design: Design, backend: Backend) -> Backend:
     """The votes that a design was drawn for: without the worker who answered it, if one did."""
     return backend if design.judged_by is None else without_worker(backend, design.judged_by)
-
-
-def without_copies(backend: Backend) -> Backend:
-    """The votes with workers who repeat each other counted as one, where all votes are in memory."""
-    votes = backend.whole
-    copies = None if votes is None else find_copies(votes)
-    if votes is None or copies is None or not copies.groups:
-        return backend
-    return MemoryBackend(merge_copies(votes, copies.workers))
 
 
 def _code_of(votes: Votes, worker: str) -> int:

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 NAME_LISTS = ("--between", "--race")
 # What does not say how the votes are read.
 NOT_OF_VOTES = (
-    *("teach", "between", "race", "accuracy", "rate", "rule", "n", "more", "design", "expert_from", "tolerance"),
-    *("experts", "tool", "out", "overwrite", "gold_file", "level", "seed", "as_json", "quiet", "verbose"),
+    *("teach", "between", "race", "accuracy", "rate", "question", "rule", "n", "more", "design", "expert_from"),
+    *("tolerance", "experts", "tool", "out", "overwrite", "gold_file", "level", "seed", "as_json", "quiet", "verbose"),
 )
 
 
@@ -81,6 +81,7 @@ def _is_source(word: str) -> bool:
 @click.option(
     "--rate", is_flag=True, help="The same as --teach, with the 60 labels that measure a pass rate: majorant rate."
 )
+@click.option("--question", metavar="NAME", help="Any question by its name: what mj.ask calls question.")
 @click.option("--rule", default="auto", show_default=True, help="With --accuracy: whose labels.")
 @click.option("--n", type=click.IntRange(min=1), help="How many items to ask about now.  [30 to teach, else 25]")
 @click.option("--more", type=click.IntRange(min=1), help="Ask about so many further items of the design.")
@@ -116,7 +117,9 @@ def ask(source: Source, engine: EngineChoice, **options: Any) -> None:
     from majorant.read.tasks import TASK_ENDINGS, design_path
 
     questions = [
-        flag for flag in ("teach", "between", "race", "accuracy", "rate") if options[flag] not in (None, False)
+        flag
+        for flag in ("teach", "between", "race", "accuracy", "rate", "question")
+        if options[flag] not in (None, False)
     ]
     if len(questions) > 1:
         raise ConfigError(f"--{questions[0]} and --{questions[1]} are different questions: choose one.")
@@ -225,9 +228,12 @@ def _check_command(files: Sequence[str]) -> str:
 
 
 def _drawn(backend: Backend, options: dict[str, Any]) -> Design:
-    from majorant.ask.ask import RATE_BATCH, TEACH, ask, usual_race
+    from majorant.ask.ask import RATE_BATCH, ask, usual_race
+    from majorant.ask.questions import TEACH
 
     how = {name: options[name] for name in ("n", "tolerance", "level", "experts")}
+    if options["question"] is not None:
+        return ask(backend, question=options["question"], rng=options["seed"], **how)
     if options["accuracy"]:
         return _accuracy(backend, options)
     if options["teach"] or options["rate"]:
@@ -242,7 +248,7 @@ def _drawn(backend: Backend, options: dict[str, Any]) -> Design:
 
 
 def _accuracy(backend: Backend, options: dict[str, Any]) -> Design:
-    from majorant.ask.ask import FIRST_BATCH, ask_accuracy
+    from majorant.ask.questions import FIRST_BATCH, ask_accuracy
     from majorant.defaults import WEIGHTED_VOTE
     from majorant.results.rules import AUTO
 
@@ -259,7 +265,8 @@ def _labelled(backend: Backend, design: str, labels: Any = None) -> Recognised:
     """A design of these votes, with the labels of a file, by default the one beside it."""
     from majorant.ask.design import Design, Recognised, recognise
     from majorant.ask.draw import votes_digest
-    from majorant.ask.expert import votes_of_design, without_copies
+    from majorant.ask.expert import votes_of_design
+    from majorant.evidence.copies import without_copies
     from majorant.read.tasks import DESIGN_ENDING
 
     path = Path(design)
@@ -268,7 +275,8 @@ def _labelled(backend: Backend, design: str, labels: Any = None) -> Recognised:
     labelled = labels or next((file for file in beside if file.is_file()), None)
     recognised = None if labelled is None else recognise(labelled, design=path)
     recognised = recognised or Recognised(Design.read(path), path, ())
-    recognised.design.refuse_other_votes(votes_digest(without_copies(votes_of_design(recognised.design, backend))))
+    merged, _ = without_copies(votes_of_design(recognised.design, backend))
+    recognised.design.refuse_other_votes(votes_digest(merged))
     return recognised
 
 

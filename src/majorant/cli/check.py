@@ -145,13 +145,12 @@ def _check(
         from majorant.render.summary import result_summary
 
         log = {"quiet": options["quiet"], "logged": options["log_progress"]}
-        with stages_of_check(**log, bar=backend.whole is not None) as stage:
-            result = check(backend, labelled=labelled, stage=stage, **how)
         details = out is not None or any(options[name] for name in ("report", "as_json", "verbose"))
         details = details or options["fail_on"] == "not-optimal"
-        summary = result_summary(
-            result, command=command_line(), next_command=_next_command(result, out), seed=how["rng"], details=details
-        )
+        with stages_of_check(**log, bar=backend.whole is not None) as stage:
+            result = check(backend, labelled=labelled, stage=stage, **how)
+            command, then = command_line(), _next_command(result, out)
+            summary = result_summary(result, command=command, next_command=then, seed=how["rng"], details=details)
         export, more = options["export"], dict[Path, Any]()
         if out is not None and export is not None:
             table, labels = labels_of(result), list(result.labels.fit.label_values)

@@ -15,13 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.backend import Backend, MemoryBackend, Part
+from majorant.backend.merged import groups_of, merge_workers, take_votes, with_merged
 from majorant.evidence.evidence import Assumption, Status, Tested
-from majorant.items import take_items
+from majorant.items import draw_by_name, take_items
 from majorant.tally import PairCounts, is_panel, pair_counts, votes_by_worker
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
@@ -33,7 +37,7 @@ NEAR_COPY = 0.75  # a pair is cleared once it surely repeats less than this
 STANDARD_ERRORS = 2.0
 SIMILAR = 0.85  # of the pair's own agreement: others who agree so well with one of the two may be copies as well
 MOST_CLOSE = 10  # others who are left out; of more, there are so many that a few copies among them matter little
-SAMPLED_VOTE_PAIRS = 20_000_000  # on the same item; beyond, a sample of the items is looked at
+COMPARED_VOTES = 1_000_000  # beyond, those on a random sample of the items
 COMPARED_PAIRS = 5_000  # of workers compared closely, those that agree most
 COMPARED_ITEMS = 20_000  # compared for one pair
 
@@ -52,6 +56,8 @@ class CopyGroup:
         Items that the least similar of these pairs shares, and on how many of them it agrees.
     expected : float or None
         Share of these items on which the two would agree if they voted independently; None if that cannot be known.
+    with_first : tuple of (int, int)
+        For each worker but the first, on how many items it agrees with the first, of how many that they share.
     """
 
     workers: tuple[Hashable, ...]
@@ -59,6 +65,7 @@ class CopyGroup:
     shared: int
     agreed: int
     expected: float | None
+    with_first: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +81,13 @@ class Copies:
         return tuple(group.workers for group in self.groups)
 
 
-def find_copies(votes: Votes) -> Copies:
+def find_copies(votes: Votes | Backend) -> Copies:
     """Find workers who repeat another one.
 
     Parameters
     ----------
-    votes : Votes
-        Votes in memory: all of them, or a random sample of the items.
+    votes : Votes or Backend
+        The votes, wherever they are.  Of more than a million, those of a random sample of the items are compared.
 
     Returns
     -------
@@ -99,26 +106,38 @@ def find_copies(votes: Votes) -> Copies:
     >>> copies.workers, copies.tested.status.value
     ((('a', 'b'),), 'failed')
     """
-    once = one_vote_each(votes)
-    sample = _sample_items(once)
+    backend = MemoryBackend(votes) if isinstance(votes, Votes) else votes
+    sample = _take_sample(backend)
     pairs = _similar_pairs(sample)
     index = _VoteIndex(sample)
     partners = _partners(pairs.similar)
     # In a crowd no single pair matters much; in a panel each does.
-    matters = is_panel(votes.shape, votes.n_votes)
-    links, is_open = [], False
+    matters = is_panel(backend.votes.shape, backend.votes.n_votes)
+    links: list[_Link] = []
+    is_open = False
     for pair in pairs.similar:
+        in_doubt = matters and pair.upper > NEAR_COPY
+        if not in_doubt and not _differ_rarely(pair, 0.0, pairs.n_tested):
+            continue  # they differ too often for copies, however rarely they are expected to agree
         compared = _compare(index, pair, partners)
-        identical = pair.shared >= IDENTICAL_ITEMS and pair.agreed == pair.shared and _never_differ(once, pair)
-        if identical or (compared.z(REPEATED) > STANDARD_ERRORS and _differ_rarely(pair, compared, pairs.n_tested)):
-            links.append(_Link(pair, identical, compared.expected))
-        elif matters and pair.upper > NEAR_COPY and not compared.explains(NEAR_COPY):
+        identical = pair.shared >= IDENTICAL_ITEMS and pair.agreed == pair.shared
+        if identical or (
+            compared.z(REPEATED) > STANDARD_ERRORS and _differ_rarely(pair, compared.expected, pairs.n_tested)
+        ):
+            links.append(_Link(pair.a, pair.b, compared.expected))
+        elif in_doubt and not compared.explains(NEAR_COPY):
             is_open = True
-    groups = _as_groups(votes, links)
+    groups = _as_groups(backend, links)
     status = Status.PASSED if pairs.n_tested else Status.UNTESTED
     if groups or is_open:
         status = Status.FAILED if groups else Status.UNTESTABLE
     return Copies(groups, Tested(Assumption.NO_COPIES, status))
+
+
+def without_copies(backend: Backend) -> tuple[Backend, Copies]:
+    """The votes with workers who repeat each other counted as one, and who they are."""
+    copies = find_copies(backend)
+    return with_merged(backend, copies.workers), copies
 
 
 def merge_copies(votes: Votes, groups: Sequence[Sequence[Hashable]]) -> Votes:
@@ -143,55 +162,51 @@ def merge_copies(votes: Votes, groups: Sequence[Sequence[Hashable]]) -> Votes:
     >>> merge_copies(votes, [("w", "x")]).worker_n.tolist()
     [0, 2]
     """
-    if not groups:
-        return votes
-    code = {name: j for j, name in enumerate(votes.workers)}
-    first_j = np.arange(len(votes.workers))
-    rank_j = np.zeros(len(votes.workers), dtype=np.int64)
-    for group in groups:
-        member = [code[name] for name in group]
-        first_j[member], rank_j[member] = member[0], np.arange(1, len(member) + 1)
-    grouped_n = rank_j[votes.worker_n] > 0
-    at = np.flatnonzero(grouped_n)
-    item, first, label = votes.item_n[at].astype(np.int64), first_j[votes.worker_n[at]], votes.label_n[at]
-    said = (item * len(votes.workers) + first) * len(votes.labels) + label
-    _, place, count = np.unique(said, return_inverse=True, return_counts=True)
-    order = np.lexsort((rank_j[votes.worker_n[at]], -count[place], first, item))
-    group_key = (item * len(votes.workers) + first)[order]
-    chosen = at[order[np.diff(group_key, prepend=-1) != 0]]
-    kept = np.sort(np.concatenate([np.flatnonzero(~grouped_n), chosen]))
-    return _take_votes(votes, kept, first_j[votes.worker_n[kept]])
-
-
-def _take_votes(votes: Votes, kept: IntArray, worker_n: IntArray) -> Votes:
-    from dataclasses import replace
-
-    counts_i = np.bincount(votes.item_n[kept], minlength=len(votes.items))
-    return replace(
-        votes,
-        item_n=votes.item_n[kept],
-        worker_n=worker_n,
-        label_n=votes.label_n[kept],
-        offsets_i=np.concatenate([[0], np.cumsum(counts_i)]),
-        seconds_n=None if votes.seconds_n is None else votes.seconds_n[kept],
-    )
+    return merge_workers(votes, groups_of(votes.workers, groups)) if groups else votes
 
 
 def one_vote_each(votes: Votes) -> Votes:
     """The first vote of each worker on each item."""
     key_n = votes.item_n.astype(np.int64) * len(votes.workers) + votes.worker_n
     _, first = np.unique(key_n, return_index=True)
-    if len(first) == votes.n_votes:
-        return votes
-    kept = np.sort(first)
-    return _take_votes(votes, kept, votes.worker_n[kept])
+    return votes if len(first) == votes.n_votes else take_votes(votes, np.sort(first))
 
 
-def _sample_items(votes: Votes) -> Votes:
-    """Evenly spaced items with at most SAMPLED_VOTE_PAIRS pairs of votes, or all."""
-    pairs_i = votes.votes_i * (votes.votes_i - 1) // 2
-    step = -(-int(pairs_i.sum()) // SAMPLED_VOTE_PAIRS)
-    return votes if step <= 1 else take_items(votes, np.arange(0, len(votes.items), step))
+def _take_sample(backend: Backend) -> Votes:
+    """The votes to compare, in memory: at most about a million, and 20 million pairs of votes on the same item.
+
+    Items are drawn by their names, so they are the same wherever the votes are.
+    """
+    n_items, n_votes = backend.votes.shape[0], backend.votes.n_votes
+    share = COMPARED_VOTES / max(n_votes, 1)
+    if share < 1:
+        votes = backend.take(np.sort(backend.draw(share, 0)))
+    else:
+        votes = backend.take(np.arange(n_items)) if backend.whole is None else backend.whole
+    once = one_vote_each(votes)
+    pairs = int((once.votes_i * (once.votes_i - 1)).sum()) // 2
+    if pairs <= 20_000_000:
+        return once
+    return take_items(once, np.sort(draw_by_name([(0, once.items)], 20_000_000 / pairs, 1)))
+
+
+def _count_agreement(pair_l2: IntArray, part: Part) -> NDArray[np.int64]:
+    """On how many items each pair of workers voted, and agrees: an array (pairs, 2)."""
+    worker_c, column_l2 = np.unique(pair_l2, return_inverse=True)
+    column_j = np.full(len(part.votes.workers), -1)
+    column_j[worker_c] = np.arange(len(worker_c))
+    a_l, b_l = column_l2.reshape(pair_l2.shape).T
+    votes = one_vote_each(part.votes)
+    votes = take_votes(votes, np.flatnonzero(column_j[votes.worker_n] >= 0))
+    counted_l2 = np.zeros(pair_l2.shape, dtype=np.int64)
+    for start in range(0, len(votes.items), step := max(1, 5_000_000 // len(pair_l2))):
+        rows = slice(*votes.offsets_i[[start, min(start + step, len(votes.items))]])
+        label_ic = np.full((step, len(worker_c)), -1, dtype=np.int32)
+        label_ic[votes.item_n[rows] - start, column_j[votes.worker_n[rows]]] = votes.label_n[rows]
+        both_il = (label_ic[:, a_l] >= 0) & (label_ic[:, b_l] >= 0)
+        agreed_il = both_il & (label_ic[:, a_l] == label_ic[:, b_l])
+        counted_l2 += np.stack([both_il.sum(axis=0), agreed_il.sum(axis=0)], axis=1)
+    return counted_l2
 
 
 class _Pair(NamedTuple):
@@ -213,8 +228,10 @@ class _Similar(NamedTuple):
 
 
 class _Link(NamedTuple):
-    pair: _Pair
-    identical: bool
+    """Two workers who repeat each other, by their codes."""
+
+    a: int
+    b: int
     expected: float | None
 
 
@@ -223,8 +240,9 @@ def _similar_pairs(votes: Votes) -> _Similar:
     frequent_j = np.bincount(votes.worker_n, minlength=len(votes.workers)) >= SHARED_ITEMS
     kept = np.flatnonzero(frequent_j[votes.worker_n])
     similar, n_tested = [], 0
-    for counts in pair_counts(_take_votes(votes, kept, votes.worker_n[kept]), min_items=SHARED_ITEMS):
-        agreement_p = counts.agreed_p / counts.items_p
+    for counts in pair_counts(take_votes(votes, kept), min_items=SHARED_ITEMS):
+        agreed_p = counts.agreed_p
+        agreement_p = agreed_p / counts.items_p
         covariance_p, most_p = _covariance(counts, agreement_p)
         similarity_p = np.divide(covariance_p, most_p, out=(agreement_p == 1).astype(float), where=most_p > 1e-9)
         error_p = np.sqrt(agreement_p * (1 - agreement_p) / counts.items_p) / np.maximum(most_p, 1e-9)
@@ -232,7 +250,7 @@ def _similar_pairs(votes: Votes) -> _Similar:
         n_tested += len(similarity_p)
         for p in np.flatnonzero(similarity_p > REPEATED):
             a, b = int(counts.worker_a_p[p]), int(counts.worker_b_p[p])
-            shared, agreed = int(counts.items_p[p]), int(counts.agreed_p[p])
+            shared, agreed = int(counts.items_p[p]), int(agreed_p[p])
             similar.append(_Pair(a, b, shared, agreed, float(similarity_p[p]), float(upper_p[p])))
     similar.sort(key=lambda pair: -pair.similarity)
     return _Similar(similar[:COMPARED_PAIRS], n_tested)
@@ -252,7 +270,7 @@ def _covariance(counts: PairCounts, agreement_p: FloatArray) -> tuple[FloatArray
 
 
 def _partners(similar: Sequence[_Pair]) -> dict[int, list[tuple[int, float]]]:
-    """For each worker the others who are similar, and how much."""
+    """For each worker the others who are similar, and how much, the most similar first."""
     partners: dict[int, list[tuple[int, float]]] = {}
     for pair in similar:
         partners.setdefault(pair.a, []).append((pair.b, pair.similarity))
@@ -344,12 +362,13 @@ def _compare(index: _VoteIndex, pair: _Pair, partners: dict[int, list[tuple[int,
         some = np.linspace(0, len(item) - 1, COMPARED_ITEMS).astype(int)
         item, at_a, at_b = item[some], at_a[some], at_b[some]
     label_a, label_b = label_a[at_a], label_b[at_b]
-    close = {
-        other
-        for j in (pair.a, pair.b)
-        for other, similarity in partners[j]
-        if other not in (pair.a, pair.b) and similarity >= SIMILAR * pair.similarity
-    }
+    close: set[int] = set()
+    for j in (pair.a, pair.b):
+        for other, similarity in partners[j]:
+            if similarity < SIMILAR * pair.similarity or len(close) > MOST_CLOSE:
+                break
+            if other not in (pair.a, pair.b):
+                close.add(other)
     said = [(pair.a, np.arange(len(item)), label_a), (pair.b, np.arange(len(item)), label_b)]
     rest = _without(index, item, said)
     has_outsiders = False
@@ -375,15 +394,16 @@ def _compare(index: _VoteIndex, pair: _Pair, partners: dict[int, list[tuple[int,
     )
 
 
-def _differ_rarely(pair: _Pair, compared: _Compared, n_tested: int) -> bool:
+def _differ_rarely(pair: _Pair, expected: float | None, n_tested: int) -> bool:
     """Whether so few differences are improbable, in any of so many pairs, if one repeats REPEATED of the votes.
 
-    With few items or few differences the standard errors are too small; these binomial tails are not.
+    `expected` is how often the two would agree by themselves.  With few items or few differences the standard errors
+    are too small; these binomial tails are not.
     """
     from scipy.special import bdtr
 
-    assert compared.expected is not None
-    differ = (1 - REPEATED) * (1 - compared.expected)
+    assert expected is not None
+    differ = (1 - REPEATED) * (1 - expected)
     return bool(bdtr(pair.shared - pair.agreed, pair.shared, differ) * n_tested <= 0.05)
 
 
@@ -413,42 +433,37 @@ def _without(index: _VoteIndex, item: IntArray, said: Sequence[tuple[int, IntArr
     return _Rest(votes_i, sum_il, square_i)
 
 
-def _never_differ(votes: Votes, pair: _Pair) -> bool:
-    """Whether two workers agree on all items they share, also outside a sample."""
-    of_a, of_b = (np.flatnonzero(votes.worker_n == j) for j in (pair.a, pair.b))
-    _, at_a, at_b = np.intersect1d(votes.item_n[of_a], votes.item_n[of_b], assume_unique=True, return_indices=True)
-    return bool((votes.label_n[of_a[at_a]] == votes.label_n[of_b[at_b]]).all())
-
-
-def _as_groups(votes: Votes, links: Sequence[_Link]) -> tuple[CopyGroup, ...]:
+def _as_groups(backend: Backend, links: Sequence[_Link]) -> tuple[CopyGroup, ...]:
     """Workers linked as copies, directly or through others; groups and members with the most votes first."""
+    if not links:
+        return ()
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    if not links:
-        return ()
-    n_workers = len(votes.workers)
-    a, b = (np.array([link.pair[end] for link in links]) for end in (0, 1))
-    graph: Any = csr_array((np.ones(len(links)), (a, b)), shape=(n_workers, n_workers))
+    workers = backend.votes.workers
+    a, b = np.array([link[:2] for link in links]).T
+    graph: Any = csr_array((np.ones(len(links)), (a, b)), shape=(len(workers), len(workers)))
     _, group_j = connected_components(graph, directed=False)
-    votes_j = np.bincount(votes.worker_n, minlength=n_workers)
-    order = np.argsort(-votes_j, kind="stable")
+    votes_j = backend.votes_by_worker().sum(axis=1)
     members: dict[int, list[int]] = {}
-    linked = set(a.tolist()) | set(b.tolist())
-    for j in order.tolist():
-        if j in linked:
-            members.setdefault(int(group_j[j]), []).append(j)
+    for j in sorted({*a.tolist(), *b.tolist()}, key=lambda j: (-votes_j[j], j)):
+        members.setdefault(int(group_j[j]), []).append(j)
+    pairs = [*zip(a, b, strict=True), *((first, j) for first, *rest in members.values() for j in rest)]
+    counted = backend.sum(partial(_count_agreement, np.array(pairs)), doing="comparing").tolist()
+    with_first = iter(counted[len(links) :])
     groups = []
     for number, member in members.items():
-        own = [link for link in links if group_j[link.pair.a] == number]
-        weakest = min(own, key=lambda link: link.pair.agreed / link.pair.shared)
+        own = [n for n, link in enumerate(links) if group_j[link.a] == number]
+        weakest = min(own, key=lambda n: counted[n][1] / counted[n][0])
+        shared, agreed = counted[weakest]
         groups.append(
             CopyGroup(
-                workers=tuple(votes.workers[j] for j in member),
-                identical=all(link.identical for link in own),
-                shared=weakest.pair.shared,
-                agreed=weakest.pair.agreed,
-                expected=weakest.expected,
+                workers=tuple(workers[j] for j in member),
+                identical=shared == agreed,
+                shared=shared,
+                agreed=agreed,
+                expected=links[weakest].expected,
+                with_first=tuple((same, both) for both, same in islice(with_first, len(member) - 1)),
             )
         )
     return tuple(groups)

@@ -50,7 +50,7 @@ def headline(result: Result) -> str:
     answer = result.answer
     if answer.action is Action.SWITCH:
         return f"Switch to {rule_name(answer.rule)}: {_switch(result)}"
-    if answer.other == MAJORITY:
+    if answer.other == MAJORITY and answer.next.step is not Step.TEACH:
         return "Keep majority vote: no other rule can be learned from these votes."
     if answer.certainty in (Certainty.PROVED, Certainty.SUPPORTED):
         return f"Keep majority vote: {_keep(result)}"
@@ -115,6 +115,8 @@ def _keep_for_now(result: Result) -> str:
         total = round(basis.wins + basis.losses)
         right = f"right on only {round(basis.wins)} of the {total} labels that tell the two apart"
         return f"{rule_name(basis.other)} is {right}. {decide}"
+    if answer.other == MAJORITY:
+        return f"two votes per item cannot show who is right where they differ. {decide}"
     if setting.panel:
         same = f"switching to {rule_name(answer.other)} would change no label, but "
         return (
@@ -190,7 +192,9 @@ def _no_guess(result: Result) -> str:
 def _doubts(basis: Evidence) -> str:
     """What could not be shown, or failed."""
     parts = []
-    if failed := basis.with_status(Status.FAILED):
+    if any(one.assumption is Assumption.NO_COPIES for one in basis.with_status(Status.FAILED)):
+        parts.append(" Some repeat others.")
+    if failed := [one for one in basis.with_status(Status.FAILED) if one.assumption is not Assumption.NO_COPIES]:
         parts.append(f" Tests reject that {_joined(failed)}.")
     if unknown := basis.with_status(Status.UNTESTABLE):
         parts.append(f" Votes alone cannot show that {_joined(unknown)}.")

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import os
 import re
+<<<<<<< HEAD
 from collections.abc import Callable, Hashable, Mapping, Sequence
+=======
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+>>>>>>> main
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from majorant.atomic import make_folder
+from majorant.backend.merged import Groups, groups_of, merge_workers
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 from majorant.errors import DataError
-from majorant.evidence.copies import merge_copies
 from majorant.methods.fit import Fit
 from majorant.output import Columns, Content, write_files
 from majorant.ownership import digest_of, note_input
@@ -90,18 +93,12 @@ def label_fits(result: Result) -> tuple[Fit, ...]:
 
 def label_part(result: Result, *, spreadsheet: bool = False) -> Callable[..., Columns]:
     """A function from the votes of some items, and their part of `label_fits`, to the table of their labels."""
-    return partial(_label_part, _merged(result), result.confidence.calibration, result.labels.known, spreadsheet)
-
-
-def _merged(result: Result) -> tuple[tuple[Hashable, ...], ...]:
-    """The groups of copies whose votes were counted as one: none where only a sample of the items was looked at."""
-    code = {name: j for j, name in enumerate(result.votes.workers)}
-    others = [code[name] for group in result.copies for name in group[1:] if name in code]
-    return () if np.isin(others, result.votes.worker_n).any() else result.copies
+    groups = groups_of(result.backend.votes.workers, result.copies) if result.copies else None
+    return partial(_label_part, groups, result.confidence.calibration, result.labels.known, spreadsheet)
 
 
 def _label_part(
-    copies: tuple[tuple[Hashable, ...], ...],
+    groups: Groups | None,
     calibration: Calibration | None,
     known: Known,
     spreadsheet: bool,
@@ -110,7 +107,9 @@ def _label_part(
     majority: Fit,
     weighted: Fit | None = None,
 ) -> Columns:
-    votes = merge_copies(votes, copies)
+    if groups is not None:  # copies count as one
+        votes = merge_workers(votes, groups)
+        fit = replace(fit, votes_i=votes.votes_i)
     calibrated, confidence_i = as_calibrated(calibration, votes, fit), label_confidence(calibration, votes, fit)
     table = label_table(votes, calibrated, majority, weighted, known=known, confidence_i=confidence_i)
     return guarded_columns(table) if spreadsheet else table

@@ -22,11 +22,17 @@ from majorant.render.cards import answer_cards
 from majorant.render.certificate import certificate_summary
 from majorant.render.figures import IN_THE_REPORT, panels_of
 from majorant.render.figures.canvas import LIGHT, clipped, css_variables, figure_of, scheme, svg_of
+<<<<<<< HEAD
 from majorant.render.numbers import in_points, one_decimal, signed_points
 from majorant.render.review import REASON_HEADINGS
 from majorant.render.summary import map_summary, result_summary
 from majorant.results.review import Reason
 from majorant.wording import level_percent, percent, printable
+=======
+from majorant.render.summary import result_summary
+from majorant.render.workers import workers_facts
+from majorant.wording import NUMBER_FORMS, map_reason, printable
+>>>>>>> main
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -146,6 +152,7 @@ def result_html(result: Result) -> str:
     from majorant.render.answer import python_command
 
     summary = result_summary(result, details=False, next_command=python_command(result))
+    summary["workers"] = workers_facts(result.workers)
     pictures = [Markup(svg_of(panel)) for panel in panels_of(summary, "workers")]
     return _notebook(summary, pictures)
 

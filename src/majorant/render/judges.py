@@ -20,10 +20,7 @@ def gate_text(judges: Judges) -> str:
     """Whether a judge is good enough to gate on."""
     bar, best, sure = f"{judges.bar:.0%}", judges.best, f"{100 * judges.level:g}% sure"
     if best is None:
-        return (
-            "Not known: votes alone do not show how accurate judges are, because judges may share mistakes. "
-            "Label a few items: majorant ask."
-        )
+        return "Votes alone do not show how accurate the judges are: they may share mistakes. Labels do: majorant ask."
     seen = f"{shown(best.name)} is right on {best.accuracy.value or 0:.1%} of {count(best.judged, 'gold item')}"
     if judges.gate is Gate.MET:
         return f"Good enough to gate on at {bar}: {seen}, at least {best.accuracy.low or 0:.1%} in general ({sure})."
@@ -39,7 +36,7 @@ def keep_text(sub_panels: Sequence[SubPanel], n_judges: int, n_gold: int) -> lis
         if n_judges < 2:
             return []
         if n_gold < GOLD_TO_CHOOSE:
-            return [f"Which judges to keep needs labels: {GOLD_TO_CHOOSE} would do (you have {n_gold})."]
+            return [f"To see which judges you need, {label_more(GOLD_TO_CHOOSE, n_gold)}."]
         return []
     better = sorted((one for one in sub_panels if one.enough is Enough.BETTER), key=lambda one: -one.accuracy)
     enough = better[:1] or [one for one in sub_panels if one.enough is Enough.AS_GOOD][:1]
@@ -54,6 +51,15 @@ def keep_text(sub_panels: Sequence[SubPanel], n_judges: int, n_gold: int) -> lis
         size = {1: "The best judge", 3: "The best three", 5: "The best five"}.get(len(one.judges), "The best")
         lines.append(f"  {size}: {_names(one)}, right on {one.accuracy:.1%}, {_difference(one, n_judges)}")
     return lines
+
+
+def label_more(wanted: int, n_gold: int) -> str:
+    """What to do until enough items have a label.
+
+    >>> label_more(30, 0), label_more(30, 20)
+    ('label 30 random items', 'label 10 more random items')
+    """
+    return f"label {wanted - n_gold}{' more' if n_gold else ''} random items"
 
 
 def _names(one: SubPanel) -> str:

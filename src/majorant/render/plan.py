@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+<<<<<<< HEAD
 from majorant.render.judges import keep_text, sub_panels_facts
 from majorant.render.numbers import count
+=======
+from majorant.render.judges import keep_text, label_more, sub_panels_facts
+>>>>>>> main
 from majorant.render.plain import facts_of
 from majorant.render.workers import copies_facts, copies_text
 from majorant.results.plan import GOLD_TO_ANCHOR, Advice, Plan, PlanPoint, Stop, Stopping
@@ -20,7 +24,7 @@ def plan_line(plan: Plan) -> str:
 def _advice(plan: Plan) -> str:
     target = f"{100 * plan.target:g}%"
     if plan.advice is Advice.NEEDS_LABELS:
-        need = f"How many votes reach {target} needs labels: {GOLD_TO_ANCHOR} would do (you have {plan.n_gold})."
+        need = f"To see how many votes reach {target}, {label_more(GOLD_TO_ANCHOR, plan.n_gold)}."
         return f"{_gain(plan)} {need}".strip()
     now = f"Majority vote is right on {_ends(plan.accuracy_now)} of the items, by {count(plan.n_gold, 'gold label')}"
     if plan.advice is Advice.ENOUGH:

@@ -65,7 +65,9 @@ def _group_text(group: CopyGroup) -> str:
     if group.identical:
         return f"{names} gave identical answers on {count(group.shared, 'shared item')}. They count as one."
     agree = f"{names} repeat each other: they agree on {group.agreed / group.shared:.0%} of {group.shared:,} items"
-    expected = "" if group.expected is None else f", where skill explains {group.expected:.0%}"
+    expected = (
+        "" if group.expected is None else f", where independent workers as good would agree on {group.expected:.0%}"
+    )
     return f"{agree}{expected}. They count as one."
 
 

@@ -68,8 +68,8 @@ class Review(Tabular):
         Why each label is doubtful.
     gain : float
         Accuracy, as a share of all items, that an expert who looks at all of them is expected to add.
-    by_margin : bool
-        Whether the order is that of the vote's margin, and not of the models' doubt.
+    by_models : bool
+        Whether the order is that of the models' doubt, and not of the confidence.
     """
 
     item_p: IntArray
@@ -80,7 +80,7 @@ class Review(Tabular):
     said: tuple[tuple[Said, ...], ...]
     reason: tuple[Reason, ...]
     gain: float
-    by_margin: bool
+    by_models: bool
     items: tuple[Hashable, ...]
     labels: tuple[Hashable, ...]
     text: tuple[str | None, ...] = ()  # of each item, where the votes were read with one
@@ -140,7 +140,7 @@ def review(
     confidence_i : array of float
         How probable it is that it is right.
     models : sequence of arrays
-        Probabilities of each model of the votes, (items, classes); none to go by the vote's margin.
+        Probabilities of each model of the votes, (items, classes); none to go by the confidence.
     good : array of bool, optional
         Which workers are good, for the reasons.
     given : Votes, optional
@@ -150,7 +150,7 @@ def review(
     n_items : int, optional
         Number of all items with votes, where `votes` are only some of them.
     """
-    doubt_i = label_doubt(votes, label_i, models)
+    doubt_i = label_doubt(votes, label_i, confidence_i, models)
     item_p = np.argsort(-doubt_i, kind="stable")[:most]
     item_p = item_p[np.isfinite(doubt_i[item_p])]
     listed = take_items(votes, item_p)
@@ -165,7 +165,7 @@ def review(
         said=_who_said_what(listed if given is None else take_items(given, item_p), label_p),
         reason=_reasons(listed, label_p, good),
         gain=float((1 - confidence_i[item_p]).sum() / max(n_voted, 1)),
-        by_margin=not models,
+        by_models=bool(models),
         items=listed.items,
         labels=votes.labels,
         text=() if votes.text is None else tuple(votes.text(listed.items)),
@@ -173,25 +173,23 @@ def review(
     )
 
 
-def label_doubt(votes: Votes, label_i: IntArray, models: Sequence[FloatArray]) -> FloatArray:
-    """How doubtful each label is: 1 less the median of the models' probabilities, or minus the margin of the votes.
+def label_doubt(
+    votes: Votes, label_i: IntArray, confidence_i: FloatArray, models: Sequence[FloatArray] = ()
+) -> FloatArray:
+    """How doubtful each label is: 1 less the median of the models' probabilities, or less the confidence.
 
-    The margin counts one vote too many, so that two votes of two are less than nine of nine.  Minus infinity for items
-    without a label, and those whose label is known.
+    Minus infinity for items without a label, and those whose label is known.
 
     >>> votes = Votes.from_codes([0, 0, 1], [0, 1, 0], [1, 0, 1], items="ab", workers="wx", labels="ny")
-    >>> label_doubt(votes, np.array([1, 1]), []).tolist()
-    [0.0, -0.5]
-    >>> label_doubt(votes, np.array([1, 1]), [np.array([[.8, .2], [.1, .9]])] * 3).round(3).tolist()
+    >>> label_doubt(votes, np.array([1, 1]), np.array([.5, .75])).tolist()
+    [0.5, 0.25]
+    >>> label_doubt(votes, np.array([1, 1]), np.ones(2), [np.array([[.8, .2], [.1, .9]])] * 3).round(3).tolist()
     [0.8, 0.1]
     """
     rows, first_i = np.arange(len(label_i)), np.maximum(label_i, 0)
-    if models:
-        doubt_i = 1 - np.median([np.asarray(model)[rows, first_i] for model in models], axis=0)
-    else:
-        doubt_i = -_lead(votes, first_i) / (votes.votes_i + 1)
+    sure_i = np.median([np.asarray(model)[rows, first_i] for model in models], axis=0) if models else confidence_i
     known_i = np.zeros(len(rows), dtype=bool) if votes.gold_i is None else votes.gold_i >= 0
-    return np.where((label_i >= 0) & (votes.votes_i > 0) & ~known_i, doubt_i.round(FILE_DIGITS) + 0.0, -np.inf)
+    return np.where((label_i >= 0) & (votes.votes_i > 0) & ~known_i, (1 - sure_i).round(FILE_DIGITS), -np.inf)
 
 
 def _lead(votes: Votes, label_i: IntArray) -> FloatArray:
@@ -216,13 +214,18 @@ def review_all(
     members: Sequence[Fit] = (),
     *,
     good: NDArray[np.bool_] | None = None,
+    given: Backend | None = None,
 ) -> Reviewed:
-    """The review of all items, wherever they are: the most doubtful are found part by part, and taken into memory."""
+    """The review of all items, wherever they are: the most doubtful are found part by part, and taken into memory.
+
+    `given` holds all votes as they were given, where `backend` counts copies as one.
+    """
     rule, models = rows_alone(fit), [rows_alone(member) for member in members]
 
     def doubtful(part: Part) -> tuple[IntArray, FloatArray]:
-        beliefs = [np.asarray(part.of(model).posterior) for model in models]
-        doubt_i = label_doubt(part.votes, decided_labels(part.of(rule), part.votes), beliefs)
+        beliefs, own = [np.asarray(part.of(model).posterior) for model in models], part.of(rule)
+        sure_i = label_confidence(calibration, part.votes, own)
+        doubt_i = label_doubt(part.votes, decided_labels(own, part.votes), sure_i, beliefs)
         return _most(np.arange(len(doubt_i)) + part.start, doubt_i)
 
     parts = list(backend.map(doubtful, doing="judging"))
@@ -232,7 +235,10 @@ def review_all(
     beliefs = [np.asarray(fit_of_items(backend, member, item_p).posterior) for member in members]
     confidence_i = label_confidence(calibration, votes, some)
     label_i = decided_labels(some, votes)
-    listed = review(votes, label_i, confidence_i, models=beliefs, good=good, n_items=backend.votes.shape[0])
+    listed = review(
+        votes, label_i, confidence_i, models=beliefs, good=good, n_items=backend.votes.shape[0],
+        given=None if given is None else given.take(item_p),
+    )  # fmt: skip
     return Reviewed(votes, listed)
 
 

@@ -549,9 +549,8 @@ def _copy_flags(flags: list[list[Flag]], votes: Votes, record: _Record, copies: 
     code = {name: j for j, name in enumerate(votes.workers)}
     for group in copies.groups:
         first, *rest = group.workers
-        for name in rest:
+        for name, (agreed, shared) in zip(rest, group.with_first, strict=True):
             j = code[name]
-            agreed, shared = _agreement(votes, code[first], j)
             flag = Flag(kind=FlagKind.COPY, votes=int(record.votes_j[j]), other=first, agreed=agreed, shared=shared)
             flags[j].append(flag)
 
@@ -571,10 +570,3 @@ def _disagreement_flags(flags: list[list[Flag]], sums: WorkerSums, agreement_j: 
         agreement, chance = float(agreement_j[j]), float(chance_j[j])
         flag = Flag(kind=FlagKind.DISAGREES, votes=int(record.votes_j[j]), agreement=agreement, chance=chance)
         flags[j].append(flag)
-
-
-def _agreement(votes: Votes, a: int, b: int) -> tuple[int, int]:
-    """On how many items two workers gave the same label, and on how many both voted."""
-    of_a, of_b = (np.flatnonzero(votes.worker_n == j) for j in (a, b))
-    _, at_a, at_b = np.intersect1d(votes.item_n[of_a], votes.item_n[of_b], return_indices=True)
-    return int((votes.label_n[of_a[at_a]] == votes.label_n[of_b[at_b]]).sum()), len(at_a)

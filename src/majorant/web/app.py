@@ -28,6 +28,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from majorant.ask.design import Design
 from majorant.ask.learn import LEARNED
 from majorant.ask.question import Outcome
+from majorant.ask.questions import QUESTIONS
+from majorant.ask.race import Race
+from majorant.ask.session import Session
 from majorant.errors import ConfigError, MajorantError
 from majorant.output import write_files
 from majorant.read.tasks import CANNOT_TELL_WORDS, LABEL_KEYS, read_answers, relabelled_file, table_rows
@@ -41,7 +44,7 @@ from majorant.results.rules import AUTO
 from majorant.web import words
 from majorant.web.fields import FIELDS, NO_COLUMN, PLACES, REPEATS_WORDS, ROLES, in_page_words, troubled_fields
 from majorant.web.job import DESIGN, LABEL_ITEMS, TO_LABEL
-from majorant.web.runs import ACCURACY, Kept, Runs
+from majorant.web.runs import Kept, Runs
 from majorant.wording import printable
 
 if TYPE_CHECKING:
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 _ONE_LABEL = threading.RLock()  # one label at a time is written, from however many browsers
+MAIN_QUESTIONS = (Session.kind, Race.kind)  # which the answer itself rests on
 MORE = 10  # items that are added when those asked are labelled and the question is open
 MOST_FILES, MOST_FIELDS, LONGEST_FIELD = 50, 5000, 1 << 16
 PAGE_POLICY = (
@@ -182,10 +186,9 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
         async with _form(request) as form:
             question = str(form.get("question", AUTO))
         now = await run_in_threadpool(labelling, kept.folder / "ask")
-        drawn = now is not None and (
-            now.design.question.kind == question or (question == AUTO and now.design.question.kind != ACCURACY)
-        )
-        if question in (AUTO, ACCURACY) and kept.facts is not None and not drawn:
+        kind = None if now is None else now.design.question.kind
+        drawn = kind in MAIN_QUESTIONS if question == AUTO else kind == question
+        if question in (AUTO, *other_questions()) and kept.facts is not None and not drawn:
             runs.draw(kept.id, question)
             return back(f"/files/{kept.id}")
         return back(f"/files/{kept.id}/label")
@@ -443,14 +446,22 @@ def _answer(kept: Kept) -> dict[str, Any]:
         "say": partial(say, facts),
         "map_text": map_text(facts),
         "given": 0 if given is None else given.given,
-        "on_accuracy": given is not None and given.design.question.kind == ACCURACY,
-        "accuracy_question": "" if answer["rule"] == LEARNED else question_words(ACCURACY, (answer["rule"],)),
+        "asked": None if given is None or given.design.question.kind in MAIN_QUESTIONS else given.design.question.kind,
+        # A rule that labels taught has no name that another design could be drawn for.
+        "questions": {}
+        if answer["rule"] == LEARNED
+        else {kind: question_words(kind, (answer["rule"],)) for kind in other_questions()},
         "accuracy_costs": ACCURACY_COSTS,
         "in_sight": 0 if given is None else sum(draw in kept.in_sight for draw in given.draws),
         "downloads": [
             (name, words.DOWNLOADS[name], words.file_size(path.stat().st_size)) for name, path in kept.downloads.items()
         ],
     }
+
+
+def other_questions() -> list[str]:
+    """What labels can answer beside the choice of a rule."""
+    return [kind for kind in QUESTIONS if kind not in MAIN_QUESTIONS]
 
 
 @cache

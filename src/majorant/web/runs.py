@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import majorant
-from majorant.ask.accuracy import WrittenLabels
 from majorant.defaults import LEVEL, RESULT_FILES
 from majorant.errors import ConfigError, DataError
 from majorant.filetypes import PACKINGS, type_of_ending
 from majorant.read.files import NamedFile
 from majorant.read.tasks import DESIGN_ENDING
+from majorant.results.rules import AUTO
 from majorant.web.fields import Form, command_of, settings_of, tolerance_of
 from majorant.web.job import DESIGN, TO_LABEL
 
@@ -31,7 +31,6 @@ SPREAD = 8  # a table in memory takes about so many times its size as a file
 LONGEST_FILE_NAME = 120
 BUSY = ("looking", "waiting", "running", "drawing")
 LABEL_FILES = (TO_LABEL, DESIGN)
-ACCURACY = WrittenLabels.kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -207,7 +206,7 @@ class Runs:
     def draw(self, id: str, question: str) -> None:
         """Draw the items to label for a question; what was labelled for another one goes."""
         kept = self._free(id)
-        between = [(kept.facts or {})["answer"]["rule"]] if question == ACCURACY else None
+        between = [(kept.facts or {})["answer"]["rule"]] if question != AUTO else None
         job = self._job(kept, "ask", kept.told(kept.form), kept.form)
         job |= {"question": question, "between": between, "resume": True}
         self._begin(kept, "drawing", job, in_sight=frozenset())

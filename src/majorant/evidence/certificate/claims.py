@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.backend import Countable, MemoryBackend, as_backend
+from majorant.backend import Backend, Countable, MemoryBackend, as_backend
 from majorant.defaults import LEVEL
 from majorant.evidence.certificate.anonymous import CountTests, as_histograms, claim_from_counts, examine_counts
 from majorant.evidence.certificate.assumption_tests import check_counts, check_exchangeable
@@ -45,6 +45,7 @@ from majorant.evidence.certificate.certificate import (
 from majorant.evidence.certificate.dependence import dependence
 from majorant.evidence.certificate.design import VotingDesign, design
 from majorant.evidence.certificate.gold import GoldCells, cells_of, claim_from_cells, gold_rows
+from majorant.evidence.copies import without_copies
 from majorant.evidence.evidence import Status, Tested
 from majorant.items import merge_equal_items, take_items
 from majorant.methods.dawid_skene import DawidSkene
@@ -53,7 +54,7 @@ from majorant.methods.refit import refit_dawid_skene
 from majorant.methods.shared import SharedConfusion
 from majorant.read import Reading
 from majorant.resources import limit_native_threads
-from majorant.tally import Patterns, two_class_histograms
+from majorant.tally import Patterns, is_panel, two_class_histograms
 from majorant.values import as_generator, as_level, as_seed
 from majorant.votes import IntArray, Votes
 
@@ -123,15 +124,15 @@ def certify(
     return certification(as_backend(votes, **reading), level=level, rng=rng).certificate
 
 
-def certification(votes: Votes | Countable, *, level: float = LEVEL, rng: int | np.random.Generator) -> Certification:
-    """The certificate of votes in memory or elsewhere, with the voting design and the named fit."""
-    backend = MemoryBackend(votes) if isinstance(votes, Votes) else votes
-    return certification_from(claim_inputs(backend, rng=as_seed(rng)), level=level, rng=as_seed(rng))
+def certification(votes: Votes | Backend, *, level: float = LEVEL, rng: int | np.random.Generator) -> Certification:
+    """The certificate of votes in memory or elsewhere, with the voting design and the named fit.
 
-
-def certification_from(inputs: ClaimInputs, *, level: float, rng: int | np.random.Generator) -> Certification:
-    """The certificate of what was gathered."""
-    return certification_of(examine(inputs, level=level, rng=rng))
+    Workers who repeat another one count as one.
+    """
+    backend, copies = without_copies(MemoryBackend(votes) if isinstance(votes, Votes) else votes)
+    beside = (copies.tested,) if is_panel(backend.votes.shape, backend.votes.n_votes) else ()
+    seed = as_seed(rng)
+    return certification_of(examine(claim_inputs(backend, rng=seed), level=level, rng=seed, beside=beside))
 
 
 def certification_of(examination: Examination) -> Certification:
