@@ -263,6 +263,7 @@ class Result:
         return data_map(self.votes, fit, kind, level=self.level, rng=self.seed)
 
     @cached_property
+    @limit_native_threads
     def rates(self) -> Rates | None:
         """The share of a class of two, as each rule reports it and as labels measure it; None for other votes."""
         votes = self.backend.whole

@@ -5,12 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-<<<<<<< HEAD
-from collections.abc import Callable, Hashable, Mapping, Sequence
-=======
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
->>>>>>> main
 from functools import partial
 from pathlib import Path
 from typing import Any

@@ -22,17 +22,12 @@ from majorant.render.cards import answer_cards
 from majorant.render.certificate import certificate_summary
 from majorant.render.figures import IN_THE_REPORT, panels_of
 from majorant.render.figures.canvas import LIGHT, clipped, css_variables, figure_of, scheme, svg_of
-<<<<<<< HEAD
 from majorant.render.numbers import in_points, one_decimal, signed_points
 from majorant.render.review import REASON_HEADINGS
 from majorant.render.summary import map_summary, result_summary
+from majorant.render.workers import workers_facts
 from majorant.results.review import Reason
 from majorant.wording import level_percent, percent, printable
-=======
-from majorant.render.summary import result_summary
-from majorant.render.workers import workers_facts
-from majorant.wording import NUMBER_FORMS, map_reason, printable
->>>>>>> main
 
 if TYPE_CHECKING:
     from jinja2 import Environment

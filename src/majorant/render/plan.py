@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-<<<<<<< HEAD
-from majorant.render.judges import keep_text, sub_panels_facts
-from majorant.render.numbers import count
-=======
 from majorant.render.judges import keep_text, label_more, sub_panels_facts
->>>>>>> main
+from majorant.render.numbers import count
 from majorant.render.plain import facts_of
 from majorant.render.workers import copies_facts, copies_text
 from majorant.results.plan import GOLD_TO_ANCHOR, Advice, Plan, PlanPoint, Stop, Stopping

@@ -34,19 +34,6 @@ def _points(share: float) -> str:
     return f"{points:.1f} points" if points < 10 else f"{points:.0f} points"
 
 
-<<<<<<< HEAD
-=======
-def review_about(review: Review) -> str:
-    """How the list is ordered, above it."""
-    order = (
-        "those first that models of the votes doubt most (the median of three)"
-        if review.by_models
-        else "the least confident first"
-    )
-    return f"The {count(len(review.item_p), 'label')} to look at first: {order}."
-
-
->>>>>>> main
 def review_facts(review: Review) -> dict[str, Any]:
     """The facts for JSON and the report; the first items one by one, with who said what."""
     columns = review.table()
@@ -75,12 +62,7 @@ def review_facts(review: Review) -> dict[str, Any]:
     return {
         "items": len(review.item_p),
         "gain": review.gain,
-<<<<<<< HEAD
-        "by_margin": review.by_margin,
-=======
         "by_models": review.by_models,
-        "about": review_about(review),
->>>>>>> main
         "sentence": review_line(review),
         "rows": rows,
     }
