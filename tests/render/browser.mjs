@@ -31,8 +31,10 @@ async function look(size, colorScheme) {
     await tab.locator("#theory summary").first().click();
     await tab.waitForSelector("[data-majorant-map][data-margin]");
     seen.map = await tab.evaluate(() => ({ ...document.querySelector("[data-majorant-map]").dataset }));
+    await tab.waitForFunction(() => document.querySelector(".mj-map canvas").width > 0 && document.querySelector(".mj-said").textContent);
+    const said = await tab.locator(".mj-said").innerText();
     await tab.locator("[data-majorant-map] input").first().press("ArrowRight");
-    await tab.waitForTimeout(400);
+    await tab.waitForFunction((old) => document.querySelector(".mj-said").innerText !== old, said);
     seen.moved = await tab.evaluate(() => ({
       ...document.querySelector("[data-majorant-map]").dataset,
       spoken: document.querySelector(".mj-said").textContent,

@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 MODULES = Path(os.environ.get("MAJORANT_BROWSER", HERE.parents[1] / ".browser")) / "node_modules"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SCREEN = {"desktop": 800, "phone": 740}
-TALLEST, LONGEST = 4000, 900  # pixels, 1280 wide; words in sight
+TALLEST, LONGEST = 4200, 900  # pixels, 1280 wide; words in sight
 SIGHTS = [(size, scheme) for size in ("desktop", "phone") for scheme in ("light", "dark")]
 
 

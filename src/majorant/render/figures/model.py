@@ -15,7 +15,7 @@ MAP_SIZE = (400, 380)
 TALL = 0.3  # of an axis: the name of the point stands beside it, not above such a region
 HIGH = 0.82  # of an axis: beyond, the name of the point stands below it or to its left
 LEAST_ZOOM = 0.45  # values below this ask for the whole axis
-PLAN_SIZE = (480, 320)
+PLAN_SIZE = (460, 310)
 
 
 def map_panels(summary: dict[str, Any]) -> list[Panel]:
