@@ -88,7 +88,7 @@ def test_python_asks_it_and_judges_its_labels(votes, tmp_path):
     assert design.evaluate(dict.fromkeys(design.items[:11], "yes")).verdict == "reached"
     design.write(tmp_path / "to_label.csv")
     assert Design.read(tmp_path / "to_label.design.json").evaluate({}).verdict == "open"
-    with pytest.raises(mj.ConfigError, match="question must be one of auto, teach, rules, accuracy, known"):
+    with pytest.raises(mj.ConfigError, match=r"question must be one of .*known"):
         mj.ask(votes, question="unknown")
 
 

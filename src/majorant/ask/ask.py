@@ -10,7 +10,8 @@ import numpy as np
 from majorant.ask.design import Design
 from majorant.ask.kind import Kind, kind_of
 from majorant.ask.learn import LEAST_LABELS, gold_labels
-from majorant.ask.questions import MOST_RULES, QUESTIONS, TEACH, Wanted, plain_rule
+from majorant.ask.question import Wanted
+from majorant.ask.questions import MOST_RULES, QUESTIONS, TEACH, plain_rule
 from majorant.backend import Backend, as_backend
 from majorant.defaults import LEVEL, MAJORITY, TOLERANCE
 from majorant.errors import ConfigError

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from majorant.ask.accuracy import AIM, WrittenLabels
 from majorant.ask.design import Design
 from majorant.ask.draw import draw_accuracy, draw_rules, draw_session
 from majorant.ask.kind import Kind, kind_of, label_free_rule
-from majorant.ask.question import Question
+from majorant.ask.question import Question, Wanted
 from majorant.ask.race import Race
 from majorant.ask.session import TEACHING, Session
 from majorant.ask.ties import worth_of_vote
 from majorant.backend import Backend
-from majorant.defaults import LEVEL, MAJORITY, TOLERANCE, WEIGHTED_VOTE
+from majorant.defaults import LEVEL, MAJORITY, WEIGHTED_VOTE
 from majorant.errors import ConfigError
 from majorant.methods.fit import Fit
 from majorant.read.tasks import ExpertAnswer
@@ -24,18 +23,6 @@ from majorant.results.rules import AUTO, rule_fit, rule_named, settle_everywhere
 FIRST_BATCH = 25  # labels: with fewer the leader among rules is mostly the luckiest (docs/ask.md)
 TEACH = "teach"
 MOST_RULES = 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What the caller of `ask` wants, as far as a question needs it."""
-
-    rules: tuple[str, ...]  # to compare, the one in use first
-    n: int | None = None  # items to ask about now; None for the question's own default
-    seed: int = 0
-    tolerance: float = TOLERANCE
-    level: float = LEVEL
-    experts: str = "majority"
 
 
 def draw_teaching(backend: Backend, wanted: Wanted) -> Design:
