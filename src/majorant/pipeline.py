@@ -53,7 +53,7 @@ from majorant.methods import ESTIMATORS, Fit
 from majorant.methods.fit import NO_LABEL
 from majorant.methods.weighted_vote import combination, differ_beyond_noise, fit_method
 from majorant.read import Reading
-from majorant.read.options import with_gold_file
+from majorant.read.options import ReadOptions, with_gold_file
 from majorant.resources import limit_native_threads
 from majorant.results.agreement import Agreement
 from majorant.results.agreement.measure import agreement_from, resampling
@@ -74,6 +74,8 @@ from majorant.results.labels import (
 from majorant.results.map import MapPanel, data_map
 from majorant.results.plan import Plan
 from majorant.results.plan import plan as make_plan
+from majorant.results.rate_inputs import obvious_class
+from majorant.results.rates import Rates, measure_rate
 from majorant.results.review import Review, Reviewed, review, review_all
 from majorant.results.rules import (
     AUTO,
@@ -137,7 +139,7 @@ class Result:
     rated: tuple[Alternative, ...]  # accuracy of the rules that were compared
     gold: GoldAccuracy | None  # how often majority vote is right, where the truth is known
     expert: Outcome | None  # what labels drawn by design say
-    design_path: str | None  # the file of that design
+    labelled: Recognised | None  # these labels, with their design
     asked_for: bool  # the user named the rule
     level: float
     tolerance: float
@@ -151,6 +153,11 @@ class Result:
     def rule(self) -> str:
         """The rule behind the labels."""
         return self.chosen.rule.name
+
+    @property
+    def design_path(self) -> str | None:
+        """The file of the design that drew an expert's labels."""
+        return None if self.labelled is None else str(self.labelled.path)
 
     @cached_property
     @limit_native_threads
@@ -254,6 +261,18 @@ class Result:
         """Where majority vote is optimal, and where these votes are; computed when it is first asked for."""
         fit, kind = self.certification.fit, self.certification.design.kind
         return data_map(self.votes, fit, kind, level=self.level, rng=self.seed)
+
+    @cached_property
+    @limit_native_threads
+    def rates(self) -> Rates | None:
+        """The share of a class of two, as each rule reports it and as labels measure it; None for other votes."""
+        votes = self.backend.whole
+        # The weighted vote is fitted again, with gold labels out of sight: too slow for very many votes.
+        if votes is None or len(votes.labels) != 2 or votes.n_votes > 200_000:
+            return None
+        label = obvious_class(votes.labels) or votes.labels[-1]
+        drawn = self.labelled if self.labelled is not None and self.labelled.sample else None
+        return measure_rate(votes, drawn, how=ReadOptions(), label=label, level=self.level, rng=self.seed)
 
     @property
     def review(self) -> Review:
@@ -451,13 +470,10 @@ def check(
         changes=label_changes(rules.backend, majority.everywhere, other.everywhere),
         slices=_slices(rules, other.name, chosen.answer, level),
         comparison=compare_methods(known, level=level) if compare else Records(),
-        rated=tuple(
-            rate_method(fit, known, majority.here, rules.belief, level=level)
-            for fit in {one.name: one.here for one in (majority, other, rule)}.values()
-        ),
-        gold=gold_accuracy(known, majority.here, level=level),
+        rated=_rate_rules(chosen, level),
+        gold=gold_accuracy(known, _compared_majority(chosen), level=level),
         expert=chosen.expert,
-        design_path=None if labelled is None else str(labelled.path),
+        labelled=labelled,
         asked_for=settings.method is not None,
         level=level,
         tolerance=tolerance,
@@ -467,6 +483,26 @@ def check(
         found_copies=copies,
         stage=settings.stage,
     )
+
+
+def _compared_majority(chosen: _Chosen) -> Fit:
+    """Majority vote as the other rule was compared with it: beside the weighted vote, ties are decided alike."""
+    alike = chosen.other.name in (MAJORITY, WEIGHTED_VOTE)
+    return chosen.majority.here if alike else chosen.rules.fitted[MAJORITY].here
+
+
+def _rate_rules(chosen: _Chosen, level: float) -> tuple[Alternative, ...]:
+    """The accuracy of the rules that were compared, such that their differences are the gains of the answer.
+
+    A rule that the gold labels taught is rated by cross-validation.
+    """
+    rules, majority = chosen.rules, _compared_majority(chosen)
+    fits = {MAJORITY: majority} | {one.name: one.here for one in (chosen.other, chosen.rule) if one.name != MAJORITY}
+    rated = [rate_method(fit, rules.votes, majority, rules.belief, level=level) for fit in fits.values()]
+    if chosen.learned is None or not chosen.learned.n_labels:
+        return tuple(rated)
+    unseen = Estimate(chosen.learned.accuracy)
+    return tuple(replace(one, accuracy=unseen) if one.method == LEARNED else one for one in rated)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -845,7 +881,7 @@ def _next_step(
     pair = {name: rules.compared(name) for name in (MAJORITY, other)}
     planned = planned_labels(rules.backend, pair, tolerance=settings.tolerance, level=settings.level)
     if not planned.most:  # the two differ on ties at most
-        return teach
+        return Next() if other == LEARNED else teach
     if other == LEARNED and learned is not None:
         planned = planned._replace(labels=plan_proof(learned, planned.most, n_items, settings.tolerance))
     return Next(step=Step.PROVE, labels=min(max(planned.labels, 1), planned.most), items=apart[other].differ)
