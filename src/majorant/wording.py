@@ -177,7 +177,7 @@ NO_CLOSE_CALL = "no close call is labelled"
 NO_DIFFERENCE_LABELLED = "no item on which the two differ is labelled"
 LABELS_LEAVE_IT_OPEN = "the labels leave it open"
 NO_SIGN = "no label tells its sign"
-MODEL_IS_TRUTH = "the model's own figure: agreement with what this crowd would say with unlimited votes"
+MODEL_IS_TRUTH = "the model's own figure"
 NO_RNG = "no interval: give rng to draw resamples"
 NO_PAIRED_VOTES = "no item holds two votes"
 NO_ORDER = "labels are not numbers: give order, from lowest to highest"
@@ -709,7 +709,7 @@ def rules_caption(source: str, not_run: Sequence[str]) -> str:
     """Above the rules that were fitted."""
     by = "on the gold items; the gain above counts all items"
     if source != "gold":
-        by = "by the model: agreement with what this crowd would say with unlimited votes"
+        by = "by the model's own figure"
     idle = f" Not run: {', '.join(not_run)}." if not_run else ""
     return f"The rules that were fitted, and how often each is right {by}.{idle}"
 
@@ -761,7 +761,7 @@ def dependence_caption(truth: str) -> str:
 def decides_about(kind: str) -> str:
     """How many items would decide a claim."""
     what = "fresh gold items" if kind == "gold" else "fresh items"
-    return f"about {{certificate.{kind}.more_items}} {what}, judged by themselves"
+    return f"about {{certificate.{kind}.more_items}} {what}"
 
 
 # --- the page of majorant serve
