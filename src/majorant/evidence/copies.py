@@ -30,15 +30,11 @@ from majorant.tally import PairCounts, is_panel, pair_counts, votes_by_worker
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
-IDENTICAL_ITEMS = 100  # shared items from which identical answers are always reported
 SHARED_ITEMS = 30  # that a pair must share to be tested
 REPEATED = 0.5  # a copy surely repeats the other on more than this share of the items
 NEAR_COPY = 0.75  # a pair is cleared once it surely repeats less than this
 STANDARD_ERRORS = 2.0
-SIMILAR = 0.85  # of the pair's own agreement: others who agree so well with one of the two may be copies as well
-MOST_CLOSE = 10  # others who are left out; of more, there are so many that a few copies among them matter little
 COMPARED_VOTES = 1_000_000  # beyond, those on a random sample of the items
-COMPARED_PAIRS = 5_000  # of workers compared closely, those that agree most
 COMPARED_ITEMS = 20_000  # compared for one pair
 
 
@@ -117,7 +113,8 @@ def find_copies(votes: Votes | Backend) -> Copies:
     is_open = False
     for pair in pairs.similar:
         compared = _compare(index, pair, partners)
-        identical = pair.shared >= IDENTICAL_ITEMS and pair.agreed == pair.shared
+        # Identical answers on many items are a fact, whoever else voted.
+        identical = pair.shared >= 100 and pair.agreed == pair.shared
         if identical or (compared.z(REPEATED) > STANDARD_ERRORS and _differ_rarely(pair, compared, pairs.n_tested)):
             links.append(_Link(pair.a, pair.b, compared.expected))
         elif matters and pair.upper > NEAR_COPY and not compared.explains(NEAR_COPY):
@@ -247,7 +244,7 @@ def _similar_pairs(votes: Votes) -> _Similar:
             shared, agreed = int(counts.items_p[p]), int(counts.agreed_p[p])
             similar.append(_Pair(a, b, shared, agreed, float(similarity_p[p]), float(upper_p[p])))
     similar.sort(key=lambda pair: -pair.similarity)
-    return _Similar(similar[:COMPARED_PAIRS], n_tested)
+    return _Similar(similar[:5_000], n_tested)
 
 
 def _covariance(counts: PairCounts, agreement_p: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -360,12 +357,13 @@ def _compare(index: _VoteIndex, pair: _Pair, partners: dict[int, list[tuple[int,
         other
         for j in (pair.a, pair.b)
         for other, similarity in partners[j]
-        if other not in (pair.a, pair.b) and similarity >= SIMILAR * pair.similarity
+        if other not in (pair.a, pair.b) and similarity >= 0.85 * pair.similarity
     }
     said = [(pair.a, np.arange(len(item)), label_a), (pair.b, np.arange(len(item)), label_b)]
     rest = _without(index, item, said)
     has_outsiders = False
-    if len(close) <= MOST_CLOSE:
+    # Of more, a few copies among them matter little.
+    if len(close) <= 10:
         apart = _without(index, item, [*said, *(_votes_on(index, j, item) for j in sorted(close))])
         has_outsiders = bool((apart.votes_i >= 2).sum() >= max(SHARED_ITEMS, 0.5 * (rest.votes_i >= 2).sum()))
         rest = apart if has_outsiders else rest

@@ -19,10 +19,7 @@ from majorant.votes import IntArray, Votes
 
 SHAPES = ("polya_urn", "common_cause", "difficulty")  # with two classes the last is the first
 STRENGTHS = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.45])
-USUAL_DEPENDENCE = 0.2  # the scale of the prior of the dependence, exponential
 STEPS, CONVERGED = 30, 1e-4  # of the mean over items
-FEW_STEPS = 15  # settle the strength, which is all that is wanted of `hierarchical`
-RULED_OUT = 30.0  # nats
 LEAST_CHANCE = 1e-100
 FIRST_SPREAD, LEAST_SPREAD = 1.0, 1e-3  # variance of workers' log-odds
 MOST_ODDS = 10.0
@@ -130,7 +127,7 @@ class _EmStep(NamedTuple):
 def vote_arrays(votes: Votes, like: VoteArrays | None = None) -> VoteArrays:
     """Prepare votes, at least one on each item; workers are shrunk to the crowd as `hierarchical` does, or `like`."""
     if like is None:
-        fit = Hierarchical(max_iter=FEW_STEPS).fit(votes)
+        fit = Hierarchical(max_iter=15).fit(votes)  # only its strength is wanted, which settles early
         strength_k, posterior_ik = np.asarray(fit.learned["strength"]), fit.posterior
     else:
         strength_k, posterior_ik = like.strength_k, np.empty((0, len(votes.labels)))
@@ -172,7 +169,7 @@ def fit_models(arrays: VoteArrays) -> ModelAverage:
         for dependence in STRENGTHS:
             case = _converge(arrays, case.params, shape, float(dependence))
             cases.append(case)
-            if case.evidence < max(tried.evidence for tried in cases) - RULED_OUT:
+            if case.evidence < max(tried.evidence for tried in cases) - 30.0:  # nats: ruled out
                 break
     dependence_r, evidence_r = (
         np.array([getattr(case, name) for case in cases]) for name in ("dependence", "evidence")
@@ -189,7 +186,7 @@ def case_weights(dependence_r: FloatArray, evidence_r: FloatArray, discount: flo
     [0.88, 0.06, 0.06]
     """
     grid = np.concatenate([[0.0], STRENGTHS])
-    density = np.exp(-grid / USUAL_DEPENDENCE) * np.gradient(grid)
+    density = np.exp(-grid / 0.2) * np.gradient(grid)  # the prior of the dependence is exponential
     share = density / density[1:].sum() / (2 * len(SHAPES))
     share[0] = 0.5
     return np.asarray(softmax_rows((evidence_r / discount + np.log(np.interp(dependence_r, grid, share)))[None])[0][0])

@@ -144,14 +144,6 @@ def fit_weighted_vote(backend: Backend, sample: Votes, seed: int) -> tuple[Fit, 
     return replace(mean, posterior=backend.rows(partial(mean_row, rows, model))), fits
 
 
-def member_fits(backend: Backend, members: Sequence[str], seed: int) -> dict[str, Fit]:
-    """Fit the models that suit these votes, in their order."""
-    suited = [method for method in members if method in backend.methods]
-    if backend.whole is not None:
-        suited = [method for method in suited if not unsuited(method, backend.whole)]
-    return {method: rule_fit(backend, method, seed) for method in suited}
-
-
 def settle_ties(fit: Fit, majority: Fit, breaker: Fit | None) -> Fit:
     """The rule with majority vote's ties decided by another fit; None leaves them to a coin.
 
