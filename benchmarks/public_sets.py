@@ -22,7 +22,7 @@ def find(folder: Path) -> Iterator[tuple[str, Path, Path | None]]:
     for path in sorted(folder.rglob("*.csv")):
         if path.name == "label.csv" and (truth := path.with_name("truth.csv")).is_file():
             yield path.parent.name, path, truth
-        elif path.name not in ("label.csv", "truth.csv") and _n_columns(path) in COLUMNS:
+        elif not path.with_name("label.csv").is_file() and _n_columns(path) in COLUMNS:
             yield path.stem, path, None
 
 

@@ -6,6 +6,7 @@ import collections
 import dataclasses
 import inspect
 import re
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -125,7 +126,10 @@ def _signature(name: str, value: Any) -> str:
 
 
 def _fields(value: Any) -> str:
-    return ", ".join(f"`{field.name}`" for field in dataclasses.fields(value) if not field.name.startswith("_"))
+    """The public fields, and what is computed when it is first used."""
+    names = [field.name for field in dataclasses.fields(value) if field.repr]
+    names += [name for name, one in vars(value).items() if isinstance(one, cached_property)]
+    return ", ".join(f"`{name}`" for name in names if not name.startswith("_"))
 
 
 def _first(value: Any) -> str:

@@ -7,7 +7,7 @@ memory what does not.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -41,6 +41,7 @@ from majorant.evidence.certificate.claims import (
 )
 from majorant.evidence.certificate.design import VotingDesign, design
 from majorant.evidence.certificate.slices import refuse_slices
+from majorant.evidence.comparison import Comparison
 from majorant.evidence.copies import Copies, CopyGroup, find_copies, without_copies
 from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status, Tested
 from majorant.evidence.identical import Difference, count_differences, identical_evidence
@@ -58,7 +59,8 @@ from majorant.results.agreement import Agreement
 from majorant.results.agreement.measure import agreement_from, resampling
 from majorant.results.calibrate import Labels as Confidence
 from majorant.results.calibrate import calibrate
-from majorant.results.comparison import Alternative, compare, rate_method
+from majorant.results.comparison import Alternative, rate_method
+from majorant.results.comparison import compare as compare_methods
 from majorant.results.labels import (
     Known,
     LabelChanges,
@@ -94,7 +96,7 @@ from majorant.values import Estimate, FloatArray, as_generator, as_level, as_see
 from majorant.votes import IntArray, Votes
 
 CHECK_STAGES = ("counting", "comparing", "testing", "judging", "measuring")  # of `check`, in their order
-COIN = "coin"
+COINS = ("coin", "random")
 TEACHING = 30  # labels of a random sample: enough to teach a rule for a panel, and to measure it
 MOST_JUDGES = 100  # that are compared one by one where there is gold
 StageCallback = Callable[[str], None]
@@ -127,17 +129,11 @@ class Result:
     copy_groups: tuple[CopyGroup, ...]  # the same with what shows it
     learned: LearnedRule | None  # what gold labels taught, whether or not it is used
     answer: Answer
-    labels: Labels  # what labels.csv holds
-    confidence: Confidence  # how far to believe the probabilities of the labels
     rules: Mapping[str, Fit]  # majority vote and the others that were compared, on all votes, ties settled
     differ: Difference  # on how many items the rule of the answer and majority vote differ
     tied: int  # items on which the votes are tied
     tie_breaker: str | None  # the rule that decides ties, None for a coin fixed by the item's name
     changes: LabelChanges  # what the other rule would change
-    worker_fit: Fit  # one confusion matrix for each worker
-    workers: Workers
-    removal: Removal | None  # what would change without the workers who stand out; not known from a sample
-    reviewed: Reviewed  # where a look pays most
     slices: Records[SliceAnswer]
     comparison: Records[Alternative]  # all methods side by side, if asked for
     rated: tuple[Alternative, ...]  # accuracy of the rules that were compared
@@ -149,17 +145,86 @@ class Result:
     tolerance: float
     target: float
     seed: int
-    certify: Callable[[], Certification] = field(repr=False)
+    chosen: _Chosen = field(repr=False)
+    found_copies: Copies = field(repr=False)
+    stage: StageCallback = field(repr=False)
 
     @property
     def rule(self) -> str:
         """The rule behind the labels."""
-        return self.labels.fit.method
+        return self.chosen.rule.name
 
     @cached_property
+    @limit_native_threads
+    def confidence(self) -> Confidence:
+        """How far to believe the probabilities of the labels; computed when it is first asked for."""
+        self.stage("judging")
+        rule, rules = self.chosen.rule, self.chosen.rules
+        crowd = rules.members.get("hierarchical") if rules.item_p is None else None
+        return calibrate(self.votes, rule.here, rng=self.seed, refit=rule.refit, crowd=crowd)
+
+    @cached_property
+    def labels(self) -> Labels:
+        """What labels.csv holds."""
+        weighted = self.chosen.weighted
+        return Labels(
+            votes=self.votes,
+            fit=self.confidence.fit,
+            confidence_i=self.confidence.confidence_i,
+            majority=self.chosen.majority.here,
+            weighted=None if weighted is None else weighted.here,
+            known=self.chosen.known,
+        )
+
+    @cached_property
+    def worker_fit(self) -> Fit:
+        """One confusion matrix for each worker."""
+        return _worker_fit(self.chosen.rules, self.chosen.asked, self.seed)
+
+    @cached_property
+    @limit_native_threads
+    def workers(self) -> Workers:
+        """How good each worker is, and who stands out; computed when it is first asked for."""
+        return assess_workers(
+            self._apart,
+            self.worker_fit,
+            self._votes_apart,
+            self.chosen.rules.item_p,
+            level=self.level,
+            copies=self.found_copies,
+        )
+
+    @cached_property
+    def _votes_apart(self) -> Votes:
+        """The votes in memory, those of copies apart from each other."""
+        return votes_of_items(self.backend, self.chosen.rules.item_p) if self.found_copies.groups else self.votes
+
+    @property
+    def _apart(self) -> Backend:
+        """All votes, those of copies apart from each other."""
+        return MemoryBackend(self._votes_apart) if self.chosen.rules.item_p is None else self.backend
+
+    @cached_property
+    @limit_native_threads
+    def removal(self) -> Removal | None:
+        """What would change without the workers who stand out; not known from a sample."""
+        if self.chosen.rules.item_p is not None:
+            return None
+        return removal(self.votes, self.confidence.fit, self.workers, self.chosen.rule.refit)
+
+    @cached_property
+    @limit_native_threads
+    def reviewed(self) -> Reviewed:
+        """Where a look pays most; computed when it is first asked for."""
+        confidence, workers = self.confidence, self.workers
+        self.stage("measuring")
+        return _reviewed(self.chosen, confidence, workers, self._apart)
+
+    @cached_property
+    @limit_native_threads
     def certification(self) -> Certification:
         """The certificate with what it was made from; computed when it is first asked for."""
-        return self.certify()
+        return self.chosen.certify()
 
     @property
     def certificate(self) -> Certificate:
@@ -236,11 +301,28 @@ class Result:
         return report(self, path, overwrite=overwrite)
 
     @validated
-    def plot(self, figure: str = "workers") -> Any:
-        """A figure of the report as a matplotlib Figure: workers, votes, flow, agreement, confidence, map, ..."""
+    def plot(self, figure: str | None = None) -> Any:
+        """A figure of the report as a matplotlib Figure: workers (if accuracies are known), votes, flow, map, ..."""
         from majorant.render.html import figure as draw
 
-        return draw(self, figure)
+        if figure is not None:
+            return draw(self, figure)
+        known = self.workers is not None and "accuracy" in self.workers.table()
+        return draw(self, "workers" if known else "votes")
+
+    def to_dict(self) -> dict[str, Any]:
+        """All facts of the result, as result.json holds them."""
+        from majorant.render.plain import to_plain
+        from majorant.render.summary import result_summary
+
+        facts: dict[str, Any] = to_plain(result_summary(self, seed=self.seed))
+        return facts
+
+    def to_json(self) -> str:
+        """The facts as JSON text."""
+        from majorant.render.plain import to_json
+
+        return to_json(self.to_dict())
 
     def summary(self) -> str:
         """The answer in a few lines, as the command line prints it."""
@@ -272,7 +354,7 @@ def check(
     method: str | None = None,
     tolerance: float = TOLERANCE,
     target: float = TARGET,
-    compare_all: bool = False,
+    compare: bool = False,
     labelled: Recognised | None = None,
     ties: str | None = None,
     gold_labels: bool = True,
@@ -296,7 +378,7 @@ def check(
         A difference in accuracy too small to matter.
     target : float
         The accuracy to plan for.
-    compare_all : bool
+    compare : bool
         Also run every method, for `result.comparison`.
     labelled : Recognised, optional
         An expert's labels with the design that drew them.  A `gold_file` beside its design is recognised by itself.
@@ -329,14 +411,16 @@ def check(
     backend = as_backend(votes, **reading)
     if labelled is not None:
         backend = votes_of_design(labelled.design, backend)
+    if ties in ("first", "last", "open", "drop", "none"):
+        raise ConfigError(f"ties={ties!r}: give 'random', or the method that decides them, such as 'weighted-vote'.")
     settings = _Settings(
         seed=as_seed(rng),
         level=as_level(level),
         method=None if method is None else rule_named(method, backend.votes.workers),
         tolerance=tolerance,
         labelled=labelled,
-        ties=None if ties in (None, COIN) else rule_named(ties, backend.votes.workers),
-        by_coin=ties == COIN,
+        ties=None if ties in (None, *COINS) else rule_named(ties, backend.votes.workers),
+        by_coin=ties in COINS,
         gold_labels=gold_labels,
         stage=stage or ignore_stage,
     )
@@ -346,14 +430,7 @@ def check(
     seed = settings.seed
     counts = Counts(near.patterns(), near.votes_by_worker())
     chosen = _choose(near, counts, copies, settings)
-    settings.stage("judging")
     rules, rule, known = chosen.rules, chosen.rule, chosen.rules.votes
-    confidence = calibrate(known, rule.here, rng=seed, refit=rule.refit)
-    worker_fit = _worker_fit(rules, settings)
-    given = known if not copies.groups else votes_of_items(backend, rules.item_p)  # each copy with its own votes
-    at = MemoryBackend(given) if rules.item_p is None else backend
-    workers = assess_workers(at, worker_fit, given, rules.item_p, level=level, copies=copies)
-    settings.stage("measuring")
     majority, other = chosen.majority, chosen.other
     return Result(
         backend=backend,
@@ -365,15 +442,6 @@ def check(
         copy_groups=copies.groups,
         learned=chosen.learned,
         answer=chosen.answer,
-        labels=Labels(
-            votes=known,
-            fit=confidence.fit,
-            confidence_i=confidence.confidence_i,
-            majority=majority.here,
-            weighted=None if chosen.weighted is None else chosen.weighted.here,
-            known=chosen.known,
-        ),
-        confidence=confidence,
         rules={
             MAJORITY: majority.everywhere,
             **({} if chosen.weighted is None else {WEIGHTED_VOTE: chosen.weighted.everywhere}),
@@ -383,12 +451,8 @@ def check(
         tied=_count_ties(counts),
         tie_breaker=chosen.breaker,
         changes=label_changes(rules.backend, majority.everywhere, other.everywhere),
-        worker_fit=worker_fit,
-        workers=workers,
-        removal=removal(known, confidence.fit, workers, rule.refit) if rules.item_p is None else None,
-        reviewed=_reviewed(chosen, confidence, workers, at),
         slices=_slices(rules, other.name, chosen.answer, level),
-        comparison=compare(known, level=level, rng=seed) if compare_all else Records(),
+        comparison=compare_methods(known, level=level, rng=seed) if compare else Records(),
         rated=tuple(
             rate_method(fit, known, majority.here, rules.belief, level=level)
             for fit in {one.name: one.here for one in (majority, other, rule)}.values()
@@ -401,7 +465,9 @@ def check(
         tolerance=tolerance,
         target=target,
         seed=seed,
-        certify=chosen.certify,
+        chosen=chosen,
+        found_copies=copies,
+        stage=settings.stage,
     )
 
 
@@ -486,6 +552,7 @@ class _Chosen(NamedTuple):
     breaker: str | None
     known: Known
     expert: Outcome | None
+    asked: str | None  # the rule that the user named
     certify: Callable[[], Certification]
 
 
@@ -526,14 +593,16 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
     answer = decide(evidence, tolerance=settings.tolerance)
     if answer.certainty is not Certainty.PROVED:
         settings.stage("testing")
-        if WEIGHTED_VOTE in names and rules.belief is not None:
-            majority, weighted = (rules.fitted[n].here for n in (MAJORITY, WEIGHTED_VOTE))
-            expected = expected_gain(
-                settle_ties(majority, majority, None), settle_ties(weighted, majority, None), rules.belief
-            )
-            evidence += track_record(setting, expected)
-        if not examined().is_open:
-            evidence += certificate_evidence(certify().certificate)
+        comparison = Comparison(
+            votes=rules.votes,
+            fits={name: rules.fitted[name].here for name in (MAJORITY, *names)},
+            belief=rules.belief,
+            setting=setting,
+            copies=copies,
+            certify=lambda: None if examined().is_open else certify().certificate,
+            level=level,
+        )
+        evidence += [one for engine in ENGINES for one in engine(comparison)]
         answer = decide(evidence, tolerance=settings.tolerance)
     other = answer.other if answer.other in rules.fitted else next(iter(names), MAJORITY)
     name = settings.method or answer.rule
@@ -553,6 +622,7 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
         breaker=breaker,
         known=_known(labelled, settings),
         expert=expert,
+        asked=settings.method,
         certify=certify,
     )
 
@@ -719,13 +789,29 @@ def _once(make: Callable[[], T]) -> Callable[[], T]:
     return call
 
 
-def certificate_evidence(certificate: Certificate) -> tuple[Evidence, ...]:
+def _by_track_record(comparison: Comparison) -> tuple[Evidence, ...]:
+    """What the weighted vote gained on public data sets like this one."""
+    fits, belief = comparison.fits, comparison.belief
+    if WEIGHTED_VOTE not in fits or belief is None:
+        return ()
+    majority, weighted = (settle_ties(fits[name], fits[MAJORITY], None) for name in (MAJORITY, WEIGHTED_VOTE))
+    return track_record(comparison.setting, expected_gain(majority, weighted, belief))
+
+
+def _by_certificate(comparison: Comparison) -> tuple[Evidence, ...]:
     """What the certificate says about majority vote and the best rule of all, where it says that nothing beats it."""
+    certificate = comparison.certify()
+    if certificate is None:
+        return ()
     claim = certificate.anonymous if certificate.named is None else certificate.named
     if claim.verdict != Verdict.OPTIMAL:
         return ()
     found = [one for one in certificate.evidence() if one.other == f"best {claim.family} rule"]
     return tuple(one for one in found if one.source is Source.CERTIFICATE)
+
+
+# Engines that need no labels; they are asked where labels, or rules that hardly differ, prove nothing.
+ENGINES: list[Callable[[Comparison], Iterable[Evidence]]] = [_by_track_record, _by_certificate]
 
 
 def _tie_breaker(rule: str, setting: Setting, rules: _Rules) -> str | None:
@@ -749,6 +835,8 @@ def _next_step(
         return Next()
     if expert is not None and expert.more:
         return Next(step=Step.GO_ON, labels=expert.more, items=expert.n_differ, waiting=expert.waiting)
+    if expert is not None:
+        return Next()  # the design has been answered to its end
     n_items = max((one.items for one in apart.values()), default=rules.backend.votes.shape[0])
     if any(one.source is Source.LABELS and one.n_labels >= n_items for one in answer.evidence):
         return Next()  # every item has a label
@@ -784,13 +872,13 @@ def _count_ties(counts: Counts) -> int:
     return int(counts.patterns.items_p[tied(counts.patterns.counts_pk)].sum())
 
 
-def _worker_fit(rules: _Rules, settings: _Settings) -> Fit:
+def _worker_fit(rules: _Rules, asked: str | None, seed: int) -> Fit:
     """The fit by which workers are judged: one method, or the one that was asked for if it has a matrix for each."""
-    if settings.method is not None:
-        asked = rules.fitted[settings.method].everywhere
-        if asked.confusion is not None and asked.confusion.ndim == 3:
-            return asked
-    return rules.members.get(WORKER_METHOD) or rules.backend.fit(WORKER_METHOD, settings.seed)
+    if asked is not None:
+        fit = rules.fitted[asked].everywhere
+        if fit.confusion is not None and fit.confusion.ndim == 3:
+            return fit
+    return rules.members.get(WORKER_METHOD) or rules.backend.fit(WORKER_METHOD, seed)
 
 
 def _reviewed(chosen: _Chosen, labels: Confidence, workers: Workers, given: Backend) -> Reviewed:
@@ -809,7 +897,9 @@ def _reviewed(chosen: _Chosen, labels: Confidence, workers: Workers, given: Back
 
 
 @limit_native_threads
-def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator = 0, **reading: Unpack[Reading]) -> Fit:
+def aggregate(
+    votes: Any, method: str | Sequence[str] = AUTO, *, rng: int | np.random.Generator = 0, **reading: Unpack[Reading]
+) -> Fit:
     """Turn votes into labels by a method, or by the rule of the answer.
 
     Parameters
@@ -833,6 +923,9 @@ def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator 
     >>> aggregate(table, "majority").labels()
     ['yes', 'no']
     """
+    if not isinstance(method, str):
+        listed = ", ".join(map(repr, method))
+        raise ConfigError(f"method is one method. To see several side by side: majorant.compare(votes, [{listed}]).")
     backend, seed = as_backend(votes, **reading), as_seed(rng)
     method = rule_named(method, backend.votes.workers, beside=(AUTO, WEIGHTED_VOTE))
     if method != AUTO:

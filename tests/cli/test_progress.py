@@ -21,7 +21,7 @@ def test_each_stage_has_its_share():
 
 
 def test_a_log_names_each_stage_with_its_share(run, votes_file):
-    code, out, err = run("check", votes_file, "--log-progress")
+    code, out, err = run("check", votes_file, "--log-progress", "-v")
     lines = err.splitlines()
     assert code == 0
     assert [line.split()[1] for line in lines] == [stage for stage in CHECK_STAGES if stage != "testing"]
@@ -36,5 +36,5 @@ def test_a_short_run_that_nobody_asked_says_nothing(run, votes_file, how):
 
 def test_a_run_logs_by_itself_once_it_is_long(run, votes_file, monkeypatch):
     monkeypatch.setattr("majorant.cli.progress.LONG", 0.0)
-    assert "majorant: judging" in run("check", votes_file)[2]
+    assert "majorant: comparing" in run("check", votes_file)[2]
     assert run("check", votes_file, "--no-log-progress")[2] == ""

@@ -112,12 +112,22 @@ def find_copies(votes: Votes | Backend) -> Copies:
     links: list[_Link] = []
     is_open = False
     for pair in pairs.similar:
+        in_doubt = matters and pair.upper > NEAR_COPY
+        if not in_doubt and not _differ_rarely(pair, 0.0, pairs.n_tested):
+            continue  # they differ too often for copies, however rarely they are expected to agree
         compared = _compare(index, pair, partners)
+<<<<<<< HEAD
         # Identical answers on many items are a fact, whoever else voted.
         identical = pair.shared >= 100 and pair.agreed == pair.shared
         if identical or (compared.z(REPEATED) > STANDARD_ERRORS and _differ_rarely(pair, compared, pairs.n_tested)):
+=======
+        identical = pair.shared >= IDENTICAL_ITEMS and pair.agreed == pair.shared
+        if identical or (
+            compared.z(REPEATED) > STANDARD_ERRORS and _differ_rarely(pair, compared.expected, pairs.n_tested)
+        ):
+>>>>>>> main
             links.append(_Link(pair.a, pair.b, compared.expected))
-        elif matters and pair.upper > NEAR_COPY and not compared.explains(NEAR_COPY):
+        elif in_doubt and not compared.explains(NEAR_COPY):
             is_open = True
     groups = _as_groups(backend, links)
     status = Status.PASSED if pairs.n_tested else Status.UNTESTED
@@ -233,7 +243,8 @@ def _similar_pairs(votes: Votes) -> _Similar:
     kept = np.flatnonzero(frequent_j[votes.worker_n])
     similar, n_tested = [], 0
     for counts in pair_counts(take_votes(votes, kept), min_items=SHARED_ITEMS):
-        agreement_p = counts.agreed_p / counts.items_p
+        agreed_p = counts.agreed_p
+        agreement_p = agreed_p / counts.items_p
         covariance_p, most_p = _covariance(counts, agreement_p)
         similarity_p = np.divide(covariance_p, most_p, out=(agreement_p == 1).astype(float), where=most_p > 1e-9)
         error_p = np.sqrt(agreement_p * (1 - agreement_p) / counts.items_p) / np.maximum(most_p, 1e-9)
@@ -241,7 +252,7 @@ def _similar_pairs(votes: Votes) -> _Similar:
         n_tested += len(similarity_p)
         for p in np.flatnonzero(similarity_p > REPEATED):
             a, b = int(counts.worker_a_p[p]), int(counts.worker_b_p[p])
-            shared, agreed = int(counts.items_p[p]), int(counts.agreed_p[p])
+            shared, agreed = int(counts.items_p[p]), int(agreed_p[p])
             similar.append(_Pair(a, b, shared, agreed, float(similarity_p[p]), float(upper_p[p])))
     similar.sort(key=lambda pair: -pair.similarity)
     return _Similar(similar[:5_000], n_tested)
@@ -261,7 +272,7 @@ def _covariance(counts: PairCounts, agreement_p: FloatArray) -> tuple[FloatArray
 
 
 def _partners(similar: Sequence[_Pair]) -> dict[int, list[tuple[int, float]]]:
-    """For each worker the others who are similar, and how much."""
+    """For each worker the others who are similar, and how much, the most similar first."""
     partners: dict[int, list[tuple[int, float]]] = {}
     for pair in similar:
         partners.setdefault(pair.a, []).append((pair.b, pair.similarity))
@@ -353,12 +364,22 @@ def _compare(index: _VoteIndex, pair: _Pair, partners: dict[int, list[tuple[int,
         some = np.linspace(0, len(item) - 1, COMPARED_ITEMS).astype(int)
         item, at_a, at_b = item[some], at_a[some], at_b[some]
     label_a, label_b = label_a[at_a], label_b[at_b]
+<<<<<<< HEAD
     close = {
         other
         for j in (pair.a, pair.b)
         for other, similarity in partners[j]
         if other not in (pair.a, pair.b) and similarity >= 0.85 * pair.similarity
     }
+=======
+    close: set[int] = set()
+    for j in (pair.a, pair.b):
+        for other, similarity in partners[j]:
+            if similarity < SIMILAR * pair.similarity or len(close) > MOST_CLOSE:
+                break
+            if other not in (pair.a, pair.b):
+                close.add(other)
+>>>>>>> main
     said = [(pair.a, np.arange(len(item)), label_a), (pair.b, np.arange(len(item)), label_b)]
     rest = _without(index, item, said)
     has_outsiders = False
@@ -385,15 +406,16 @@ def _compare(index: _VoteIndex, pair: _Pair, partners: dict[int, list[tuple[int,
     )
 
 
-def _differ_rarely(pair: _Pair, compared: _Compared, n_tested: int) -> bool:
+def _differ_rarely(pair: _Pair, expected: float | None, n_tested: int) -> bool:
     """Whether so few differences are improbable, in any of so many pairs, if one repeats REPEATED of the votes.
 
-    With few items or few differences the standard errors are too small; these binomial tails are not.
+    `expected` is how often the two would agree by themselves.  With few items or few differences the standard errors
+    are too small; these binomial tails are not.
     """
     from scipy.special import bdtr
 
-    assert compared.expected is not None
-    differ = (1 - REPEATED) * (1 - compared.expected)
+    assert expected is not None
+    differ = (1 - REPEATED) * (1 - expected)
     return bool(bdtr(pair.shared - pair.agreed, pair.shared, differ) * n_tested <= 0.05)
 
 
@@ -425,11 +447,11 @@ def _without(index: _VoteIndex, item: IntArray, said: Sequence[tuple[int, IntArr
 
 def _as_groups(backend: Backend, links: Sequence[_Link]) -> tuple[CopyGroup, ...]:
     """Workers linked as copies, directly or through others; groups and members with the most votes first."""
+    if not links:
+        return ()
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    if not links:
-        return ()
     workers = backend.votes.workers
     a, b = np.array([link[:2] for link in links]).T
     graph: Any = csr_array((np.ones(len(links)), (a, b)), shape=(len(workers), len(workers)))

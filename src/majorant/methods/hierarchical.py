@@ -210,6 +210,8 @@ class Hierarchical:
         slope_k = self._slope(votes_jkl, mean_jkl, strength_k)
         bend_k = (self._slope(votes_jkl, mean_jkl, strength_k * np.exp(DIFFERENCE)) - slope_k) / DIFFERENCE
         step_k = slope_k / np.maximum(-bend_k, np.abs(slope_k) / 1.5 + ALMOST_ZERO)  # a logarithm grows by 1.5 at most
+        if (np.abs(step_k) < 0.1).all():  # only where the curve bends down clearly: so short a step cannot lead down
+            return strength_k * np.exp(step_k)
         before_k = self._log_strength(votes_jkl, mean_jkl, strength_k)
         for _ in range(3):
             tried_k = strength_k * np.exp(step_k)

@@ -19,7 +19,7 @@ from majorant.read.files import File, as_utf8
 from majorant.read.options import ReadOptions
 from majorant.read.table import ArrowArray, Column, RowSource, text_array
 
-SMALL_FILE = 30_000  # bytes
+SMALL_FILE = 200_000  # bytes
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
 DELIMITER_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 SNIFFED_ROWS = 100

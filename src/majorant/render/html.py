@@ -22,6 +22,7 @@ from majorant.render.certificate import certificate_summary
 from majorant.render.figures import FIGURES, panels_of
 from majorant.render.figures.canvas import LIGHT, clipped, css_variables, figure_of, scheme, svg_of
 from majorant.render.summary import result_summary
+from majorant.render.workers import workers_facts
 from majorant.wording import NUMBER_FORMS, map_reason, printable
 
 if TYPE_CHECKING:
@@ -124,6 +125,7 @@ def result_html(result: Result) -> str:
     from majorant.render.answer import python_command
 
     summary = result_summary(result, details=False, next_command=python_command(result))
+    summary["workers"] = workers_facts(result.workers)
     pictures = [Markup(svg_of(panel)) for panel in panels_of(summary, "workers")]
     return _notebook(summary, pictures)
 

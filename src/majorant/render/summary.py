@@ -52,7 +52,7 @@ def result_summary(
 ) -> dict[str, Any]:
     """The facts of a check, and how they were found.
 
-    Without `details` it holds what the terminal shows: no agreement, certificate, plan or map, which take longer.
+    Without `details` it holds what the terminal shows; the rest takes longer.
     """
     backend, changes = result.backend, result.changes
     switched = result.rule != MAJORITY
@@ -68,9 +68,9 @@ def result_summary(
         "answer": answer_summary(result, next_command=next_command),
         "input": account_facts(backend.votes.account),
         "votes": votes_summary(backend, result.counts),
-        "majority": labels_summary(result.labels.majority, changes.majority),
+        "majority": labels_summary(result.chosen.majority.here, changes.majority),
         "labels": {
-            **labels_summary(result.labels.fit, written),
+            **labels_summary(result.chosen.rule.here, written),
             "changed": changes.changed if switched else 0,
             "ties": result.tied,
             "tie_breaker": result.tie_breaker,
@@ -80,26 +80,26 @@ def result_summary(
         "copies": copies_facts(result.copy_groups),
         "flow": {**flow_summary(changes.flow_kl, backend.votes.labels), "changed": changes.changed},
         "gold": to_plain(result.gold),
-        "confidence": confidence_summary(result.confidence),
-        "workers": {
-            **workers_facts(result.workers),
-            "sentence": workers_line(result.workers, result.copy_groups, result.removal),
-            "removal": to_plain(result.removal),
-            "confusions": confusions_summary(backend.votes.workers, result.workers, result.worker_fit),
-        },
-        "review": review_facts(result.review),
         "slices": [slice_answer_summary(one) for one in result.slices],
         "comparison": to_plain(result.comparison),
         "details": details,
     }
     if details:
         facts |= {
+            "confidence": confidence_summary(result.confidence),
+            "workers": {
+                **workers_facts(result.workers),
+                "sentence": workers_line(result.workers, result.copy_groups, result.removal),
+                "removal": to_plain(result.removal),
+                "confusions": confusions_summary(backend.votes.workers, result.workers, result.worker_fit),
+                "dependence": dependence_summary(result.certificate.dependence),
+            },
+            "review": review_facts(result.review),
             "agreement": agreement_summary(result.agreement, backend.votes.workers),
             "certificate": certificate_summary(result.certificate),
             "plan": None if result.plan is None else plan_facts(result.plan),
             "map": map_summary(result.map),
         }
-        facts["workers"]["dependence"] = dependence_summary(result.certificate.dependence)
     if about := " ".join(note_text(note) for note in backend.votes.account.notes if note.kind in SAID_OF_CLAIMS):
         facts["answer"]["evidence"] = f"{facts['answer']['evidence']} {about}"
     if backend.whole is None:  # which of the items the others were learned from

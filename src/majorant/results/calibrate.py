@@ -74,7 +74,14 @@ class _Lesson(NamedTuple):
     dependence: float
 
 
-def calibrate(votes: Votes, fit: Fit, *, rng: int | np.random.Generator, refit: Refit | None = None) -> Labels:
+def calibrate(
+    votes: Votes,
+    fit: Fit,
+    *,
+    rng: int | np.random.Generator,
+    refit: Refit | None = None,
+    crowd: Fit | None = None,
+) -> Labels:
     """How probable it is that each label of a fit is right: by models of the votes, and by gold where there is enough.
 
     Parameters
@@ -88,6 +95,8 @@ def calibrate(votes: Votes, fit: Fit, *, rng: int | np.random.Generator, refit: 
     refit : callable, optional
         Fits the rule to a sample, so that it knows no more about the workers there than the sample does; by default
         the method with the name of the fit.
+    crowd : Fit, optional
+        The fit of `hierarchical` to the same votes, if there is one already.
 
     Returns
     -------
@@ -109,9 +118,14 @@ def calibrate(votes: Votes, fit: Fit, *, rng: int | np.random.Generator, refit: 
         return Labels(
             fit=fit, confidence_i=confidence_i, calibration=None, reliability=judged, source=None, dependence=None,
         )  # fmt: skip
+<<<<<<< HEAD
     lesson = _learn(votes, fit, refit, as_generator(rng))
     # Two numbers are learned from them: 50,000 items are enough.
     some = slice(None, None, len(lesson.score_sk) // 50_000 + 1)
+=======
+    lesson = _learn(votes, fit, refit, crowd, as_generator(rng))
+    some = slice(None, None, len(lesson.score_sk) // MOST_TEMPERED + 1)
+>>>>>>> main
     learned = Calibration(*learn_calibration(lesson.score_sk[some], lesson.believed_sk[some]))
     source: Literal["gold", "votes"] = "votes"
     if n_gold(votes) >= 20:  # with fewer, gold says too little about confidence
@@ -270,12 +284,12 @@ def keep_labels(fit: Fit, posterior_ik: FloatArray) -> Fit:
     return replace(fit, posterior=np.where(moved_i[:, None], fit.posterior, posterior_ik)) if moved_i.any() else new
 
 
-def _learn(votes: Votes, fit: Fit, refit: Refit | None, rng: np.random.Generator) -> _Lesson:
+def _learn(votes: Votes, fit: Fit, refit: Refit | None, crowd: Fit | None, rng: np.random.Generator) -> _Lesson:
     """The dependence of votes from all items or a sample; with it, what is believed of as many as the memory allows."""
     n_classes = len(votes.labels)
     many = draw_items(votes, np.flatnonzero(votes.votes_i > 0), MOST_ENTRIES // n_classes, rng=rng)
     few = draw_items(votes, many, DEPENDENCE_ENTRIES // n_classes, rng=rng)
-    arrays = vote_arrays(take_items(votes, few))
+    arrays = vote_arrays(take_items(votes, few), crowd=None if crowd is None else _rows(crowd, few))
     average = fit_models(arrays)
     dependence = float(average.weight_r @ average.dependence_r)
     if len(few) == len(many):

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from majorant.kernels import Block, MemoryEngine, in_memory, scatter, shares, softmax_rows, vote_columns
+from majorant.methods.fit import Fit
 from majorant.methods.hierarchical import Hierarchical, tilt
 from majorant.methods.tables import Tables, by_worker, posterior, vote_rows
 from majorant.values import FloatArray
@@ -124,10 +125,14 @@ class _EmStep(NamedTuple):
     evidence: float  # 0 where nobody asks
 
 
-def vote_arrays(votes: Votes, like: VoteArrays | None = None) -> VoteArrays:
-    """Prepare votes, at least one on each item; workers are shrunk to the crowd as `hierarchical` does, or `like`."""
+def vote_arrays(votes: Votes, like: VoteArrays | None = None, crowd: Fit | None = None) -> VoteArrays:
+    """Prepare votes, at least one on each item; workers are shrunk to the crowd as `hierarchical` does, or `like`.
+
+    `crowd` is a fit of `hierarchical` to these votes, if there is one.
+    """
     if like is None:
-        fit = Hierarchical(max_iter=15).fit(votes)  # only its strength is wanted, which settles early
+        # Only its strength is wanted, which settles early.
+        fit = Hierarchical(max_iter=15).fit(votes) if crowd is None else crowd
         strength_k, posterior_ik = np.asarray(fit.learned["strength"]), fit.posterior
     else:
         strength_k, posterior_ik = like.strength_k, np.empty((0, len(votes.labels)))
