@@ -34,6 +34,7 @@ SHARED_ITEMS = 30  # that a pair must share to be tested
 REPEATED = 0.5  # a copy surely repeats the other on more than this share of the items
 NEAR_COPY = 0.75  # a pair is cleared once it surely repeats less than this
 STANDARD_ERRORS = 2.0
+MOST_CLOSE = 10  # others who are left out; of more, a few copies among them matter little
 COMPARED_VOTES = 1_000_000  # beyond, those on a random sample of the items
 COMPARED_ITEMS = 20_000  # compared for one pair
 
@@ -116,16 +117,11 @@ def find_copies(votes: Votes | Backend) -> Copies:
         if not in_doubt and not _differ_rarely(pair, 0.0, pairs.n_tested):
             continue  # they differ too often for copies, however rarely they are expected to agree
         compared = _compare(index, pair, partners)
-<<<<<<< HEAD
         # Identical answers on many items are a fact, whoever else voted.
         identical = pair.shared >= 100 and pair.agreed == pair.shared
-        if identical or (compared.z(REPEATED) > STANDARD_ERRORS and _differ_rarely(pair, compared, pairs.n_tested)):
-=======
-        identical = pair.shared >= IDENTICAL_ITEMS and pair.agreed == pair.shared
         if identical or (
             compared.z(REPEATED) > STANDARD_ERRORS and _differ_rarely(pair, compared.expected, pairs.n_tested)
         ):
->>>>>>> main
             links.append(_Link(pair.a, pair.b, compared.expected))
         elif in_doubt and not compared.explains(NEAR_COPY):
             is_open = True
@@ -364,27 +360,17 @@ def _compare(index: _VoteIndex, pair: _Pair, partners: dict[int, list[tuple[int,
         some = np.linspace(0, len(item) - 1, COMPARED_ITEMS).astype(int)
         item, at_a, at_b = item[some], at_a[some], at_b[some]
     label_a, label_b = label_a[at_a], label_b[at_b]
-<<<<<<< HEAD
-    close = {
-        other
-        for j in (pair.a, pair.b)
-        for other, similarity in partners[j]
-        if other not in (pair.a, pair.b) and similarity >= 0.85 * pair.similarity
-    }
-=======
     close: set[int] = set()
     for j in (pair.a, pair.b):
         for other, similarity in partners[j]:
-            if similarity < SIMILAR * pair.similarity or len(close) > MOST_CLOSE:
+            if similarity < 0.85 * pair.similarity or len(close) > MOST_CLOSE:
                 break
             if other not in (pair.a, pair.b):
                 close.add(other)
->>>>>>> main
     said = [(pair.a, np.arange(len(item)), label_a), (pair.b, np.arange(len(item)), label_b)]
     rest = _without(index, item, said)
     has_outsiders = False
-    # Of more, a few copies among them matter little.
-    if len(close) <= 10:
+    if len(close) <= MOST_CLOSE:
         apart = _without(index, item, [*said, *(_votes_on(index, j, item) for j in sorted(close))])
         has_outsiders = bool((apart.votes_i >= 2).sum() >= max(SHARED_ITEMS, 0.5 * (rest.votes_i >= 2).sum()))
         rest = apart if has_outsiders else rest

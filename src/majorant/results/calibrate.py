@@ -118,14 +118,9 @@ def calibrate(
         return Labels(
             fit=fit, confidence_i=confidence_i, calibration=None, reliability=judged, source=None, dependence=None,
         )  # fmt: skip
-<<<<<<< HEAD
-    lesson = _learn(votes, fit, refit, as_generator(rng))
+    lesson = _learn(votes, fit, refit, crowd, as_generator(rng))
     # Two numbers are learned from them: 50,000 items are enough.
     some = slice(None, None, len(lesson.score_sk) // 50_000 + 1)
-=======
-    lesson = _learn(votes, fit, refit, crowd, as_generator(rng))
-    some = slice(None, None, len(lesson.score_sk) // MOST_TEMPERED + 1)
->>>>>>> main
     learned = Calibration(*learn_calibration(lesson.score_sk[some], lesson.believed_sk[some]))
     source: Literal["gold", "votes"] = "votes"
     if n_gold(votes) >= 20:  # with fewer, gold says too little about confidence
