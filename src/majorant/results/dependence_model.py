@@ -122,7 +122,7 @@ class ModelAverage(NamedTuple):
 class _EmStep(NamedTuple):
     posterior_ik: FloatArray
     first_nk: FloatArray | None  # the probability that the vote is first-hand given the class; None where all are
-    evidence: float  # 0 where nobody asks
+    evidence: float  # 0 where it is not asked for
 
 
 def vote_arrays(votes: Votes, like: VoteArrays | None = None, crowd: Fit | None = None) -> VoteArrays:

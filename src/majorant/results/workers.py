@@ -1,4 +1,4 @@
-"""Who is good: each worker's accuracy with its interval, agreement, and what stands out.
+"""Who is good: each worker's accuracy with its interval, agreement, and flags.
 
 Accuracy is by gold labels where there are enough.  Without gold it is estimated from the votes of a crowd, with
 intervals widened to what public crowds show; on a panel, whose judges may share mistakes, votes say nothing about a
@@ -34,7 +34,7 @@ TRUSTED_VOTES, MODEL_ERROR = 0.5, 0.05
 
 
 class FlagKind(StrEnum):
-    """What stands out about a worker."""
+    """What a worker is flagged for."""
 
     ADVERSARIAL = "adversarial"  # worse than guessing
     NEAR_CHANCE = "near chance"  # barely better than guessing
@@ -51,7 +51,7 @@ GROUNDS = tuple(kind for kind in FlagKind if kind not in (FlagKind.FEW_VOTES, Fl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
-    """What stands out, and the numbers that say so; which of them are given depends on the kind."""
+    """What a worker is flagged for, and the evidence; which numbers are given depends on the kind."""
 
     kind: FlagKind
     votes: int
@@ -85,7 +85,7 @@ class Workers(Tabular):
     gold_votes_j, gold_right_j : array
         Votes on items with a gold label, and how many are right.
     flags : tuple of tuple of Flag
-        What stands out.
+        What each worker is flagged for.
     mistakes : tuple of tuple
         For workers flagged near chance or worse: items on which they are wrong, to train on.
     panel : bool

@@ -106,7 +106,7 @@ def _margin(cells: GoldCells, alpha: float) -> float | None:
 def more_gold(cells: GoldCells, alpha: float) -> int | None:
     """About how many fresh gold items, drawn at random and judged by themselves, would decide.
 
-    None where no number in reach would.  At the estimated odds in each untied cell, one imaginary gold item added at
+    None where no feasible number would.  At the estimated odds in each untied cell, one imaginary gold item added at
     majority's overall accuracy.
 
     >>> more_gold(GoldCells(np.array([[3, 0], [2, 1]]), np.array([60, 40]), np.array([[30, 1], [14, 10]])), .05)
