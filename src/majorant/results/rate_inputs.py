@@ -24,7 +24,6 @@ from majorant.votes import NoteKind, Votes
 
 Codes = NDArray[np.int64]
 POSITIVE = ("pass", "passed", "yes", "true", "correct", "good", "win", "positive", "safe", "relevant", "1")
-SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 5.0), (1.0, 10.0), (0.0, 10.0), (0.0, 100.0))
 
 
 class Measure(StrEnum):
@@ -148,7 +147,8 @@ def _class_target(votes: Votes, label: Hashable) -> Target:
 
 def _score_target(value_k: FloatArray, limits: tuple[float, float] | None) -> Target:
     least, most = float(value_k.min()), float(value_k.max())
-    fitting = [scale for scale in SCALES if scale[0] <= least and most <= scale[1]]
+    usual = ((0.0, 1.0), (1.0, 5.0), (0.0, 5.0), (1.0, 10.0), (0.0, 10.0), (0.0, 100.0))
+    fitting = [scale for scale in usual if scale[0] <= least and most <= scale[1]]
     if limits is None and not fitting:
         raise ConfigError(f"scores from {least:g} to {most:g}: what is their range? Say limits=(LOW, HIGH).")
     low, high = fitting[0] if limits is None else limits
