@@ -361,7 +361,7 @@ def teach(
 
 
 def _folds(items: Iterable[Hashable], seed: int) -> Codes:
-    """Items in ten folds of nearly equal size, by lots that depend on their names alone."""
+    """Assign items to ten folds of nearly equal size, at random by their names alone."""
     hash_n = name_hashes(tuple(items), seed)
     fold_n = np.empty(len(hash_n), dtype=np.int64)
     fold_n[np.argsort(hash_n, kind="stable")] = np.arange(len(hash_n)) % 10

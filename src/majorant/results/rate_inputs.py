@@ -218,12 +218,15 @@ def _drawn_labels(design: Design, answer_d: Codes, votes: Votes) -> Labelled:
     last = int(answered[-1]) + 1 if len(answered) else 0
     if len(design.order) < int((votes.votes_i > 0).sum()) and len(design.order) < 20_000:
         raise DataError(
-            "These votes hold items that the design did not draw from. Use the votes of then, or ask again."
+            "These votes hold items that the design did not draw from. Use the votes that it was drawn for, or "
+            "draw new items."
         )
     try:
         item_t = np.array([place[str(item)] for item in design.order[:last]], dtype=np.int64)
     except KeyError as error:
-        raise DataError(f"item {error} of the design is not among these votes. Use the votes of then.") from None
+        raise DataError(
+            f"item {error} of the design is not among these votes. Use the votes that the design was drawn for."
+        ) from None
     values = tuple(None if code < 0 else design.labels[code] for code in answer_d[:last])
     return Labelled(item_t, tuple(match_labels(values, votes.labels)), Order.DRAWN)
 
