@@ -54,7 +54,7 @@ def gains(votes: Votes, n: int) -> Gains:
     assert votes.gold_i is not None
     known = np.flatnonzero((votes.gold_i >= 0) & (votes.votes_i > 0))
     truth_i, blind = votes.gold_i, replace(votes, gold_i=None)
-    fits = {rule: fit_rule(rule, blind, 0) for rule in (MAJORITY, COMBINATION)}
+    fits = {rule: fit_rule(rule, blind) for rule in (MAJORITY, COMBINATION)}
     free, weighted = fits[label_free_rule(blind)], fits[COMBINATION]
     rng, rows = np.random.default_rng(0), []
     for draw in range(DRAWS):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from majorant.render.numbers import count
 from majorant.render.plain import facts_of, plain
 from majorant.render.workers import copies_facts, copies_text
 from majorant.results.judges import Gate, Judge, Judges, Position, Repeats
 from majorant.results.sub_panels import GOLD_TO_CHOOSE, Enough, SubPanel
-from majorant.wording import count, listed, one_of, shown
+from majorant.wording import listed, one_of, shown
 
 PRINTED = 30  # judges
 
