@@ -20,8 +20,7 @@ from majorant.read.options import ReadOptions
 from majorant.read.table import ArrowArray, Column, RowSource, text_array
 
 SMALL_FILE = 200_000  # bytes
-DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
-DELIMITER_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
+DELIMITER_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "space": " "}
 SNIFFED_ROWS = 100
 LONGEST_HEADER = 1 << 26  # signs
 
@@ -73,7 +72,7 @@ def open_delimited(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
         return _stream(file, dialect, len(names), positions, header=header, stack=stack, threads=threads)
 
     packed = f", {file.packing}" if file.packing else ""
-    spelt = DELIMITERS.get(dialect.delimiter, f"{dialect.delimiter!r}")
+    spelt = next((word for word, sign in DELIMITER_WORDS.items() if sign == dialect.delimiter), repr(dialect.delimiter))
     code = file.encoding.upper().replace("UTF-8-SIG", "UTF-8 with a byte-order mark")
     return RowSource(
         source=file.name,
@@ -110,7 +109,7 @@ def _long_line(file: File) -> str:
 
 def _dialect(lines: Sequence[str], delimiter: str | None, choice: Choice) -> Dialect:
     if delimiter is not None:
-        sign = DELIMITER_WORDS.get(delimiter, delimiter)
+        sign = DELIMITER_WORDS.get(delimiter, "\t" if delimiter == "\\t" else delimiter)
         if len(sign) != 1 or sign in '"\r\n':
             raise ConfigError(f"delimiter={delimiter!r}: give a single sign, or tab.")
         return _with_quotes(sign, lines)
