@@ -20,7 +20,6 @@ NO_ANSWER = frozenset((
     "canttell", "dontknow", "idk", "dk", "refused", "refusal", "noanswer", "abstain", "abstained", "skip", "skipped",
     "error", "parseerror", "timeout", "missing", "?", "-", "--", ".",
 ))  # fmt: skip
-SCORE_WORDS = frozenset(["score", "scores", "rating", "stars", "grade", "likert", "points"])
 
 
 def fold(value: Any) -> str:
@@ -79,7 +78,8 @@ def _look_like_scores(labels: Sequence[Any], column: str) -> bool:
     if len(labels) < 3:
         return False
     whole = all(float(label).is_integer() for label in labels)
-    return not whole or len(labels) > 10 or bool(SCORE_WORDS & set(name_words(column)))
+    words = {"score", "scores", "rating", "stars", "grade", "likert", "points"}
+    return not whole or len(labels) > 10 or not words.isdisjoint(name_words(column))
 
 
 def _shown(value: Any) -> Any:
