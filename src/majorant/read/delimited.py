@@ -22,7 +22,7 @@ from majorant.read.table import ArrowArray, Column, RowSource, text_array
 SMALL_FILE = 200_000  # bytes
 DELIMITER_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "space": " "}
 SNIFFED_ROWS = 100
-LONGEST_HEADER = 1 << 26  # signs
+LONGEST_HEADER = 1 << 26  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,9 @@ def _long_line(file: File) -> str:
     with io.TextIOWrapper(file.open(), encoding=file.encoding, errors="replace", newline="") as text:
         line = text.readline(LONGEST_HEADER)
     if len(line) == LONGEST_HEADER:
-        raise DataError(f"{file.name}: its first line is longer than {LONGEST_HEADER:,} signs. Check where lines end.")
+        raise DataError(
+            f"{file.name}: its first line is longer than {LONGEST_HEADER:,} characters. Check its line breaks."
+        )
     return line
 
 
@@ -111,7 +113,7 @@ def _dialect(lines: Sequence[str], delimiter: str | None, choice: Choice) -> Dia
     if delimiter is not None:
         sign = DELIMITER_WORDS.get(delimiter, "\t" if delimiter == "\\t" else delimiter)
         if len(sign) != 1 or sign in '"\r\n':
-            raise ConfigError(f"delimiter={delimiter!r}: give a single sign, or tab.")
+            raise ConfigError(f"delimiter={delimiter!r}: give a single character, or tab.")
         return _with_quotes(sign, lines)
     return max((_with_quotes(sign, lines) for sign in ",;\t|"), key=lambda dialect: _fit(dialect, lines, choice))
 
@@ -154,7 +156,7 @@ def _with_quotes(delimiter: str, lines: Sequence[str]) -> Dialect:
 
 
 def _is_even(dialect: Dialect, lines: Sequence[str]) -> bool:
-    """Whether the first rows can be read to the letter, all with as many fields: a backslash is then only a sign."""
+    """Whether the first rows can be read strictly, with equal numbers of fields: a backslash is then plain text."""
     try:
         rows = list(itertools.islice(dialect.reader(lines, strict=True), SNIFFED_ROWS))
     except csv.Error:

@@ -68,7 +68,7 @@ def files_in(name: str, folder: Path) -> list[Path]:
     if (folder / "_delta_log").is_dir() or (folder / ".hoodie").is_dir() or _is_iceberg(folder):
         raise DataError(
             f"{name} is a Delta, Iceberg or Hudi table: some of its files may be deleted rows. Read it with its own "
-            "library and hand the frame over, or export it as Parquet."
+            "library and pass the frame, or export it as Parquet."
         )
     files = []
     for path in sorted(folder.rglob("*")):

@@ -124,7 +124,7 @@ def match_gold(file: GoldFile, items: Sequence[Any]) -> Gold:
         known = f", e.g. {items[0]!r}" if len(items) else ""
         raise DataError(
             f"{file.source}: none of its {len(place_of)} items, e.g. {unknown[0]!r}, is an item of the votes{known}. "
-            "Check that both files name items alike, or say which column with item=."
+            "Check that both files use the same item names, or name the column with item=."
         )
     notes = list(file.notes)
     if unknown:
@@ -164,7 +164,9 @@ def read_labels(source: Any, votes: Votes, *, column: str = "label") -> NDArray[
     unknown = [value for value in values if value not in code_of]
     if unknown:
         known = ", ".join(repr(label) for label in votes.labels[:8])
-        raise DataError(f"{source}: label {unknown[0]!r} is not a label of the votes ({known}). Write labels alike.")
+        raise DataError(
+            f"{source}: label {unknown[0]!r} is not a label of the votes ({known}). Spell labels as the votes do."
+        )
     code_i = np.full(len(votes.items), -1, dtype=np.int32)
     code_i[list(gold.value_by_item)] = [code_of[value] for value in values]
     return code_i

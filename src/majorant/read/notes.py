@@ -14,7 +14,7 @@ from majorant.read.values import kind_key
 from majorant.votes import Note, NoteKind
 
 LISTED = 5  # how many items, workers or labels a note names
-UNSEEN_SIGNS = "[\u00ad\u061c\u200b-\u200f\u2060-\u2064\ufeff]"  # soft hyphen, zero-width signs, marks of direction
+UNSEEN_SIGNS = "[\u00ad\u061c\u200b-\u200f\u2060-\u2064\ufeff]"  # soft hyphen, zero-width characters, direction marks
 NO_ANSWER = frozenset((
     "na", "nan", "none", "null", "nil", "notapplicable", "unclear", "unsure", "notsure", "unknown", "cannottell",
     "canttell", "dontknow", "idk", "dk", "refused", "refusal", "noanswer", "abstain", "abstained", "skip", "skipped",
@@ -23,7 +23,7 @@ NO_ANSWER = frozenset((
 
 
 def fold(value: Any) -> str:
-    """What two values share that look alike: no case, spaces, invisible signs or ways to compose accents.
+    """What two values share that look alike: no case, spaces, invisible characters or ways to compose accents.
 
     >>> fold(" Yes\\u200b") == fold("yes"), fold(1.0) == fold("1"), fold("e\\u0301") == fold("\\xe9"), fold("a b")
     (True, True, True, 'a b')

@@ -101,7 +101,7 @@ def decode(known: Known, kind: str) -> list[Any]:
     """
     values = as_list(known)
     if kind == "json":
-        # DuckDB takes signs such as a bare tab within text, so they are taken here
+        # DuckDB accepts control characters such as a bare tab within text, so they are accepted here
         return [single(value) for value in loads("[" + ",".join(values) + "]")]
     if kind == "typed" and not is_plain(known):
         return [_whole(v) if isinstance(v, Decimal) else v for v in values]
