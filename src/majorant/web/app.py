@@ -26,9 +26,9 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from majorant import wording
-from majorant.ask.ask import ASK_KINDS
 from majorant.ask.design import Design
 from majorant.ask.question import Outcome
+from majorant.ask.questions import QUESTIONS
 from majorant.errors import ConfigError, MajorantError
 from majorant.output import write_files
 from majorant.read.tasks import CANNOT_TELL_WORDS, LABEL_KEYS, read_answers, relabelled_file, table_rows
@@ -179,7 +179,7 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
         async with _form(request) as form:
             question = str(form.get("question", "rules"))
         now = await run_in_threadpool(labelling, kept.folder / "ask")
-        if question in ASK_KINDS and kept.facts is not None and (now is None or now.design.question.kind != question):
+        if question in QUESTIONS and kept.facts is not None and (now is None or now.design.question.kind != question):
             runs.draw(kept.id, question)
             return back(f"/files/{kept.id}")
         return back(f"/files/{kept.id}/label")
@@ -452,7 +452,7 @@ def _answer(kept: Kept) -> dict[str, Any]:
         "main": main,
         "accuracy_costs": ACCURACY_COSTS,
         "questions": {
-            kind: question_words(kind, (answer["rule"],)) for kind in ASK_KINDS if kind not in ("rules", main)
+            kind: question_words(kind, (answer["rule"],)) for kind in QUESTIONS if kind not in ("rules", main)
         },
         "in_sight": 0 if given is None else sum(draw in kept.in_sight for draw in given.draws),
         "downloads": [

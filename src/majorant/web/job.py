@@ -148,7 +148,7 @@ def _file(given: Mapping[str, str]) -> NamedFile:
 
 def _write_design(job: Mapping[str, Any], backend: Backend, design: Design) -> None:
     """The design, the file to label with its first items, and what the page shows of each."""
-    from majorant.ask.ask import FIRST_BATCH
+    from majorant.ask.questions import FIRST_BATCH
     from majorant.ask.session import TEACHING
     from majorant.atomic import make_folder
     from majorant.output import write_files
