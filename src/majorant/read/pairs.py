@@ -35,6 +35,7 @@ VERSUS = " vs "
 CANDIDATE = re.compile(
     r"(model|system|assistant|candidate|player|generator|modelname|modelid)(a|b|1|2|left|right|first|second)"
 )
+SIDES = (frozenset(["a", "1", "left", "first"]), frozenset(["b", "2", "right", "second"]))
 TIE_WORDS = frozenset(
     ["tie", "tied", "draw", "equal", "same", "both", "neither", "none", "t", "c", "ab", "no preference"]
 )
@@ -375,7 +376,7 @@ def _winner(value: Any, pair: tuple[Any, Any], names: tuple[str, str], *, swappe
     if is_tie(value) and text != "ab":
         return TIE
     word = re.sub("^(assistant|response|model|answer)", "", bare_word(text))
-    for place, words in enumerate((("a", "1", "left", "first"), ("b", "2", "right", "second"))):
+    for place, words in enumerate(SIDES):
         if word in words:
             return pair[place != swapped]
     raise DataError(f"{where}: winner {value!r} is neither {pair[0]!r} nor {pair[1]!r}, nor a place (A, B) or tie.")
