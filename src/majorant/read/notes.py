@@ -14,7 +14,8 @@ from majorant.read.values import kind_key
 from majorant.votes import Note, NoteKind
 
 LISTED = 5  # how many items, workers or labels a note names
-UNSEEN_SIGNS = "[\u00ad\u061c\u200b-\u200f\u2060-\u2064\ufeff]"  # soft hyphen, zero-width characters, direction marks
+# Control characters, soft hyphen, zero-width characters, direction marks.
+UNSEEN_SIGNS = "[\x00-\x08\x0e-\x1f\x7f\u00ad\u061c\u200b-\u200f\u2060-\u2064\ufeff]"
 NO_ANSWER = frozenset((
     "na", "nan", "none", "null", "nil", "notapplicable", "unclear", "unsure", "notsure", "unknown", "cannottell",
     "canttell", "dontknow", "idk", "dk", "refused", "refusal", "noanswer", "abstain", "abstained", "skip", "skipped",
@@ -116,7 +117,7 @@ def _all_differ(known: Any) -> bool:
     if not pa.types.is_large_string(known.type):
         return not pa.types.is_string(known.type)  # numbers
     text = known
-    if not pc.all(pc.string_is_ascii(known)).as_py():
+    if not pc.all(pc.ascii_is_printable(known)).as_py():
         text = pc.utf8_normalize(pc.replace_substring_regex(known, UNSEEN_SIGNS, ""), "NFC")
     text = pc.utf8_trim_whitespace(pc.utf8_lower(text))
     return bool(pc.count_distinct(text, mode="all").as_py() == len(known))
