@@ -68,6 +68,11 @@ def load_gold(source: Any, how: ReadOptions, what: str = "gold label") -> GoldFi
     if (design := sample_design(source)) is not None:
         return _sample(source, design)
     with open_table(_as_table(source), how) as table:
+        if "gold" not in table.columns:  # a matrix is one of votes
+            raise DataError(
+                f"{table.source} has no column of true labels. Give a table with the columns item and gold, or a dict "
+                "of labels by item."
+            )
         coded = collect_codes(table, how.most_labels)
     item_n, gold_n = coded.codes["item"], coded.codes["gold"]
     own_items = decode(coded.known["item"], table.kind)
