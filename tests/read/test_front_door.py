@@ -132,5 +132,5 @@ def test_the_command_line_offers_what_the_library_takes():
 
 def test_a_matrix_is_no_table_of_true_labels():
     votes = [("i0", "w0", 0), ("i0", "w1", 1), ("i1", "w0", 0)]
-    with pytest.raises(DataError, match="has no column of true labels. Give a table with the columns item and gold"):
+    with pytest.raises(DataError, match=r"has no column of true labels\. Give a table with the columns item and gold"):
         mj.read(votes, gold=np.zeros((2, 2)))
