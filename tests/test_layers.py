@@ -51,7 +51,8 @@ MAY_IMPORT = {
     "pipeline": f"decide {BELOW_PIPELINE}",
     "render": f"decide pipeline output {BELOW_PIPELINE}",  # the result types
     "web": f"pipeline render {BELOW_PIPELINE}",
-    "compat": "results methods read kernels pipeline tally votes",
+    "compat": "evidence results methods read kernels pipeline tally votes",
+    "pandas": "",  # the public names, lazily
     "testing": "decide results read pipeline render",
     "cli": f"decide pipeline render web cli {BELOW_PIPELINE}",
     "__main__": "cli",
@@ -67,7 +68,7 @@ def room(path: Path) -> str:
     return path.relative_to(ROOT).with_suffix("").parts[0]
 
 
-SHOWS = ("_repr_html_", "__str__", "__repr__", "save", "report", "plot", "summary")
+SHOWS = ("_repr_html_", "__str__", "__repr__", "save", "report", "plot", "summary", "to_dict", "to_json")
 
 
 def without_display(tree: ast.AST) -> Iterator[ast.AST]:
