@@ -16,7 +16,6 @@ from typing import IO, Any
 from majorant.errors import DataError
 from majorant.limits import limit, refuse_beyond
 
-
 ZSTANDARD = 93  # a way of packing archives that Python itself reads from 3.14 on
 
 
