@@ -28,8 +28,8 @@ HEAD = """# Findings
 What public data sets with gold labels show. Made by `python benchmarks/findings.py`; nothing here is written by hand.
 Majority vote is scored with ties counted by their share. *check* is the labels of `majorant check` without any gold.
 *30 labels* is the same with gold labels on 30 random items, scored on the other items: the mean and the range over ten
-random samples (three on sets of 20,000 votes or more). The best judge is the one that gold shows to be best, which nobody
-knows beforehand.
+random samples (three on sets of 20,000 votes or more). The best judge is the one that gold shows to be best, which
+nobody knows beforehand.
 """
 LABELS = 30
 

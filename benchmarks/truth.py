@@ -372,7 +372,7 @@ def models_of(one: Set) -> list[Floats]:
     """What each model of the weighted vote believes, as the product fits them."""
     from majorant.methods.weighted_vote import combination
 
-    made = combination(replace(one.votes, gold_i=None), 0)
+    made = combination(replace(one.votes, gold_i=None))
     return [] if made is None else [fit.posterior for name, fit in made.fits.items() if name != "majority"]
 
 

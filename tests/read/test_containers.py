@@ -229,3 +229,23 @@ def zip_by_zstandard(members):
         local += b"PK\x03\x04" + shared + name.encode() + packed
     end = struct.pack("<HHHHIIH", 0, 0, len(members), len(members), len(directory), len(local), 0)
     return local + directory + b"PK\x05\x06" + end
+
+
+@pytest.mark.parametrize(("offset", "value"), [(8, 1), (8, 64), (10, 99)])
+@pytest.mark.parametrize("kind", ["log", "cvat"])
+def test_an_archive_that_python_cannot_unpack_is_refused_in_our_words(tmp_path, kind, offset, value):
+    """Protected by a password, or packed by a method that zipfile does not have: as its directory says."""
+    path = tmp_path / "a.zip"
+    if kind == "log":
+        path = write_log(tmp_path / "a.eval", [sample("a"), sample("b", "I")])
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(
+                "annotations.xml", '<annotations><image id="0" name="a"><tag label="x"/></image></annotations>'
+            )
+    content = bytearray(path.read_bytes())
+    entry = content.rindex(b"PK\x01\x02")
+    content[entry + offset] = value
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="password" if offset == 8 else r"a\.(eval|zip)"):
+        mj.read(path)

@@ -240,7 +240,7 @@ def test_own_labels(run):
     Path("mine.csv").write_text("item,label\n" + "\n".join(f"{i},{'yes' if i % 2 else 'no'}" for i in range(40)) + "\n")
     _, text, _ = run("certify", "--labels", "mine.csv", certificate=of(claim()))
     assert "Labels of mine.csv, on 40 items with a label and an untied vote" in text
-    assert "right on gold       100.0 % [91.2 %, 100.0 %]" in text
+    assert "right on gold       100.0% [91.2%, 100.0%]" in text
     _, printed, _ = run("certify", "--labels", "mine.csv", "--json", certificate=of(claim()))
     assert json.loads(printed)["labels"]["accuracy"]["value"] == 1
 

@@ -7,29 +7,21 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from majorant.ask.accuracy import AIM
 from majorant.ask.design import Design
-from majorant.ask.draw import draw_accuracy, draw_rules, draw_session
-from majorant.ask.kind import Kind, kind_of, label_free_rule
+from majorant.ask.kind import Kind, kind_of
 from majorant.ask.learn import LEAST_LABELS, gold_labels
-from majorant.ask.session import TEACHING
-from majorant.ask.ties import worth_of_vote
+from majorant.ask.question import Wanted
+from majorant.ask.questions import MOST_RULES, QUESTIONS, TEACH, plain_rule
 from majorant.backend import Backend, as_backend
-from majorant.defaults import LEVEL, MAJORITY, TOLERANCE, WEIGHTED_VOTE
+from majorant.defaults import LEVEL, MAJORITY, TOLERANCE
 from majorant.errors import ConfigError
 from majorant.evidence.copies import without_copies
-from majorant.methods.fit import Fit
 from majorant.read import Reading
-from majorant.read.tasks import ExpertAnswer
-from majorant.results.rules import AUTO, full_judges, rule_fit, rule_named, settle_everywhere
+from majorant.results.rules import AUTO, full_judges
 from majorant.values import as_level, as_seed
 
-FIRST_BATCH = 25  # labels: with fewer the leader among rules is mostly the luckiest (docs/ask.md)
 RATE_BATCH = 60  # labels that measure a rate to about 10 points
 BETWEEN = (MAJORITY, AUTO)
-TEACH = "teach"
-ASK_KINDS = (TEACH, "rules", "accuracy")
-MOST_RULES = 20
 
 
 def ask(
@@ -87,45 +79,17 @@ def ask(
     as_level(level)
     if not 0 <= tolerance < 1:
         raise ConfigError(f"tolerance is a share of items, 0 to 1, not {tolerance!r}.")
-    if question not in (AUTO, *ASK_KINDS):
-        raise ConfigError(f"question must be one of {', '.join((AUTO, *ASK_KINDS))}, not {question!r}.")
+    if question not in (AUTO, *QUESTIONS):
+        raise ConfigError(f"question must be one of {', '.join((AUTO, *QUESTIONS))}, not {question!r}.")
     if question == TEACH and between is not None:
         raise ConfigError("question='teach' compares a rule that labels teach: leave out between=.")
     backend, seed = without_copies(backend)[0], as_seed(rng)
     if question == AUTO:
         taught = len(gold_labels(backend)[0]) >= LEAST_LABELS
         question = TEACH if between is None and (taught or kind_of(backend.votes) is Kind.PANEL) else "rules"
-    how: dict[str, Any] = {"level": level, "experts": experts}
-    if question == TEACH:
-        weighted, baseline = rule_fit(backend, WEIGHTED_VOTE, seed), label_free_rule(backend, seed)
-        how |= {"tolerance": tolerance, "tie_worth": _tie_worth(backend, weighted)}
-        design = draw_session(backend, weighted, seed=seed, baseline=baseline, **how)
-        return design.more(TEACHING if n is None else n)
-    n = FIRST_BATCH if n is None else n
-    rules = list(dict.fromkeys(_rule_named(backend, rule) for rule in between or BETWEEN))
-    if question == "accuracy":
-        return ask_accuracy(backend, rules[-1], n=n, seed=seed, **how)
-    if not 2 <= len(rules) <= MOST_RULES:
-        raise ConfigError(f"between names two to {MOST_RULES} rules, not {len(rules)}.")
-    fits = {rule: rule_fit(backend, rule, seed) for rule in rules}
-    favourite = WEIGHTED_VOTE if WEIGHTED_VOTE in fits else rules[-1]
-    how |= {"tolerance": tolerance, "tie_worth": _tie_worth(backend, fits.get(WEIGHTED_VOTE))}
-    return draw_rules(backend, fits, seed=seed, favourite=favourite, **how).more(n)
-
-
-def _rule_named(backend: Backend, rule: str) -> str:
-    named = rule_named(rule, backend.votes.workers, beside=(AUTO, WEIGHTED_VOTE))
-    return WEIGHTED_VOTE if named == AUTO else named
-
-
-def _tie_worth(backend: Backend, weighted: Fit | None) -> float | None:
-    """What a vote on tied items is worth in a crowd; judges of a panel may share mistakes, which no model knows.
-
-    Rounded, so that the same design is drawn wherever the votes are.
-    """
-    known = weighted is not None and kind_of(backend.votes) is not Kind.PANEL
-    worth = worth_of_vote(backend, weighted) if weighted is not None and known else None
-    return None if worth is None else round(worth, 6)
+    rules = dict.fromkeys(plain_rule(backend, rule) for rule in between or BETWEEN)
+    wanted = Wanted(rules=tuple(rules), n=n, seed=seed, tolerance=tolerance, level=level, experts=experts)
+    return QUESTIONS[question].draw(backend, wanted)
 
 
 def usual_race(backend: Backend) -> Sequence[str]:
@@ -133,23 +97,3 @@ def usual_race(backend: Backend) -> Sequence[str]:
     if kind_of(backend.votes) is Kind.PANEL:
         return (*BETWEEN, *full_judges(backend)[: MOST_RULES - len(BETWEEN)])
     return (*BETWEEN, "dawid-skene", "one-coin")
-
-
-def ask_accuracy(
-    backend: Backend,
-    rule: str,
-    *,
-    n: int,
-    seed: int,
-    level: float = LEVEL,
-    aim: float = AIM,
-    experts: str = "majority",
-    after: tuple[Design, Sequence[ExpertAnswer]] | None = None,
-) -> Design:
-    """Items that show how often a rule's labels are right, drawn uniformly, afresh after a race that chose the rule."""
-    rule = _rule_named(backend, rule)
-    fit = rule_fit(backend, rule, seed)
-    if rule == MAJORITY and label_free_rule(backend, seed) == WEIGHTED_VOTE:  # which decides ties, then
-        fit = settle_everywhere(backend, fit, fit, rule_fit(backend, WEIGHTED_VOTE, seed))
-    design = draw_accuracy(backend, rule, fit, seed=seed, aim=aim, level=level, experts=experts, after=after)
-    return design.more(n)

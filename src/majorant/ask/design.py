@@ -8,6 +8,7 @@ package may change.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -17,9 +18,7 @@ from typing import Any
 import numpy as np
 
 from majorant.arguments import validated
-from majorant.ask.accuracy import WrittenLabels
 from majorant.ask.question import UNASKED, Codes, Outcome, Question
-from majorant.ask.race import Race
 from majorant.ask.session import Session
 from majorant.errors import ConfigError, DataError
 from majorant.output import write_files
@@ -45,13 +44,13 @@ from majorant.read.tasks import (
 )
 
 FORMAT, VERSION = "majorant-design", 1
-QUESTIONS: dict[str, type[Question]] = {question.kind: question for question in (Race, WrittenLabels, Session)}
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Design:
     """Which items to ask an expert about, in which order, and the question that their labels answer.
 
+    >>> from majorant.ask.race import Race
     >>> race = Race.of(("majority", "auto"), np.array([[0, 0, 1], [1, 1, 0]]), n_items=20)
     >>> design = Design(question=race, order=("c", "a", "b"), labels=("no", "yes"), votes="", seed=0).more(2)
     >>> design.items
@@ -70,6 +69,7 @@ class Design:
     call: tuple[str, ...] = ()  # files and flags of the command that read the votes
     truth: str = ""  # whose labels count as true, where it is not an expert: a file, a column or a worker
     judged_by: str | None = None  # the worker who answers; the votes of the design are those of the others
+    sampled: int = 0  # of a session: how many positions at the head of the order were asked as a random sample
 
     def __post_init__(self) -> None:
         if self.experts not in EXPERTS:
@@ -104,7 +104,7 @@ class Design:
     @property
     def id(self) -> str:
         """What stays the same when more items are asked: tasks carry it, so that labels find their design."""
-        content = {key: value for key, value in self._content().items() if key not in ("asked", "call")}
+        content = {key: value for key, value in self._content().items() if key not in ("asked", "call", "sampled")}
         question = {key: value for key, value in content["content"].items() if key != "taught"}
         return digest_of({**content, "content": question})[:12]
 
@@ -116,10 +116,13 @@ class Design:
         answer_d = self._answers([ExpertAnswer(item, label) for item, label in (labels or {}).items()]).answer_d
         return self._asking(n, answer_d)
 
-    def _asking(self, n: int, answer_d: Codes) -> Design:
+    def _asking(self, n: int, answer_d: Codes, *, at_random: bool = False) -> Design:
         question, already = self.question.advance(answer_d), set(self.asked)
-        following = [int(position) for position in question.next_items(answer_d) if position not in already]
-        return replace(self, question=question, asked=(*self.asked, *following[:n]))
+        at_random = isinstance(question, Session) and (at_random or question.taught is None or question.is_idle)
+        places = np.flatnonzero(answer_d == UNASKED) if at_random else question.next_items(answer_d)
+        following = [int(position) for position in places if position not in already][:n]
+        sampled = max(self.sampled, *following) + 1 if at_random and following else self.sampled
+        return replace(self, question=question, asked=(*self.asked, *following), sampled=sampled)
 
     @validated
     def evaluate(self, labels: Mapping[Any, Any]) -> Outcome:
@@ -136,6 +139,7 @@ class Design:
         return replace(
             self.question.evaluate(counted.answer_d),
             uniform=self.uniform,
+            n_sampled=int((counted.answer_d[: self.n_sample] >= 0).sum()),
             waiting=int((counted.answer_d[list(self.asked)] == UNASKED).sum()),
             truth=self.truth,
             ignored=counted.ignored,
@@ -145,9 +149,11 @@ class Design:
         )
 
     @validated
-    def after(self, n: int, answers: Sequence[ExpertAnswer]) -> Design:
-        """The same design with up to n further items, after these answers."""
-        return self._asking(n, self._answers(answers).answer_d)
+    def after(self, n: int, answers: Sequence[ExpertAnswer], *, at_random: bool = False) -> Design:
+        """The same design with up to n further items, after these answers; `at_random`, of a session, for a rate."""
+        if at_random and not self.n_sample:
+            raise ConfigError("This design drew no random sample that could go on: draw one with majorant ask --rate.")
+        return self._asking(n, self._answers(answers).answer_d, at_random=at_random)
 
     def codes(self, answers: Iterable[ExpertAnswer]) -> Codes:
         """What the experts said of each position of the order: a class code, SKIPPED or UNASKED."""
@@ -219,6 +225,7 @@ class Design:
             "votes": self.votes,
             "seed": self.seed,
             "asked": list(self.asked),
+            "sampled": self.sampled,
             "experts": self.experts,
             "call": list(self.call),
             "truth": self.truth,
@@ -239,10 +246,12 @@ class Design:
             raise DataError(
                 f"{source} was changed after it was drawn, so its labels prove nothing. Restore it, or ask anew."
             )
+        from majorant.ask.questions import QUESTIONS  # which draw designs
+
         if body["question"] not in QUESTIONS:
             raise DataError(f"{source} asks {body['question']!r}, which this version does not know.")
         return cls(
-            question=QUESTIONS[body["question"]].from_dict(body["content"]),
+            question=QUESTIONS[body["question"]].judge.from_dict(body["content"]),
             order=tuple(body["order"]),
             labels=tuple(body["labels"]),
             votes=body["votes"],
@@ -252,6 +261,7 @@ class Design:
             call=tuple(body.get("call", ())),
             truth=body.get("truth", ""),
             judged_by=body.get("judged_by"),
+            sampled=body.get("sampled", 0),
         )
 
     @classmethod
@@ -271,9 +281,11 @@ class Design:
     def refuse_other_votes(self, digest: str) -> None:
         """Refuse votes that are not those of the design: what the rules say of them was not frozen."""
         if digest != self.votes:
+            drawn = f"It was drawn for {shlex.join(self.call)}. " if self.call else ""
             raise DataError(
-                "These votes are not those that the design was drawn for: votes were added, removed or changed since. "
-                "Use the votes of then, or ask anew; labels that you have stay good as labels of their items."
+                "These votes are not those that the design was drawn for: votes were added, removed or changed since, "
+                f"or are read in another way. {drawn}Use the votes of then, or ask again; labels that you have stay "
+                "good as labels of their items."
             )
 
 

@@ -61,7 +61,7 @@ def draw_rules(
     order = random_order(backend, frozen.item_d, seed)
     question = _race(fits, frozen, order, favourite=favourite, tolerance=tolerance, level=level)
     question = replace(question, tie_worth=tie_worth)
-    return _design(backend, question, frozen.item_d[order], seed, experts)
+    return make_design(backend, question, frozen.item_d[order], seed, experts)
 
 
 class Planned(NamedTuple):
@@ -112,7 +112,7 @@ def draw_accuracy(
         level=level,
         confidence=round(float(posterior_dk.max(axis=1).mean()), DECIMALS) if len(item_d) else 1.0,
     )
-    return _design(backend, question, item_d, seed, experts)
+    return make_design(backend, question, item_d, seed, experts)
 
 
 def draw_session(
@@ -161,10 +161,10 @@ def draw_session(
         level=level,
     )
     if by_gold:
-        before = weighted if baseline == WEIGHTED_VOTE else backend.fit(MAJORITY, seed)
+        before = weighted if baseline == WEIGHTED_VOTE else backend.fit(MAJORITY)
         learned = learn_rule(backend, gold_p, truth_p, weighted, baseline=before, seed=seed)
         session = replace(session, taught=session.freeze(learned, 0))
-    return _design(backend, session, order, seed, experts)
+    return make_design(backend, session, order, seed, experts)
 
 
 def _coin_labels(posterior_dk: FloatArray, names: Sequence[Hashable]) -> Codes:
@@ -331,7 +331,7 @@ def _codes(backend: Backend, names: Iterable[object]) -> Codes:
     return np.array([place[str(name)] for name in names], dtype=np.int64)
 
 
-def _design(backend: Backend, question: Question, item_d: Codes, seed: int, experts: str) -> Design:
+def make_design(backend: Backend, question: Question, item_d: Codes, seed: int, experts: str) -> Design:
     """The design that asks a question about items, in the order of their codes."""
     return Design(
         question=question,

@@ -14,13 +14,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.ask.learn import LearnedRule
+from majorant.defaults import LEVEL, TOLERANCE
 from majorant.read.tasks import SKIPPED, UNASKED
 from majorant.values import Estimate, lock
 
-__all__ = ["OPEN", "SKIPPED", "UNASKED", "Codes", "Outcome", "Question", "n_answers"]
+__all__ = ["OPEN", "SKIPPED", "UNASKED", "Codes", "Outcome", "Question", "Wanted", "n_answers"]
 
 Codes = NDArray[np.int64]
 OPEN = "open"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What the caller of `ask` wants, as far as a question needs it."""
+
+    rules: tuple[str, ...]  # to compare, the one in use first
+    n: int | None = None  # items to ask about now; None for the question's own default
+    seed: int = 0
+    tolerance: float = TOLERANCE
+    level: float = LEVEL
+    experts: str = "majority"
 
 
 class Question(Protocol):
@@ -57,7 +70,7 @@ class Outcome:
     """What expert labels by design say: facts, no sentences.
 
     `value` is what is bounded, as a share of the items: the lead of a rule, or an accuracy.
-    The last seven fields are filled by the design, which knows how items were drawn, and their names.
+    The last eight fields are filled by the design, which knows how items were drawn, and their names.
     """
 
     kind: str  # of the question
@@ -81,6 +94,7 @@ class Outcome:
     n_taught: int = 0  # labels of that sample
     n_proving: int = 0  # labels given after it, where the learned rule and majority vote differ
     uniform: bool = False  # items were drawn uniformly from all: what is labelled is a random sample
+    n_sampled: int = 0  # labels of such a sample
     waiting: int = 0  # items that were asked and have no answer yet
     truth: str = ""  # whose labels count as true, where it is not an expert
     ignored: tuple[Any, ...] = ()  # labelled items that the design did not draw

@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 NAME_LISTS = ("--between", "--race")
 # What does not say how the votes are read.
 NOT_OF_VOTES = (
-    *("teach", "between", "race", "accuracy", "rate", "rule", "n", "more", "design", "expert_from", "tolerance"),
-    *("experts", "tool", "by", "out", "overwrite", "gold_file", "level", "seed", "as_json", "quiet", "verbose"),
+    *("teach", "between", "race", "accuracy", "rate", "question", "rule", "n", "more", "design", "expert_from"),
+    *("tolerance", "experts", "tool", "by", "out", "overwrite", "gold_file", "level", "seed", "as_json", "quiet"),
+    "verbose",
 )
 
 
@@ -79,8 +80,12 @@ def _is_source(word: str) -> bool:
 )
 @click.option("--accuracy", is_flag=True, help="How often the labels of --rule are right; takes hundreds of labels.")
 @click.option(
-    "--rate", is_flag=True, help="The same as --teach, with the 60 labels that measure a pass rate: majorant rate."
+    "--rate",
+    is_flag=True,
+    help="The same as --teach, with the 60 labels that measure a pass rate: majorant rate. With --more: further items "
+    "of the random sample.",
 )
+@click.option("--question", metavar="NAME", help="Any question by its name: what mj.ask calls question.")
 @click.option("--rule", default="auto", show_default=True, help="With --accuracy: whose labels.")
 @click.option("--n", type=click.IntRange(min=1), help="How many items to ask about now.  [30 to teach, else 25]")
 @click.option("--more", type=click.IntRange(min=1), help="Ask about so many further items of the design.")
@@ -117,7 +122,9 @@ def ask(source: Source, engine: EngineChoice, **options: Any) -> None:
     from majorant.read.tasks import TASK_ENDINGS, design_path
 
     questions = [
-        flag for flag in ("teach", "between", "race", "accuracy", "rate") if options[flag] not in (None, False)
+        flag
+        for flag in ("teach", "between", "race", "accuracy", "rate", "question")
+        if options[flag] not in (None, False)
     ]
     if len(questions) > 1:
         raise ConfigError(f"--{questions[0]} and --{questions[1]} are different questions: choose one.")
@@ -226,11 +233,17 @@ def _check_command(files: Sequence[str]) -> str:
 
 
 def _drawn(backend: Backend, options: dict[str, Any]) -> Design:
-    from majorant.ask.ask import RATE_BATCH, TEACH, ask, usual_race
+    from majorant.ask.ask import RATE_BATCH, ask, usual_race
+    from majorant.ask.expert import without_gold
+    from majorant.ask.questions import TEACH
 
     how = {name: options[name] for name in ("n", "tolerance", "level", "experts")}
+    if options["question"] is not None:
+        return ask(backend, question=options["question"], rng=options["seed"], **how)
     if options["accuracy"]:
         return _accuracy(backend, options)
+    if options["rate"]:
+        backend = without_gold(backend)  # gold would take the place of the sample
     if options["teach"] or options["rate"]:
         n = RATE_BATCH if options["rate"] and options["n"] is None else options["n"]
         return ask(backend, question=TEACH, rng=options["seed"], **{**how, "n": n})
@@ -243,7 +256,7 @@ def _drawn(backend: Backend, options: dict[str, Any]) -> Design:
 
 
 def _accuracy(backend: Backend, options: dict[str, Any]) -> Design:
-    from majorant.ask.ask import FIRST_BATCH, ask_accuracy
+    from majorant.ask.questions import FIRST_BATCH, ask_accuracy
     from majorant.defaults import WEIGHTED_VOTE
     from majorant.results.rules import AUTO
 
@@ -320,7 +333,7 @@ def _more(backend: Backend, source: Source, gold_file: Any, options: dict[str, A
 
     recognised = _labelled(backend, options["design"], gold_file)
     before = len(recognised.design.items)
-    longer = recognised.design.after(options["more"], recognised.answers)
+    longer = recognised.design.after(options["more"], recognised.answers, at_random=options["rate"])
     usual = recognised.path.with_name(recognised.path.name.removesuffix(DESIGN_ENDING) + TASK_ENDINGS[options["tool"]])
     file = Path(options["out"] or usual)
     if options["tool"] == "csv" and not file.is_file():

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from majorant.ask.learn import LearnedRule
 from majorant.ask.question import Outcome
@@ -65,11 +65,7 @@ def labelling_help(labels: Sequence[Any]) -> str:
 
 def outcome_sentence(outcome: Outcome) -> str:
     """What labels drawn by design prove so far."""
-    if outcome.kind == "accuracy":
-        return _accuracy_sentence(outcome)
-    if outcome.kind == "teach":
-        return _session_sentence(outcome)
-    return _two_rules(outcome) if len(outcome.rules) == 2 else _several_rules(outcome)
+    return QUESTION_TEXTS[outcome.kind].outcome(outcome)
 
 
 def _session_sentence(outcome: Outcome) -> str:
@@ -196,9 +192,9 @@ def answers_notes(outcome: Outcome) -> list[str]:
 
 def sample_note(outcome: Outcome) -> str:
     """What the labels may be used for beside the question of their design."""
-    if outcome.n_proving and outcome.n_taught:
+    if outcome.n_sampled and not outcome.uniform:
         return (
-            f"The first {outcome.n_taught:,} labels are a random sample and measure every rule and judge; the others "
+            f"{outcome.n_sampled:,} of the labels are a random sample and measure every rule and judge; the others "
             "were picked because the rules disagree on them."
         )
     return A_SAMPLE if outcome.uniform else NOT_A_SAMPLE
@@ -209,20 +205,12 @@ def ask_lines(facts: Mapping[str, Any], check: str, learned: LearnedRule | None 
 
     `learned` is the rule that gold labels which came with the votes have taught.
     """
-    question, rules, items, asked = (facts[name] for name in ("question", "rules", "items", "asked"))
-    files, labels = facts["files"], facts["labels"]
-    lines = []
-    if question == "rules":
-        lines.append(at_stake(rules, facts["differ"], items, facts["tolerance"]))
-    elif learned is not None:
-        lines += [learned_sentence(learned, whose="gold label"), at_stake(rules, facts["differ"], items, 0.0)]
-    elif question == "teach":
-        lines.append(
-            f"Label {count(asked, 'random item')}: they measure each judge and teach a rule; a few more then prove it."
-        )
+    question, asked, files, labels = (facts[name] for name in ("question", "asked", "files", "labels"))
+    if learned is None:
+        lines = [QUESTION_TEXTS[question].begins(facts)]
     else:
-        rule = rule_name(rules[0])
-        lines.append(f"How often are the labels of {rule} right on these {items:,} items? {ACCURACY_COSTS}")
+        stake = at_stake(facts["rules"], facts["differ"], facts["items"], 0.0)
+        lines = [learned_sentence(learned, whose="gold label"), stake]
     lines += tie_lines(facts)
     if not asked:
         return [*lines, "There is nothing to label." if question == "accuracy" else "No labels are needed."]
@@ -282,12 +270,7 @@ def question_words(kind: str, rules: Sequence[str]) -> str:
     >>> question_words("rules", ["majority", "weighted-vote"])
     'Which is right more often, majority vote or the weighted vote?'
     """
-    names = [rule_name(rule) for rule in rules]
-    if kind == "accuracy":
-        return f"How often are the labels of {names[-1]} right?"
-    if kind == "teach":
-        return "Which judges are right, and what rule follows from that?"
-    return f"Which is right more often, {' or '.join(names)}?"
+    return QUESTION_TEXTS[kind].asks([rule_name(rule) for rule in rules])
 
 
 def labels_left(more: int | None) -> str:
@@ -297,3 +280,36 @@ def labels_left(more: int | None) -> str:
     ('about 12 more', 'how many more will show')
     """
     return "how many more will show" if more is None else f"about {more:,} more"
+
+
+class QuestionText(NamedTuple):
+    """The sentences of one question of `ask`."""
+
+    asks: Callable[[Sequence[str]], str]  # the question itself, given the names of the rules
+    begins: Callable[[Mapping[str, Any]], str]  # the first line of `majorant ask`, given the facts of the design
+    outcome: Callable[[Outcome], str]  # what the labels prove so far
+
+
+QUESTION_TEXTS = {
+    "rules": QuestionText(
+        asks=lambda names: f"Which is right more often, {' or '.join(names)}?",
+        begins=lambda facts: at_stake(facts["rules"], facts["differ"], facts["items"], facts["tolerance"]),
+        outcome=lambda outcome: _two_rules(outcome) if len(outcome.rules) == 2 else _several_rules(outcome),
+    ),
+    "teach": QuestionText(
+        asks=lambda _: "Which judges are right, and what rule follows from that?",
+        begins=lambda facts: (
+            f"Label {count(facts['asked'], 'random item')}: they measure each judge and teach a rule; "
+            "a few more then prove it."
+        ),
+        outcome=_session_sentence,
+    ),
+    "accuracy": QuestionText(
+        asks=lambda names: f"How often are the labels of {names[-1]} right?",
+        begins=lambda facts: (
+            f"How often are the labels of {rule_name(facts['rules'][0])} right on these "
+            f"{facts['items']:,} items? {ACCURACY_COSTS}"
+        ),
+        outcome=_accuracy_sentence,
+    ),
+}

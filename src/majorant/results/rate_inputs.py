@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.ask.design import Design, recognise
+from majorant.ask.design import Design, Recognised, recognise
 from majorant.ask.question import UNASKED
 from majorant.errors import ConfigError, DataError
 from majorant.read.gold import read_gold
@@ -109,16 +109,22 @@ def find_target(votes: Votes, pairs: Pairs | None, label: Any, limits: tuple[flo
     if likely is not None:
         return _class_target(votes, likely)
     shown = ", ".join(repr(one) for one in labels[:8])
+    if None not in value_k:
+        raise ConfigError(
+            f"the share of which class? Say it with label=. The labels are {shown}. If they are scores, give their "
+            "range with limits=."
+        )
     raise ConfigError(f"the share of which class? Say it with label=. The labels are {shown}.")
 
 
 def obvious_class(labels: Sequence[Hashable]) -> Hashable | None:
     """Which of two classes a rate is about if nobody says; None where that is not obvious.
 
-    >>> obvious_class(["fail", "pass"]), obvious_class(["cat", "dog"])
-    ('pass', None)
+    >>> obvious_class(["fail", "pass"]), obvious_class([0, 1]), obvious_class([1, 2])
+    ('pass', 1, None)
     """
-    likely = [one for word in POSITIVE for one in labels if str(one).strip().casefold() == word]
+    words = {str(one).strip().casefold(): one for one in labels}
+    likely = [words[word] for word in POSITIVE if word in words and (word != "1" or "0" in words)]
     likely += [one for one in labels if str(one).startswith("at least ")]  # what a threshold makes of scores
     return likely[0] if len(labels) == 2 and likely else None
 
@@ -178,7 +184,7 @@ def read_labelled(gold: Any, votes: Votes, how: ReadOptions, rng: np.random.Gene
         item_t = rng.permutation(known)
         said = () if votes.gold_i is None else tuple(votes.labels[votes.gold_i[item]] for item in item_t)
         return Labelled(item_t, said, Order.SHUFFLED)
-    recognised = recognise(gold)
+    recognised = gold if isinstance(gold, Recognised) else recognise(gold)
     if recognised is not None:
         return _drawn_labels(recognised.design, recognised.design.codes(recognised.answers), votes)
     key = tuple(votes.account.columns.get("item", "").split(","))  # the columns that name an item together

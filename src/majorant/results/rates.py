@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from majorant.ask.rate import Bets, Features, bounds, labels_for, offer_bets
+from majorant.backend import Backend
 from majorant.defaults import LEVEL, MAJORITY, WEIGHTED_VOTE
 from majorant.errors import ConfigError, DataError, DataNote
 from majorant.methods.fit import chances
@@ -243,6 +244,10 @@ def rate(
     >>> found.overall.said_by("majority") > found.high
     True
     """
+    if isinstance(votes, Backend) or type(votes).__module__.startswith("pyspark.sql"):
+        votes = getattr(votes, "whole", None)
+        if votes is None:
+            raise ConfigError("a rate needs all votes in memory: give a file, a pandas frame or Votes.")
     reading |= {} if label_column is None else {"label": label_column}
     how = ReadOptions.of(reading)
     column = gold if isinstance(gold, str) and not os.path.exists(gold) else None  # noqa: PTH110
@@ -344,7 +349,7 @@ class Panel:
         if target.measure is not Measure.SCORE:
             rules = {MAJORITY: target.of_classes(votes, chances(counts(votes).astype(float)))[item_i]}
         if target.measure is Measure.SHARE and 1 < n_classes <= MOST_MODELLED and n_workers > 1:
-            posterior_ik = np.asarray(fit_rule(WEIGHTED_VOTE, votes, 0).posterior)
+            posterior_ik = np.asarray(fit_rule(WEIGHTED_VOTE, votes).posterior)
             shares.append(target.of_classes(votes, posterior_ik)[item_i])
             rules[WEIGHTED_VOTE] = target.of_classes(votes, chances(posterior_ik))[item_i]
         steady = np.flatnonzero(np.bincount(votes.worker_n, minlength=n_workers) >= LEAST_COVERAGE * n_items)

@@ -1,0 +1,44 @@
+"""What an engine of evidence that needs no labels may look at: the votes, and the rules that were fitted to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from majorant.evidence.certificate.certificate import Certificate
+from majorant.evidence.copies import Copies
+from majorant.evidence.track_record import Setting
+from majorant.methods.fit import Fit
+from majorant.values import FloatArray
+from majorant.votes import Votes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Majority vote and other rules on the same votes.
+
+    Parameters
+    ----------
+    votes : Votes
+        The votes in memory: all of them, or a random sample of the items.
+    fits : mapping of str to Fit
+        The rules by name, fitted to these votes; majority vote is among them.
+    belief : ndarray of shape (items, classes), optional
+        What the models believe of each item; None where no rule could be learned.
+    setting : Setting
+        Panel or crowd, votes per worker, whether workers differ.
+    copies : Copies
+        Workers who repeat another.
+    certify : callable
+        Makes the certificate, which takes a while; None where it cannot decide.
+    level : float
+        Confidence level.
+    """
+
+    votes: Votes
+    fits: Mapping[str, Fit]
+    belief: FloatArray | None
+    setting: Setting
+    copies: Copies
+    certify: Callable[[], Certificate | None]
+    level: float

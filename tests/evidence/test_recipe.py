@@ -1,0 +1,68 @@
+"""The recipe of CONTRIBUTING.md for a source of evidence is complete: a toy one is added, and the answer follows it."""
+
+import json
+
+import pytest
+
+import majorant as mj
+from majorant.evidence.evidence import Assumption, Evidence, Record, Source, Status, Tested
+from majorant.output import votes_table, write_table
+from majorant.pipeline import ENGINES
+from majorant.values import Estimate
+
+STATUS = {"status": Status.PASSED}
+
+
+def our_projects(comparison):
+    """How the weighted vote did in our own projects, whatever the votes are."""
+    if comparison.belief is None:
+        return ()
+    return (
+        Evidence(
+            source=Source.TRACK_RECORD,
+            other="weighted-vote",
+            gain=Estimate(0.03, 0.01, 0.05),
+            level=comparison.level,
+            assumptions=(Tested(Assumption.LIKE_PUBLIC_SETS, STATUS["status"]),),
+            record=Record(sets=7, better=6, worse=1, mean_gain=0.03, worst_gain=-0.01),
+        ),
+    )
+
+
+@pytest.fixture
+def votes():
+    """A panel of unequal judges, of which nothing can be said without labels."""
+    confusions = [[[skill, 1 - skill], [1 - skill, skill]] for skill in (0.9, 0.85, 0.55, 0.55, 0.55)]
+    return mj.simulate([0.5, 0.5], confusions, n_items=300, n_votes=5, rng=0)[0]
+
+
+@pytest.fixture
+def engine():
+    ENGINES.append(our_projects)
+    yield
+    ENGINES.remove(our_projects)
+
+
+def test_without_it_nothing_is_known(votes):
+    answer = mj.check(votes).answer
+    assert (answer.action, answer.certainty) == ("keep", "unknown")
+
+
+def test_the_answer_follows_it(votes, engine):
+    answer = mj.check(votes).answer
+    assert (answer.action, answer.rule, answer.certainty) == ("switch", "weighted-vote", "likely")
+    assert answer.basis.record.sets == 7
+
+
+def test_an_assumption_that_failed_lowers_the_certainty(votes, engine, monkeypatch):
+    monkeypatch.setitem(STATUS, "status", Status.FAILED)
+    assert mj.check(votes).answer.certainty == "unknown"
+
+
+def test_it_is_printed_and_written(votes, engine, run, tmp_path):
+    write_table(tmp_path / "votes.csv", votes_table(votes))
+    code, out, err = run("check", "votes.csv")
+    assert code == 0, err
+    assert "Switch to the weighted vote: likely about 3 points better." in out
+    assert "on 7 public crowds like yours the weighted vote was better on 6 and worse on 1" in " ".join(out.split())
+    assert json.loads(run("check", "votes.csv", "--json")[1])["answer"]["source"] == "track record"

@@ -1,0 +1,31 @@
+"""The recipe of CONTRIBUTING.md for a sentence: it is changed in one function, and every surface shows the new one."""
+
+import json
+
+import pytest
+
+import majorant as mj
+from majorant.output import votes_table, write_table
+from majorant.render import answer
+
+TOY = "Label whatever you like, said the toy."
+
+
+@pytest.fixture
+def votes(monkeypatch):
+    monkeypatch.setattr(answer, "next_line", lambda result: TOY)
+    return mj.simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], n_items=60, n_votes=3, rng=0)[0]
+
+
+def test_every_surface_shows_it(votes, run, tmp_path, no_pictures):
+    write_table(tmp_path / "votes.csv", votes_table(votes))
+    code, out, err = run("check", "votes.csv", "--out", "results", "--summary", "answer.md")
+    assert code == 0, err
+    assert TOY in out
+    assert TOY in (tmp_path / "results" / "report.html").read_text(encoding="utf-8")
+    assert TOY in (tmp_path / "answer.md").read_text(encoding="utf-8")
+    assert json.loads((tmp_path / "results" / "result.json").read_text(encoding="utf-8"))["answer"]["next"] == TOY
+
+
+def test_a_notebook_shows_it(votes):
+    assert TOY in mj.check(votes)._repr_html_()
