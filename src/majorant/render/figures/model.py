@@ -141,7 +141,7 @@ def _draw_plan(axes: Axes, plan: dict[str, Any]) -> None:
     known = [row for row in plan["points"] if row["gain"]["value"] is not None]
     votes = [row["votes"] for row in known]
     low, value, high = ([100 * row["gain"][end] for row in known] for end in ("low", "value", "high"))
-    axes.fill_between(votes, low, high, color=LIGHT["majority"], alpha=0.18, lw=0, label="came true on public crowds")
+    axes.fill_between(votes, low, high, color=LIGHT["majority"], alpha=0.18, lw=0, label="range on public crowds")
     axes.plot(votes, value, "s", ls="-", color=LIGHT["majority"], lw=1.8, ms=4, label="forecast")
     axes.axhline(0, color=LIGHT["soft"], lw=1)
     if plan["votes_now"] <= plan["points"][-1]["votes"]:

@@ -28,7 +28,7 @@ def votes_panels(summary: dict[str, Any]) -> list[Panel]:
         Panel("votes0", "Votes per item", _votes_words(sizes), VOTES_SIZE, lambda axes: _votes_per_item(axes, sizes)),
         Panel(
             "votes1",
-            "What majority vote makes of the items",
+            "What majority vote decides",
             ", ".join(f"{name} {number:,}" for name, number in numbers.items()) + ".",
             (400, 150),
             lambda axes: _draw_fate(axes, fate),
