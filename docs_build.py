@@ -77,7 +77,7 @@ def formula(latex: str) -> str:
 def led_home(markdown: str, page: str, repository: str) -> str:
     """Links to files outside docs/: to the page of the site that holds them, else to the repository.
 
-    >>> led_home("[a](../CHANGELOG.md) [b](../tests/x.py)", "ci.md", "https://host/p")
+    >>> led_home("[a](../CHANGELOG.md) [b](../tests/x.py)", "ask.md", "https://host/p")
     '[a](CHANGELOG.md) [b](https://host/p/blob/main/tests/x.py)'
     """
     home = {path: name for name, path in OUTSIDE.items()}

@@ -5,7 +5,7 @@
 Gold is hidden from the product, and every number is held against it, beside something simple (the anchor): vote
 share, crowd-kit and cleanlab for confidence, agreement for the order of workers, the smallest margin for the review
 list.  Exits with 1 where a number is worse than its anchor by more than the margin stated in GOALS.  `--write` writes
-docs/truth.md.  `--peers` runs crowd-kit and cleanlab again, in a Python that has them, into truth_peers.json; else what
+truth.md.  `--peers` runs crowd-kit and cleanlab again, in a Python that has them, into truth_peers.json; else what
 they said before is quoted.  Two minutes.
 """
 
@@ -42,7 +42,7 @@ from public_sets import data_sets
 
 Floats = NDArray[np.float64]
 HERE = Path(__file__).parent
-PAGE, PEERS = HERE.parent / "docs" / "truth.md", HERE / "truth_peers.json"
+PAGE, PEERS = HERE / "truth.md", HERE / "truth_peers.json"
 DRAWS = 3
 PEER_NAMES = ("crowd-kit DS", "cleanlab")
 

@@ -25,7 +25,9 @@ THEORY = """## theory
 Exact mathematics of majority vote and the optimal rule: small arrays in, numbers out. Shared parameters:
 
 """
-METHODS = """Methods by name; `mj.ESTIMATORS[name]().fit(votes)` returns a `Fit`. [Methods](methods.md) describes them: """
+METHODS = (
+    """Methods by name; `mj.ESTIMATORS[name]().fit(votes)` returns a `Fit`. [Methods](methods.md) describes them: """
+)
 
 
 class Parameter(NamedTuple):

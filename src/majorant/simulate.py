@@ -66,7 +66,8 @@ def simulate(
     rng : int or numpy Generator
         Random seed.
     n_workers : int, optional
-        Size of a crowd with a shared confusion; by default a worker per 1,000 votes, and at least 10 per vote of an item.
+        Size of a crowd with a shared confusion; by default one worker per 1,000 votes, and at least
+        10 times as many as vote on one item.
     concentration : float or sequence, optional
         Makes items differ in difficulty: an item's label probabilities are Dirichlet(concentration * confusion[k]).
     dependence : float

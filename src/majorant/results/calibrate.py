@@ -2,7 +2,7 @@
 
 Two opinions are averaged (their geometric mean): the rule's probabilities, tempered so that they allow for votes that
 depend on each other, and the plain shares of votes, with one vote spread over all labels.  On public data sets the
-average is better calibrated than either.  Twenty gold labels or more shift and stretch it: docs/labels.md.
+average is better calibrated than either.  Twenty gold labels or more shift and stretch it: docs/decide.md.
 """
 
 from __future__ import annotations
