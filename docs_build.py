@@ -13,7 +13,13 @@ ROOT = Path(__file__).parent
 TEMPLATES = ROOT / "src" / "majorant" / "render" / "templates"
 FORMULA = re.compile(r"^```math\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Pages that live elsewhere in the checkout, by their name on the site; links to them are led there.
-OUTSIDE = {"CHANGELOG.md": "CHANGELOG.md", "SECURITY.md": "SECURITY.md", "benchmarks.md": "benchmarks/README.md"}
+OUTSIDE = {
+    "CHANGELOG.md": "CHANGELOG.md",
+    "SECURITY.md": "SECURITY.md",
+    "benchmarks.md": "benchmarks/README.md",
+    "reproduction.md": "paper/reproduction.md",
+    "errata.md": "paper/errata.md",
+}
 STYLE = """
 :root > * { --md-primary-fg-color: #174a72; --md-accent-fg-color: var(--majority); }
 [data-md-color-scheme="slate"] { --md-primary-fg-color: #16202b; --md-typeset-a-color: var(--majority); }
