@@ -2,17 +2,23 @@
 
 import csv
 import json
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import majorant as mj
+from corpus.orders import answer_facts, difference, rename, shuffle_rows
+from majorant import datasets
 from majorant.ownership import RECORD
 from majorant.render import files as files_of_results
 from majorant.render.files import write_result
 from majorant.render.summary import result_summary
 from majorant.simulate import one_coin_crew, simulate
+from needs import NO_DATA
 from pictures import no_pictures
+from sizes import many
 
 TOLERANCE = 0.02  # of a confidence; docs/report.md: votes echo those before them, and draws follow the order
 
@@ -123,3 +129,49 @@ def test_shapes_in_any_order_wherever_they_are_worked_on(run, tmp_path, monkeypa
     assert_same_answer(first, mixed)
     assert set(rows(first["labels.csv"], "item")) == set(columns["item"])
     assert set(rows(first["workers.csv"], "worker")) == set(columns["worker"])
+
+
+NAMED = ("CF_amt", "CF", "MS", "SP_amt", "ZenCrowd_us", "ZenCrowd_in", "SP", "D-Product")
+MORE = ("crowds/snow_temporal", "panels/llmbar_six")
+
+
+def real_columns(name):
+    """The votes of a public set, with gold labels, as columns of text."""
+    if name in NAMED:
+        if any(datasets.local_path(file) is None for file in datasets.find(name).files):
+            pytest.skip(NO_DATA)
+        votes = datasets.load(name)
+    else:
+        folder = Path(os.environ.get("MAJORANT_DATA", "nowhere")) / name
+        if not folder.is_dir():
+            pytest.skip(NO_DATA)
+        votes = mj.read(folder / "label.csv", gold=folder / "truth.csv")
+    table = votes.table()
+    return {role: [None if value is None else str(value) for value in values] for role, values in table.items()
+            if role in ("item", "worker", "label", "gold")}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name == "CF_amt" else [pytest.mark.long]) for name in (*NAMED, *MORE)]
+)
+def test_real_votes_in_any_order_and_by_any_name_give_the_same_answer(name):
+    """Half of the draws are shuffled, half renamed as well; half have gold labels, half have none."""
+    columns = real_columns(name)
+    bare = {role: values for role, values in columns.items() if role != "gold"}
+    first = {True: answer_facts(columns), False: answer_facts(bare)}
+    found = [
+        difference(columns if gold else bare, first[gold], np.random.default_rng(draw), renaming=draw % 2 == 1)
+        for draw in range(many(50, quick=2))
+        for gold in [draw // 2 % 2 == 1]
+    ]
+    assert found == [None] * len(found)
+
+
+def test_a_label_that_depends_on_the_order_is_seen(monkeypatch):
+    columns, rng = crowd(), np.random.default_rng(0)
+    renamed, old_names = rename(columns, rng)
+    first = answer_facts(columns)
+    assert answer_facts(shuffle_rows(renamed, rng), old_names)["labels"].items() <= first["labels"].items()
+    first["labels"] = first["labels"] | {columns["item"][0]: "other"}
+    assert "1 labels, such as 'other'" in difference(columns, first, rng, renaming=False)

@@ -17,7 +17,7 @@ FRAME = pd.DataFrame(ROWS, columns=["task", "worker", "label"])
 
 @pytest.fixture(scope="module")
 def result():
-    return mj.check(FRAME.assign(half=FRAME.task.str.len()), by="half", compare_all=True)
+    return mj.check(FRAME.assign(half=FRAME.task.str.len()), by="half", compare=True)
 
 
 def test_every_table_of_a_result_goes_to_every_frame(result):
@@ -108,12 +108,24 @@ def test_an_absent_library_is_explained(library, monkeypatch):
     assert votes.to_dict()["item"][0] == "q0"
 
 
-def test_a_result_prints_in_two_lines_at_most(result):
-    tables = (result.votes, result.labels.fit, result.labels, result.workers, result.review)
+def test_a_result_prints_in_a_few_lines(result):
     found = (result, result.answer, result.certificate, result.certificate.anonymous, result.agreement, result.plan)
-    for value in (*tables, *found, mj.ask(FRAME)):
+    for value in (*found, result.votes, result.labels.fit, mj.ask(FRAME)):
         assert len(repr(value).splitlines()) <= 2
         assert len(repr(value)) < 500
+    for table in (result.labels, result.workers, result.review, result.comparison):
+        first, header, *rows = repr(table).splitlines()
+        assert first.endswith("rows")
+        assert header.split()[0] == next(iter(table.table()))
+        assert len(rows) <= 7
+        assert all(len(line) <= 130 for line in rows)
+
+
+def test_a_table_can_be_looped_over_and_given_to_other_libraries(result):
+    rows = list(result.workers)
+    assert rows[0]["worker"] == result.workers.to_dict()["worker"][0]
+    assert pd.DataFrame(result.workers).equals(pd.DataFrame(rows))
+    assert pl.DataFrame(result.labels).shape[0] == len(result.labels.to_dict()["item"])
 
 
 def test_names_are_escaped_in_notebooks():

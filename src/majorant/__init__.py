@@ -12,6 +12,7 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from majorant import datasets as datasets
     from majorant import theory as theory
     from majorant.ask.ask import ask as ask
     from majorant.errors import ConfigError as ConfigError
@@ -118,4 +119,5 @@ class _Package(ModuleType):
 
 for _name, _home in _HOME.items():
     setattr(_Package, _name, _late(_name, _home))
+_Package.datasets = _late("datasets", None)  # type: ignore[attr-defined]
 sys.modules[__name__].__class__ = _Package

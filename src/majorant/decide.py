@@ -77,10 +77,12 @@ class Answer:
     next: Next = Next()
 
     def __repr__(self) -> str:
-        value, low, high = ("-" if end is None else f"{100 * end:+.1f}" for end in self.gain.ends)
+        value, low, high = (None if end is None else f"{100 * end:+.1f}" for end in self.gain.ends)
+        ends = "" if low is None or high is None else f" ({low} to {high})"
+        gain = "not known" if value is None else f"{value} points{ends}"
         step = f"{self.next.step}: {self.next.labels} labels" if self.next.labels else "nothing left to do"
         head = f"Answer: {self.action} ({self.certainty}), label with {self.rule}"
-        return f"{head}\ngain of {self.other} {value} points ({low} to {high}); next: {step}"
+        return f"{head}\ngain of {self.other}: {gain}; next: {step}"
 
     @property
     def source(self) -> Source | None:

@@ -7,7 +7,7 @@ memory what does not.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -59,7 +59,8 @@ from majorant.results.agreement import Agreement
 from majorant.results.agreement.measure import agreement_from, resampling
 from majorant.results.calibrate import Labels as Confidence
 from majorant.results.calibrate import calibrate
-from majorant.results.comparison import Alternative, compare, rate_method
+from majorant.results.comparison import Alternative, rate_method
+from majorant.results.comparison import compare as compare_methods
 from majorant.results.labels import (
     Known,
     LabelChanges,
@@ -95,7 +96,7 @@ from majorant.values import Estimate, FloatArray, as_generator, as_level, as_see
 from majorant.votes import IntArray, Votes
 
 CHECK_STAGES = ("counting", "comparing", "testing", "judging", "measuring")  # of `check`, in their order
-COIN = "coin"
+COINS = ("coin", "random")
 TEACHING = 30  # labels of a random sample: enough to teach a rule for a panel, and to measure it
 MOST_JUDGES = 100  # that are compared one by one where there is gold
 StageCallback = Callable[[str], None]
@@ -300,11 +301,28 @@ class Result:
         return report(self, path, overwrite=overwrite)
 
     @validated
-    def plot(self, figure: str = "workers") -> Any:
-        """A figure of the report as a matplotlib Figure: workers, votes, flow, agreement, confidence, map, ..."""
+    def plot(self, figure: str | None = None) -> Any:
+        """A figure of the report as a matplotlib Figure: workers (if accuracies are known), votes, flow, map, ..."""
         from majorant.render.html import figure as draw
 
-        return draw(self, figure)
+        if figure is not None:
+            return draw(self, figure)
+        known = self.workers is not None and "accuracy" in self.workers.table()
+        return draw(self, "workers" if known else "votes")
+
+    def to_dict(self) -> dict[str, Any]:
+        """All facts of the result, as result.json holds them."""
+        from majorant.render.plain import to_plain
+        from majorant.render.summary import result_summary
+
+        facts: dict[str, Any] = to_plain(result_summary(self, seed=self.seed))
+        return facts
+
+    def to_json(self) -> str:
+        """The facts as JSON text."""
+        from majorant.render.plain import to_json
+
+        return to_json(self.to_dict())
 
     def summary(self) -> str:
         """The answer in a few lines, as the command line prints it."""
@@ -336,7 +354,7 @@ def check(
     method: str | None = None,
     tolerance: float = TOLERANCE,
     target: float = TARGET,
-    compare_all: bool = False,
+    compare: bool = False,
     labelled: Recognised | None = None,
     ties: str | None = None,
     gold_labels: bool = True,
@@ -360,7 +378,7 @@ def check(
         A difference in accuracy too small to matter.
     target : float
         The accuracy to plan for.
-    compare_all : bool
+    compare : bool
         Also run every method, for `result.comparison`.
     labelled : Recognised, optional
         An expert's labels with the design that drew them.  A `gold_file` beside its design is recognised by itself.
@@ -393,14 +411,16 @@ def check(
     backend = as_backend(votes, **reading)
     if labelled is not None:
         backend = votes_of_design(labelled.design, backend)
+    if ties in ("first", "last", "open", "drop", "none"):
+        raise ConfigError(f"ties={ties!r}: give 'random', or the method that decides them, such as 'weighted-vote'.")
     settings = _Settings(
         seed=as_seed(rng),
         level=as_level(level),
         method=None if method is None else rule_named(method, backend.votes.workers),
         tolerance=tolerance,
         labelled=labelled,
-        ties=None if ties in (None, COIN) else rule_named(ties, backend.votes.workers),
-        by_coin=ties == COIN,
+        ties=None if ties in (None, *COINS) else rule_named(ties, backend.votes.workers),
+        by_coin=ties in COINS,
         gold_labels=gold_labels,
         stage=stage or ignore_stage,
     )
@@ -432,7 +452,7 @@ def check(
         tie_breaker=chosen.breaker,
         changes=label_changes(rules.backend, majority.everywhere, other.everywhere),
         slices=_slices(rules, other.name, chosen.answer, level),
-        comparison=compare(known, level=level, rng=seed) if compare_all else Records(),
+        comparison=compare_methods(known, level=level, rng=seed) if compare else Records(),
         rated=tuple(
             rate_method(fit, known, majority.here, rules.belief, level=level)
             for fit in {one.name: one.here for one in (majority, other, rule)}.values()
@@ -815,6 +835,8 @@ def _next_step(
         return Next()
     if expert is not None and expert.more:
         return Next(step=Step.GO_ON, labels=expert.more, items=expert.n_differ, waiting=expert.waiting)
+    if expert is not None:
+        return Next()  # the design has been answered to its end
     n_items = max((one.items for one in apart.values()), default=rules.backend.votes.shape[0])
     if any(one.source is Source.LABELS and one.n_labels >= n_items for one in answer.evidence):
         return Next()  # every item has a label
@@ -875,7 +897,9 @@ def _reviewed(chosen: _Chosen, labels: Confidence, workers: Workers, given: Back
 
 
 @limit_native_threads
-def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator = 0, **reading: Unpack[Reading]) -> Fit:
+def aggregate(
+    votes: Any, method: str | Sequence[str] = AUTO, *, rng: int | np.random.Generator = 0, **reading: Unpack[Reading]
+) -> Fit:
     """Turn votes into labels by a method, or by the rule of the answer.
 
     Parameters
@@ -899,6 +923,9 @@ def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator 
     >>> aggregate(table, "majority").labels()
     ['yes', 'no']
     """
+    if not isinstance(method, str):
+        listed = ", ".join(map(repr, method))
+        raise ConfigError(f"method is one method. To see several side by side: majorant.compare(votes, [{listed}]).")
     backend, seed = as_backend(votes, **reading), as_seed(rng)
     method = rule_named(method, backend.votes.workers, beside=(AUTO, WEIGHTED_VOTE))
     if method != AUTO:

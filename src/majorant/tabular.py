@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import html
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from majorant.errors import ConfigError
 
-HTML_ROWS, SHOWN_NAMES = 5, 6
+SHOWN_ROWS, SHOWN_NAMES = 5, 6
 LABEL_COLUMNS = ("label", "runner_up", "gold")  # these hold the user's own labels
 FORMULA = r"^'*[=+\-@\t\r]"
 PLAIN_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
@@ -95,20 +95,32 @@ class Tabular:
             frame = frame.with_columns(polars.col(n).cast(kind) for n in frame.columns if n in LABEL_COLUMNS)
         return frame
 
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The rows, each a dict."""
+        columns = self.to_dict()
+        return (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The columns for anything that reads Arrow: polars.DataFrame(labels), pyarrow.table(labels), DuckDB."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
     def __repr__(self) -> str:
         columns = self.table()
         n_rows = len(next(iter(columns.values()), ()))
-        return f"{type(self).__name__}: {n_rows:,} rows\n{some_names(columns)}; to_pandas() gives them"
+        head = f"{type(self).__name__}: {n_rows:,} row{'s' * (n_rows != 1)}"
+        more = [f"... {n_rows - SHOWN_ROWS:,} more"] if n_rows > SHOWN_ROWS else []
+        return "\n".join([head, *_text_rows(columns), *more, "to_pandas() gives a frame"])
 
     def _repr_html_(self) -> str:
-        """The two lines of `repr` and the first rows, for a notebook."""
-        first = {name: _plain(column[:HTML_ROWS]) for name, column in self.table().items()}
+        """The first rows, for a notebook."""
+        first = {name: _plain(column[:SHOWN_ROWS]) for name, column in self.table().items()}
         head = "".join(f"<th>{html.escape(name)}</th>" for name in first)
         rows = "".join(
             "<tr>" + "".join(f"<td>{html.escape(_cell(cell))}</td>" for cell in row) + "</tr>"
             for row in zip(*first.values(), strict=True)
         )
-        return f"<pre>{html.escape(repr(self))}</pre><table><tr>{head}</tr>{rows}</table>"
+        title = html.escape(repr(self).split("\n", 1)[0])
+        return f"<pre>{title}</pre><table><tr>{head}</tr>{rows}</table><pre>to_pandas() gives a frame</pre>"
 
 
 class Record(Protocol):
@@ -125,6 +137,9 @@ class Records(Tabular, tuple[R, ...]):
     """A tuple of values that are rows of one table."""
 
     __slots__ = ()
+
+    def __iter__(self) -> Iterator[R]:  # type: ignore[override]  # records, and not their rows
+        return tuple.__iter__(self)
 
     def table(self) -> dict[str, Any]:
         """A row for each value."""
@@ -204,6 +219,33 @@ def _series(pandas: Any, column: Any, kind: Any) -> Any:
     if len(kinds) > 1:
         return pandas.Series(values, dtype=object)
     return pandas.Series(values)
+
+
+def _text_rows(columns: Mapping[str, Any], width: int = 100) -> list[str]:
+    """The header and the first rows as lines, with as many columns as fit."""
+    cells = {name: [name, *map(_cell, _plain(column[:SHOWN_ROWS]))] for name, column in columns.items()}
+    wide = {name: min(30, max(map(len, some))) for name, some in cells.items()}
+    fits: list[str] = []
+    used = 0
+    for name in cells:
+        used += wide[name] + 2
+        if used > width and fits:
+            fits.append(f"... {len(cells) - len(fits)} more columns")
+            break
+        fits.append(name)
+    shown = [name for name in fits if name in cells]
+    lines = [
+        "  ".join(_clip(row, wide[name]) for name, row in zip(shown, some, strict=True))
+        for some in zip(*(cells[name] for name in shown), strict=True)
+    ]
+    if len(fits) > len(shown):
+        lines[0] += f"  {fits[-1]}"
+    return [line.rstrip() for line in lines]
+
+
+def _clip(text: str, width: int) -> str:
+    text = " ".join(text.split())
+    return f"{text if len(text) <= width else text[: width - 1] + '…':{width}}"
 
 
 def _cell(value: Any) -> str:

@@ -34,6 +34,10 @@ class NoteKind(StrEnum):
     FILE_WORKERS = "file-workers"  # workers: the names of the files
     JOINED_ITEMS = "joined-items"  # columns whose values together name an item
     DROPPED_RESPONSES = "dropped-responses"  # kept, total
+    BOTH_ORDERS = "both-orders"  # verdicts in both orders of a pair, changed: how many, places: labels read so
+    NESTED = "nested"  # column: votes are inside its cells
+    ROW_PER_WORKER = "row-per-worker"  # column of the workers; items: the other columns; left_out: column -> reason
+    SEVERAL_IN_CELL = "several-in-cell"  # example, labels: how many hold a sign that separates labels
     REPEATED_HEADER = "repeated-header"  # rows
     UNANIMOUS = "unanimous"  # items: no two votes differ, which merged labels look like
     GOLD_UNKNOWN_ITEMS = "gold-unknown-items"  # source, items, count: no votes on them

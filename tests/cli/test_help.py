@@ -30,7 +30,14 @@ def test_options_stand_in_groups_each_once():
         assert f"\n{group}:\n" in shown
     for option in ("--item ", "--memory ", "--seed ", "--out ", "--repeats "):
         assert shown.count(f"  {option}") == 1, option
-    assert shown.index("--out ") < shown.index("--item ") < shown.index("--memory ") < shown.index("--seed ")
+    places = [shown.index(f"  {option} ") for option in ("--out", "--item", "--memory", "--seed")]
+    assert places == sorted(places)
+
+
+def test_the_help_of_check_fits_two_screens_and_begins_with_examples():
+    lines = CliRunner().invoke(command("check"), ["--help"], terminal_width=80).output.splitlines()
+    assert len(lines) <= 90
+    assert lines.index("Examples:") < lines.index("Options:")
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

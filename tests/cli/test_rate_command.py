@@ -180,3 +180,48 @@ def test_several_pairs_are_told_one_by_one(folder):
         patch.chdir(folder)
         refused = CliRunner().invoke(majorant, ["rate", "arena.csv", "--at-least", ".5"])
     assert "these are 3 pairs" in str(refused.exception)
+
+
+def test_a_sample_goes_on_at_random_after_items_that_prove_a_rule(tmp_path, monkeypatch):
+    """Gold that came with the votes does not take the place of the sample, nor do items picked to prove a rule."""
+    monkeypatch.chdir(tmp_path)
+    rng, invoke = np.random.default_rng(0), CliRunner().invoke
+    truth = {f"q{i}": ("fail", "pass")[int(rng.random() < 0.6)] for i in range(300)}
+    rows = [
+        (q, judge, t if rng.random() < right else ("fail", "pass")[t == "fail"], t if n < 30 else "")
+        for n, (q, t) in enumerate(truth.items())
+        for judge, right in zip("abcde", (0.95, 0.4, 0.4, 0.4, 0.45), strict=True)
+    ]
+    write(tmp_path / "log.csv", ("item", "judge", "verdict", "gold"), rows)
+
+    def fill_in():
+        with (tmp_path / "to_label.csv").open() as file:
+            items = [row["item"] for row in csv.DictReader(file)]
+        write(
+            tmp_path / "to_label.csv",
+            ("draw", "item", "label"),
+            [(n, item, truth[item]) for n, item in enumerate(items, start=1)],
+        )
+
+    asked = invoke(majorant, ["ask", "log.csv", "--rate", "--n", "40"])
+    assert asked.exit_code == 0
+    fill_in()
+    assert "measured by 40 labels" in run(tmp_path, "log.csv", "--gold-file", "to_label.csv")
+    assert invoke(majorant, ["ask", "log.csv", "--more", "10", "--design", "to_label.design.json"]).exit_code == 0
+    fill_in()
+    said = run(tmp_path, "log.csv", "--gold-file", "to_label.csv")
+    assert "measured by 40 labels" in said
+    command = next(line.strip() for line in said.splitlines() if "--more" in line)
+    words = shlex.split(command)[1:]
+    words[words.index("--more") + 1] = "20"
+    assert invoke(majorant, words).exit_code == 0
+    fill_in()
+    measured = json.loads(run(tmp_path, "log.csv", "--gold-file", "to_label.csv", "--json"))["overall"]
+    assert 60 <= measured["labels"] <= 70  # with the proving items that lie among them
+    share = sum(t == "pass" for t in truth.values()) / 300
+    assert measured["low"] <= share <= measured["high"]
+
+
+def test_votes_elsewhere_are_refused_clearly(folder):
+    result = CliRunner().invoke(majorant, ["rate", str(folder / "log.csv"), "--memory", "1GB"])
+    assert "leave out --memory" in str(result.exception)

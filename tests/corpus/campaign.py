@@ -35,11 +35,11 @@ class Part(NamedTuple):
 
 
 PARTS = {
-    "inputs": Part("fuzz:run_input", 200_000, 400, "mutated files and frames through every reader"),
+    "inputs": Part("fuzz:run_input", 100_000, 400, "mutated files and frames through every reader"),
     "containers": Part(
-        "containers:run_container", 40_000, 200, "packed files, archives, sheets, Parquet: cut off, edited, too large"
+        "containers:run_container", 60_000, 200, "packed files, archives, sheets, Parquet: cut off, edited, too large"
     ),
-    "calls": Part("calls:run_call", 40_000, 400, "public functions with up to three arguments of any type"),
+    "calls": Part("calls:run_call", 120_000, 400, "public functions with up to three arguments of any type"),
     "uploads": Part("uploads:run_upload", 5_000, 40, "sessions of the local page: uploads and forms of any content"),
     "readings": Part("readings:run_reading", 5_000, 100, "generated tables against a naive reader"),
     "files": Part("readings:run_files", 2_000, 40, "generated tables, in memory and from sorted files"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,74 +12,82 @@ import majorant as mj
 from corpus import fuzz
 from majorant.errors import MajorantError
 
+Columns = dict[str, list[Any]]
 
-def shuffle_rows(columns: dict[str, list[Any]], rng: np.random.Generator) -> dict[str, list[Any]]:
+
+def shuffle_rows(columns: Columns, rng: np.random.Generator) -> Columns:
     """The rows in another order."""
     order = rng.permutation(len(columns["item"]))
     return {name: [values[n] for n in order] for name, values in columns.items()}
 
 
-def rename(columns: dict[str, list[Any]], rng: np.random.Generator) -> tuple[dict[str, list[Any]], dict[str, Any]]:
-    """Other names for items, workers and labels, in an order of their own; and the labels' new names."""
-    renamed, of_label = dict(columns), {}
-    for role in ("item", "worker", "label"):
-        old = sorted({*columns[role], *(columns.get("gold", ()) if role == "label" else ())} - {None}, key=str)
-        new = [f"{role[0]}{n:05d}" for n in rng.permutation(len(old))]
-        name_of = dict(zip(old, new, strict=True))
+def rename(columns: Columns, rng: np.random.Generator) -> tuple[Columns, dict[str, str]]:
+    """Other names for workers and labels, in an order of their own; and the old names by the new ones.
+
+    Items keep theirs: lots, such as which items are left out of a fold, are drawn by the items' names.
+    """
+    renamed, old_names = dict(columns), {}
+    for role in ("worker", "label"):
+        used = {*columns[role], *(columns.get("gold", ()) if role == "label" else ())} - {None}
+        new = [f"{role}-{n:05d}" for n in rng.permutation(len(used))]
+        name_of = dict(zip(sorted(used, key=str), new, strict=True))
+        old_names |= {name: str(value) for value, name in name_of.items()}
         renamed[role] = [name_of[value] for value in columns[role]]
-        if role == "label":
-            of_label = name_of
-            if "gold" in columns:
-                renamed["gold"] = [None if value is None else name_of[value] for value in columns["gold"]]
-    return renamed, of_label
+        if role == "label" and "gold" in columns:
+            renamed["gold"] = [None if value is None else name_of[value] for value in columns["gold"]]
+    return renamed, old_names
 
 
-def answer_facts(columns: dict[str, list[Any]], *, labels: bool) -> dict[str, Any]:
-    """What must not depend on order or names: the answer, verdicts, and how many items have which label."""
+def answer_facts(columns: Columns, old_names: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """What must not depend on order or names, in the old names: the answer, verdicts, and labels.
+
+    With other names, the labels of tied items may differ: a coin decides them on panels.
+    """
     result = mj.check(columns, rng=0)
-    answer, certificate = result.answer, result.certificate
-    facts: dict[str, Any] = {
+    answer, certificate, table = result.answer, result.certificate, result.labels.table()
+
+    def old(name: Any) -> str:
+        return str(name) if old_names is None else old_names.get(str(name), str(name))
+
+    kept = [n for n, tied in enumerate(table["tied"]) if old_names is None or not tied]
+    items, labels = ([table[name][n] for n in kept] for name in ("item", "label"))
+    return {
         "action": str(answer.action),
         "certainty": str(answer.certainty),
-        "rule": answer.rule,
+        "rule": old(answer.rule),
         "verdicts": [str(getattr(claim, "verdict", None)) for claim in (certificate.anonymous, certificate.named)],
+        "labels": {old(item): old(label) for item, label in zip(items, labels, strict=True)},
     }
-    table = result.labels.table()
-    if labels:
-        facts["labels"] = dict(zip(map(str, table["item"]), map(str, table["label"]), strict=True))
-    else:  # ties are decided by the item's name
-        facts["untied"] = sum(1 for tied in table["tied"] if not tied)
-        facts["changed"] = sum(
-            1 for tied, changed in zip(table["tied"], table["changed"], strict=True) if changed and not tied
-        )
-    return facts
 
 
-def difference(columns: dict[str, list[Any]], rng: np.random.Generator) -> str | None:
-    """What a shuffle and a renaming of the votes change."""
-    first, plain = answer_facts(columns, labels=True), answer_facts(columns, labels=False)
-    if (other := answer_facts(shuffle_rows(columns, rng), labels=True)) != first:
-        return f"shuffled: {_changed(first, other)}"
-    renamed, _ = rename(columns, rng)
-    if (other := answer_facts(renamed, labels=False)) != plain:
-        return f"renamed: {_changed(plain, other)}"
-    return None
+def difference(columns: Columns, first: dict[str, Any], rng: np.random.Generator, *, renaming: bool) -> str | None:
+    """How the answer to the same votes in another order, and by other names if asked, differs from the first."""
+    changed, old_names = rename(columns, rng) if renaming else (columns, None)
+    other = answer_facts(shuffle_rows(changed, rng), old_names)
+    first = first | {"labels": {item: label for item, label in first["labels"].items() if item in other["labels"]}}
+    found = [f"{key}: {_told(first[key], other[key])}" for key in first if first[key] != other[key]]
+    return f"{'renamed' if renaming else 'shuffled'}: {'; '.join(found)}" if found else None
 
 
-def _changed(first: dict[str, Any], other: dict[str, Any]) -> str:
-    return "; ".join(
-        f"{key}: {str(first[key])[:100]} and {str(other[key])[:100]}" for key in first if first[key] != other[key]
-    )
+def _told(one: Any, other: Any) -> str:
+    if isinstance(one, dict):
+        items = [item for item in one if one[item] != other.get(item)]
+        return f"{len(items)} labels, such as {one[items[0]]!r} and {other.get(items[0])!r} of {items[0]!r}"
+    return f"{one} and {other}"
 
 
 def run_order(number: int) -> tuple[int, str | None]:
-    """Generated table `number`, shuffled and renamed."""
+    """Generated table `number`, shuffled and then renamed."""
     rng = np.random.default_rng([7, number])
+    columns = fuzz.table(rng)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             with fuzz.small_budgets():
-                return number, difference(fuzz.table(rng), rng)
+                first = answer_facts(columns)
+                return number, next(
+                    filter(None, (difference(columns, first, rng, renaming=r) for r in (False, True))), None
+                )
         except MajorantError:
             return number, None
         except Exception as error:

@@ -197,3 +197,23 @@ print("alive")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout == "alive\n", done.stderr[-2000:]
     assert time.monotonic() - started < 120
+
+
+@pytest.mark.parametrize(("offset", "value"), [(8, 1), (8, 64), (10, 99)])
+@pytest.mark.parametrize("kind", ["log", "cvat"])
+def test_an_archive_that_python_cannot_unpack_is_refused_in_our_words(tmp_path, kind, offset, value):
+    """Protected by a password, or packed by a method that zipfile does not have: as its directory says."""
+    path = tmp_path / "a.zip"
+    if kind == "log":
+        path = write_log(tmp_path / "a.eval", [sample("a"), sample("b", "I")])
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(
+                "annotations.xml", '<annotations><image id="0" name="a"><tag label="x"/></image></annotations>'
+            )
+    content = bytearray(path.read_bytes())
+    entry = content.rindex(b"PK\x01\x02")
+    content[entry + offset] = value
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="password" if offset == 8 else r"a\.(eval|zip)"):
+        mj.read(path)

@@ -195,7 +195,7 @@ def test_frames_that_cannot_be_read():
     with pytest.raises(DataError, match="differ in length"):
         read({"item": [1, 2], "worker": [1], "label": [1]})
     with pytest.raises(ConfigError, match="from_matrix"):
-        read(np.ones((2, 2)))
+        read(np.ones((2, 3)))
     with pytest.raises(ConfigError, match="columns= is for tables without"):
         read(pd.DataFrame(COLUMNS), columns="item,worker,label")
     with pytest.raises(DataError, match="holds no rows"):

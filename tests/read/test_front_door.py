@@ -67,7 +67,7 @@ def test_every_door_takes_a_frame_and_the_names_of_its_columns(function):
 
 
 @pytest.mark.parametrize("function", [mj.check, mj.certify, mj.aggregate, mj.agreement, mj.plan])
-@pytest.mark.parametrize("wrong", [None, 3, 2.5, object(), b"votes.csv", np.zeros((3, 2))])
+@pytest.mark.parametrize("wrong", [None, 3, 2.5, object(), b"votes.csv", np.zeros((2, 3))])
 def test_what_holds_no_votes_is_refused_in_words(function, wrong):
     with pytest.raises(mj.ConfigError, match=r"cannot read votes from|from_matrix"):
         function(wrong)

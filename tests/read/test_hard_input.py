@@ -88,7 +88,7 @@ def test_named_column_that_does_not_exist(write):
 
 
 def test_headerless_file_suggests_columns(write):
-    refused(write(ROWS), "columns='worker,item,label'")
+    refused(write(ROWS), "looks like a vote", "columns='item,worker,label'")
 
 
 def test_header_met_although_columns_are_given(write):

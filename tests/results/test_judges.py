@@ -11,6 +11,7 @@ from majorant.errors import ConfigError, DataError
 from majorant.render.judges import gate_text, judges_facts, judges_lines
 from majorant.results.judges import Gate
 from majorant.results.sub_panels import Enough
+from majorant.votes import NoteKind
 from sizes import many
 
 FIXTURES = Path(__file__).parents[1] / "read" / "fixtures"
@@ -97,12 +98,29 @@ def test_what_cannot_be_told_is_refused():
         mj.judges({**table, "winner": ["A", "A"]}, position="shown")
 
 
-def test_a_column_that_says_the_order_is_found_and_check_names_the_command():
+def test_a_column_that_says_the_order_is_found_and_makes_one_verdict_of_both():
     found = {one.judge: one.first_twice for one in mj.judges(FIXTURES / "pairwise.csv").positions}
     assert found == {"ana": 0, "bo": 0, "cy": 3}
     assert mj.judges(FIXTURES / "judges.jsonl").positions == ()
-    with pytest.raises(DataError, match="If 'order' is the order of a pair: majorant judges"):
-        mj.read(FIXTURES / "pairwise.csv")
+    votes = mj.read(FIXTURES / "pairwise.csv")
+    assert votes.shape == (4, 3, 3)  # A, B and tie
+    (note,) = (note for note in votes.account.notes if note.kind is NoteKind.BOTH_ORDERS)
+    assert note.facts == {"verdicts": 12, "changed": 3, "places": []}
+
+
+def test_labels_that_are_places_are_told_from_names():
+    rows = [
+        (i, j, order, "A" if (i % 3 == 0) == (order == "original") else "B")
+        for i in range(9)
+        for j in "jkl"
+        for order in ("original", "swapped")
+    ]
+    table = dict(zip(("item", "judge", "order", "winner"), map(list, zip(*rows, strict=True)), strict=True))
+    assert [one.consistent for one in mj.judges(table).positions] == [9, 9, 9]
+    votes = mj.read(table)
+    assert [votes.labels[k] for k in votes.label_n[::3]] == ["A", "B", "B"] * 3
+    (note,) = (note for note in votes.account.notes if note.kind is NoteKind.BOTH_ORDERS)
+    assert note.facts["places"] == ["A", "B"]
 
 
 def test_judges_who_err_together_are_worth_less():

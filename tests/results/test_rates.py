@@ -212,6 +212,23 @@ def test_scores_out_of_range_are_refused():
     assert mj.rate([(1, "a", -3), (1, "b", 400)], limits=(-10, 1000)).limits == (-10, 1000)
 
 
+def test_two_numbers_are_classes_unless_a_range_says_otherwise():
+    verdicts = [(i, j, 1 + (i + j) % 2) for i in range(6) for j in range(3)]  # answer 1 or answer 2
+    with pytest.raises(mj.ConfigError, match=r"share of which class.*If they are scores"):
+        mj.rate(verdicts)
+    assert mj.rate(verdicts, label=2).overall.said_by("majority") == 0.5
+    assert mj.rate(verdicts, limits=(1, 5)).limits == (1, 5)
+    assert mj.rate([(i, j, (i + j) % 2) for i in range(6) for j in range(3)]).label == 1
+
+
+def test_a_rate_is_refused_where_votes_are_not_in_memory():
+    class Frame: ...
+
+    Frame.__module__ = "pyspark.sql.dataframe"
+    with pytest.raises(mj.ConfigError, match="all votes in memory"):
+        mj.rate(Frame())
+
+
 def test_win_rates_count_ties_half():
     rng, rows, truth = np.random.default_rng(5), [], {}
     for q in range(200):

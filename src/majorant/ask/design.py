@@ -67,6 +67,7 @@ class Design:
     call: tuple[str, ...] = ()  # files and flags of the command that read the votes
     truth: str = ""  # whose labels count as true, where it is not an expert: a file, a column or a worker
     judged_by: str | None = None  # the worker who answers; the votes of the design are those of the others
+    sampled: int = 0  # of a session: how many positions at the head of the order were asked as a random sample
 
     def __post_init__(self) -> None:
         if self.experts not in EXPERTS:
@@ -101,7 +102,7 @@ class Design:
     @property
     def id(self) -> str:
         """What stays the same when more items are asked: tasks carry it, so that labels find their design."""
-        content = {key: value for key, value in self._content().items() if key not in ("asked", "call")}
+        content = {key: value for key, value in self._content().items() if key not in ("asked", "call", "sampled")}
         question = {key: value for key, value in content["content"].items() if key != "taught"}
         return digest_of({**content, "content": question})[:12]
 
@@ -113,10 +114,13 @@ class Design:
         answer_d = self._answers([ExpertAnswer(item, label) for item, label in (labels or {}).items()]).answer_d
         return self._asking(n, answer_d)
 
-    def _asking(self, n: int, answer_d: Codes) -> Design:
+    def _asking(self, n: int, answer_d: Codes, *, at_random: bool = False) -> Design:
         question, already = self.question.advance(answer_d), set(self.asked)
-        following = [int(position) for position in question.next_items(answer_d) if position not in already]
-        return replace(self, question=question, asked=(*self.asked, *following[:n]))
+        at_random = isinstance(question, Session) and (at_random or question.taught is None)
+        places = np.flatnonzero(answer_d == UNASKED) if at_random else question.next_items(answer_d)
+        following = [int(position) for position in places if position not in already][:n]
+        sampled = max(self.sampled, *following) + 1 if at_random and following else self.sampled
+        return replace(self, question=question, asked=(*self.asked, *following), sampled=sampled)
 
     @validated
     def evaluate(self, labels: Mapping[Any, Any]) -> Outcome:
@@ -133,6 +137,7 @@ class Design:
         return replace(
             self.question.evaluate(counted.answer_d),
             uniform=self.uniform,
+            n_sampled=int((counted.answer_d[: self.n_sample] >= 0).sum()),
             waiting=int((counted.answer_d[list(self.asked)] == UNASKED).sum()),
             truth=self.truth,
             ignored=counted.ignored,
@@ -142,9 +147,11 @@ class Design:
         )
 
     @validated
-    def after(self, n: int, answers: Sequence[ExpertAnswer]) -> Design:
-        """The same design with up to n further items, after these answers."""
-        return self._asking(n, self._answers(answers).answer_d)
+    def after(self, n: int, answers: Sequence[ExpertAnswer], *, at_random: bool = False) -> Design:
+        """The same design with up to n further items, after these answers; `at_random`, of a session, for a rate."""
+        if at_random and not self.n_sample:
+            raise ConfigError("This design drew no random sample that could go on: draw one with majorant ask --rate.")
+        return self._asking(n, self._answers(answers).answer_d, at_random=at_random)
 
     def codes(self, answers: Iterable[ExpertAnswer]) -> Codes:
         """What the experts said of each position of the order: a class code, SKIPPED or UNASKED."""
@@ -216,6 +223,7 @@ class Design:
             "votes": self.votes,
             "seed": self.seed,
             "asked": list(self.asked),
+            "sampled": self.sampled,
             "experts": self.experts,
             "call": list(self.call),
             "truth": self.truth,
@@ -251,6 +259,7 @@ class Design:
             call=tuple(body.get("call", ())),
             truth=body.get("truth", ""),
             judged_by=body.get("judged_by"),
+            sampled=body.get("sampled", 0),
         )
 
     @classmethod

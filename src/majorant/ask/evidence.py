@@ -54,12 +54,9 @@ def evidence_from_labels(recognised: Recognised) -> LabelEvidence:
     outcome = recognised.outcome
     known = np.flatnonzero(answer_d >= 0)
     labels = {str(design.order[at]): design.labels[answer_d[at]] for at in known}
-    question, n_sample = design.question.advance(answer_d), design.n_sample
-    if isinstance(question, Session) and question.taught is not None:
-        n_sample = question.taught.positions
-    sample = {str(design.order[at]): labels[str(design.order[at])] for at in known if at < n_sample}
+    sample = {str(design.order[at]): labels[str(design.order[at])] for at in known if at < design.n_sample}
     return LabelEvidence(
-        evidence=_evidence(question, outcome, answer_d),
+        evidence=_evidence(design.question.advance(answer_d), outcome, answer_d),
         outcome=outcome,
         learned=outcome.learned,
         sample=sample,

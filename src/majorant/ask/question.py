@@ -70,7 +70,7 @@ class Outcome:
     """What expert labels by design say: facts, no sentences.
 
     `value` is what is bounded, as a share of the items: the lead of a rule, or an accuracy.
-    The last seven fields are filled by the design, which knows how items were drawn, and their names.
+    The last eight fields are filled by the design, which knows how items were drawn, and their names.
     """
 
     kind: str  # of the question
@@ -94,6 +94,7 @@ class Outcome:
     n_taught: int = 0  # labels of that sample
     n_proving: int = 0  # labels given after it, where the learned rule and majority vote differ
     uniform: bool = False  # items were drawn uniformly from all: what is labelled is a random sample
+    n_sampled: int = 0  # labels of such a sample
     waiting: int = 0  # items that were asked and have no answer yet
     truth: str = ""  # whose labels count as true, where it is not an expert
     ignored: tuple[Any, ...] = ()  # labelled items that the design did not draw

@@ -34,7 +34,7 @@ EXPORT_ENDINGS = {"label-studio": ".json", "argilla": ".json", "prodigy": ".json
 
 def export_option(what: str) -> Callable[[Any], Any]:
     """The option --export, with what it does there."""
-    return click.option("--export", type=click.Choice([*EXPORT_ENDINGS]), help=what)
+    return click.option("--export", type=click.Choice([*EXPORT_ENDINGS]), metavar="TOOL", help=what)
 
 
 @click.command(cls=Grouped)
@@ -43,7 +43,8 @@ def export_option(what: str) -> Callable[[Any], Any]:
     "--method",
     default="auto",
     show_default=True,
-    help="How votes become labels; auto: by the rule that suits them best.",
+    metavar="NAME",
+    help="A method, a worker, or auto: the rule of check.",
 )
 @choice_option(
     "--ties",
@@ -52,18 +53,16 @@ def export_option(what: str) -> Callable[[Any], Any]:
     "first",
     "random",
     "prior",
-    help="How to decide ties: by a coin that the item's name fixes, or leave the label empty (flag).",
+    metavar="HOW",
+    help="coin (fixed by the item's name), flag (leave empty), first, random, prior.",
 )
 @table_option("labels.csv")
 @spreadsheet_option
-@export_option(
-    "Write the labels with their confidence for a labelling tool instead: predictions, suggestions or tasks."
-)
+@export_option("Write for label-studio, argilla or prodigy instead.")
 @click.option(
     "--state",
     metavar="FILE",
-    help="Votes come in batches: go on from what this file remembers, if it is there, and write it anew. "
-    "For dawid-skene, one-coin, ibcc, la-one-pass and la-two-pass.",
+    help="Votes in batches: continue from this file and update it.",
 )
 @memory_options
 @common_options

@@ -34,7 +34,8 @@ NAME_LISTS = ("--between", "--race")
 # What does not say how the votes are read.
 NOT_OF_VOTES = (
     *("teach", "between", "race", "accuracy", "rate", "question", "rule", "n", "more", "design", "expert_from"),
-    *("tolerance", "experts", "tool", "out", "overwrite", "gold_file", "level", "seed", "as_json", "quiet", "verbose"),
+    *("tolerance", "experts", "tool", "by", "out", "overwrite", "gold_file", "level", "seed", "as_json", "quiet"),
+    "verbose",
 )
 
 
@@ -79,7 +80,10 @@ def _is_source(word: str) -> bool:
 )
 @click.option("--accuracy", is_flag=True, help="How often the labels of --rule are right; takes hundreds of labels.")
 @click.option(
-    "--rate", is_flag=True, help="The same as --teach, with the 60 labels that measure a pass rate: majorant rate."
+    "--rate",
+    is_flag=True,
+    help="The same as --teach, with the 60 labels that measure a pass rate: majorant rate. With --more: further items "
+    "of the random sample.",
 )
 @click.option("--question", metavar="NAME", help="Any question by its name: what mj.ask calls question.")
 @click.option("--rule", default="auto", show_default=True, help="With --accuracy: whose labels.")
@@ -99,6 +103,7 @@ def _is_source(word: str) -> bool:
     help="Who answers in place of an expert: a file of labels, a column of the votes, or a worker whose votes then "
     "count for nothing else.",
 )
+@click.option("--by", hidden=True)  # for the command that follows
 @tolerance_option
 @choice_option(
     "--experts",
@@ -229,6 +234,7 @@ def _check_command(files: Sequence[str]) -> str:
 
 def _drawn(backend: Backend, options: dict[str, Any]) -> Design:
     from majorant.ask.ask import RATE_BATCH, ask, usual_race
+    from majorant.ask.expert import without_gold
     from majorant.ask.questions import TEACH
 
     how = {name: options[name] for name in ("n", "tolerance", "level", "experts")}
@@ -236,6 +242,8 @@ def _drawn(backend: Backend, options: dict[str, Any]) -> Design:
         return ask(backend, question=options["question"], rng=options["seed"], **how)
     if options["accuracy"]:
         return _accuracy(backend, options)
+    if options["rate"]:
+        backend = without_gold(backend)  # gold would take the place of the sample
     if options["teach"] or options["rate"]:
         n = RATE_BATCH if options["rate"] and options["n"] is None else options["n"]
         return ask(backend, question=TEACH, rng=options["seed"], **{**how, "n": n})
@@ -325,7 +333,7 @@ def _more(backend: Backend, source: Source, gold_file: Any, options: dict[str, A
 
     recognised = _labelled(backend, options["design"], gold_file)
     before = len(recognised.design.items)
-    longer = recognised.design.after(options["more"], recognised.answers)
+    longer = recognised.design.after(options["more"], recognised.answers, at_random=options["rate"])
     usual = recognised.path.with_name(recognised.path.name.removesuffix(DESIGN_ENDING) + TASK_ENDINGS[options["tool"]])
     file = Path(options["out"] or usual)
     if options["tool"] == "csv" and not file.is_file():

@@ -39,45 +39,41 @@ ONE_FILE = (".csv", ".html", ".json", ".parquet")
 @click.option(
     "--out",
     metavar="DIR",
-    help="Also write labels.csv, workers.csv, review.csv, result.json and report.html into this folder.",
+    help="labels.csv, workers.csv, review.csv, result.json, report.html.",
 )
 @overwrite_option
 @spreadsheet_option
-@click.option("--report", metavar="FILE", help="Also write the report: one HTML file that needs nothing else.")
-@export_option("With --out: also the labels with their confidence as a file that a labelling tool imports.")
+@click.option("--report", metavar="FILE", help="The report alone, one HTML file.")
+@export_option("With --out: a file that a labelling tool imports.")
 @click.option(
     "--summary",
     "digest",
     metavar="FILE",
-    help='Also write the answer in Markdown; - prints it. "$GITHUB_STEP_SUMMARY" is added to.',
+    help="The answer in Markdown, for a CI job; - prints it.",
 )
-@click.option("--mask", "masked", is_flag=True, help="Numbers in place of the names of items and workers, everywhere.")
+@click.option("--mask", "masked", is_flag=True, help="Numbers instead of names of items and workers.")
 @click.option(
     "--method",
     metavar="NAME",
-    help="The rule to compare and to label with: a method, weighted-vote, or a worker (a+b: the majority of some).",
+    help="The rule to compare: a method, a worker, or a+b.",
 )
-@click.option(
-    "--no-gold-labels", is_flag=True, help="Write the rule's labels even where gold or an expert says otherwise."
-)
-@click.option("-v", "--verbose", is_flag=True, help="Also what was read, counted and found, below the answer.")
+@click.option("--no-gold-labels", is_flag=True, help="Do not put gold labels into labels.csv.")
+@click.option("-v", "--verbose", is_flag=True, help="Also print what was read, counted and found.")
 @tolerance_option
 @target_option
-@click.option("--by", metavar="COLUMN", help="Also an answer for each value of a column, such as language or batch.")
-@click.option(
-    "--design", metavar="FILE", help="The design of the labels in --gold-file, where it does not lie beside them."
-)
-@click.option("--compare", "compare_all", is_flag=True, help="Also a table of all methods.")
+@click.option("--by", metavar="COLUMN", help="Also answer for each value of this column.")
+@click.option("--design", metavar="FILE", help="What ask wrote beside the labels, if moved.")
+@click.option("--compare", is_flag=True, help="Add a table of all methods.")
 @click.option(
     "--fail-on",
     type=click.Choice(["switch", "unproved", "not-optimal"]),
-    help="Exit with 1 if the answer (or that of a slice) is to switch; is not proved; or if the certificate says that "
-    "majority vote is not optimal.",
+    metavar="WHAT",
+    help="Exit with 1 on: switch, unproved or not-optimal.",
 )
 @click.option(
     "--log-progress/--no-log-progress",
     default=None,
-    help="A line on standard error for each stage; without it where standard error is no terminal, after 10 s.",
+    help="Print a line for each stage.",
 )
 @engine_options
 @claim_option
@@ -87,11 +83,7 @@ def check(source: Source, engine: EngineChoice, by: str | None, out: str | None,
     """Keep majority vote, or switch to another rule: the answer, how sure it is, and the best labels.
 
     \b
-    Exit codes:
-      0    done
-      1    --fail-on applies
-      2    wrong call or table
-      130  interrupted
+    Exit codes: 0 done, 1 --fail-on applies, 2 wrong call or table, 130 interrupted
     """
     how = {"rng": options["seed"], **{name: options[name] for name in ("level", "method", "tolerance", "target")}}
     _refuse_elsewhere(engine, {**options, "by": by, "out": out})
@@ -100,7 +92,7 @@ def check(source: Source, engine: EngineChoice, by: str | None, out: str | None,
         engine,
         Job(source=source, by=by, masked=options["masked"]),
         out,
-        {**how, "compare_all": options["compare_all"], "gold_labels": not options["no_gold_labels"]},
+        {**how, "compare": options["compare"], "gold_labels": not options["no_gold_labels"]},
         options,
     )
     from majorant.render.html import write_report
@@ -208,7 +200,7 @@ def _refuse_elsewhere(engine: EngineChoice, options: dict[str, Any]) -> None:
             raise ConfigError("--export needs all votes and their names: leave out --memory, --engine and --mask.")
     if options["digest"] == "-" and options["as_json"]:
         raise ConfigError("--json and --summary - both print: name a file for the summary.")
-    if options["compare_all"] and engine.flag:
+    if options["compare"] and engine.flag:
         raise ConfigError(
             f"--compare needs all votes in memory: leave out {engine.flag}, or check a part of the items."
         )

@@ -36,6 +36,11 @@ def judges(
     else:
         judged = judge(source.files, bar=bar, level=level, position=position, **columns)
     lines = judges_lines(judged)
+    if judged.gate in (Gate.NO_GOLD, Gate.OPEN):
+        from majorant.cli.next_command import repeat_call
+
+        command = repeat_call(click.get_current_context(), "ask", "--n", "30", without=("gold", "gold_file"))
+        lines += ["Next     Label 30 random items: they measure every judge.", f"         {command}"]
     show(judges_facts(judged), "\n".join(lines[:1] if quiet else lines), as_json=as_json)
     asked = click.get_current_context().get_parameter_source("bar") is not ParameterSource.DEFAULT
     if asked and judged.gate is not Gate.MET:

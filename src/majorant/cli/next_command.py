@@ -42,7 +42,8 @@ def repeat_call(ctx: click.Context, command: str, *more: str, without: tuple[str
 
 def _spelled(parameter: click.Parameter, value: Any) -> list[str]:
     if isinstance(parameter, click.Argument):
-        return [str(one) for one in (value if isinstance(value, list | tuple) else [value])]
+        words = [str(one) for one in (value if isinstance(value, list | tuple) else [value])]
+        return [f"./{word}" if word.startswith("-") and word != "-" else word for word in words]
     flag = max(parameter.opts, key=len)
     if isinstance(parameter, click.Option) and parameter.is_flag:
         return [flag if value else max(parameter.secondary_opts or [flag], key=len)]

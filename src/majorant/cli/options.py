@@ -24,7 +24,7 @@ FLAGS = {
         for name in ("overwrite", "memory", "work", "resume", "design", "master", "method", "state", "level", "target")
     },
     "rng": "--seed",
-    "compare_all": "--compare",
+    "compare": "--compare",
     "price_per_vote": "--price",
     "max_votes": "--max-votes",
     "max_upload": "--max-upload",
@@ -55,17 +55,18 @@ def _flag(name: str, values: list[str]) -> str:
 
 Command = Callable[..., Any]
 GROUPS = {  # what --help shows together, in this order; all else comes first, as what the command is about
-    "Which column is what": "item worker label gold gold_file status seconds columns wide workers by",
-    "How the file is written": "repeats empty format delimiter encoding sheet allow_network max_classes question",
-    "Labels that are several, scores or ranks": "several order threshold codes fold_case",
+    "What to write": "out report digest export overwrite spreadsheet masked",
+    "Which column is what": "item worker label gold gold_file design by text workers wide columns status seconds",
+    "What labels mean": "empty fold_case several threshold order codes repeats",
+    "How the file is written": "format delimiter encoding sheet allow_network max_classes",
     "Many votes": "memory work resume engine master threads",
-    "Shared": "level claim seed as_json verbose quiet help",
+    "Shared": "level claim seed as_json verbose quiet log_progress help",
 }
 EXAMPLES = {
     "check": (
         "majorant check votes.csv",
         "majorant check votes.csv --item text --worker annotator --out results",
-        "majorant check votes.csv --gold-file labelled.csv",
+        "majorant check judges.jsonl --gold human.csv",
         "majorant check judges.jsonl --fail-on switch -q",
     ),
     "certify": ("majorant certify votes.csv", "majorant certify votes.csv --gold truth --claim gold"),
@@ -77,7 +78,13 @@ EXAMPLES = {
     "workers": ("majorant workers votes.csv", "majorant workers votes.csv --out workers.parquet"),
     "agreement": ("majorant agreement votes.csv", "majorant agreement ratings.csv --wide --json"),
     "plan": ("majorant plan votes.csv --target .98 --price .05",),
-    "ask": ("majorant ask votes.csv --n 50 --out to_label.csv",),
+    "ask": ("majorant ask votes.csv", "majorant ask judges.jsonl --n 30 --out to_label.csv"),
+    "label": ("majorant label to_label.csv",),
+    "judges": (
+        "majorant judges judges.jsonl --gold human.csv",
+        "majorant judges judges.jsonl --gold human.csv --bar .9",
+    ),
+    "scores": ("majorant scores ratings.csv", "majorant scores ratings.csv --order low,medium,high"),
     "rate": (
         "majorant rate judges.csv --gold-file labels.csv --label pass",
         "majorant rate judges.csv --item question,system --by system --gold-file labels.csv --label pass",
@@ -90,29 +97,26 @@ EXAMPLES = {
 
 
 class Grouped(click.Command):
-    """A command whose options stand in groups, with examples below them."""
+    """A command whose help begins with examples, and whose options stand in groups."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options group by group, the command's own first."""
-        home = {name: group for group, names in GROUPS.items() for name in names.split()}
-        shown: dict[str, list[tuple[str, str]]] = {group: [] for group in ("Options", *GROUPS)}
-        for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
-            if record is not None:
-                group = "Shared" if "--help" in parameter.opts else home.get(parameter.name or "", "Options")
-                shown[group].append(record)
-        for group, records in shown.items():
-            if records:
-                with formatter.section(group):
-                    formatter.write_dl(records)
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples, then what the command says last."""
+        """Write examples, then the options group by group, the command's own first."""
         if self.name in EXAMPLES:
             with formatter.section("Examples"):
                 for example in EXAMPLES[self.name]:
                     formatter.write(f"{'':{formatter.current_indent}}{example}\n")
-        super().format_epilog(ctx, formatter)
+        home = {name: group for group, names in GROUPS.items() for name in names.split()}
+        shown: dict[str, list[tuple[str, str]]] = {group: [] for group in ("Options", *GROUPS)}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
+            if record is not None and isinstance(parameter, click.Option):
+                group = "Shared" if "--help" in parameter.opts else home.get(parameter.name or "", "Options")
+                default = f" [{parameter.default}]" if parameter.show_default else ""
+                shown[group].append((record[0], f"{parameter.help or ''}{default}"))
+        for group, records in shown.items():
+            if records:
+                with formatter.section(group):
+                    formatter.write_dl(records, col_max=26)
 
 
 def placed(out: str, usual: str) -> str:
@@ -157,49 +161,51 @@ def emphasised(text: str, sign: str) -> str:
 
 def spreadsheet_option(command: Command) -> Command:
     """--spreadsheet, on every command that writes tables."""
-    text = "Names that a spreadsheet would run as formulas get an apostrophe in what is written."
+    text = "Guard cells that a spreadsheet would run as formulas."
     return click.option("--spreadsheet", is_flag=True, help=text)(command)
 
 
 def common_options(command: Command) -> Command:
     """--json, --seed and -q, on every command that may draw."""
     seed = click.option(
-        "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of all that is drawn."
+        "--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Random seed."
     )
     return shown_options(seed(command))
 
 
 def shown_options(command: Command) -> Command:
     """--json and -q."""
-    quiet = click.option("-q", "--quiet", is_flag=True, help="The answer alone: no progress, no notes on the input.")
-    return click.option("--json", "as_json", is_flag=True, help="The same facts as JSON.")(quiet(command))
+    quiet = click.option("-q", "--quiet", is_flag=True, help="Print the answer alone.")
+    return click.option("--json", "as_json", is_flag=True, help="Print all facts as JSON.")(quiet(command))
 
 
 def share_option(flag: str, default: float, help: str, **ends: Any) -> Callable[[Command], Command]:
     """An option that is a share, between 0 and 1 unless `ends` say otherwise."""
     kind = click.FloatRange(**{"min": 0, "max": 1, **ends})
-    return click.option(flag, type=kind, default=default, show_default=True, help=help)
+    return click.option(flag, type=kind, default=default, show_default=True, metavar="SHARE", help=help)
 
 
-def choice_option(flag: str, *values: str, help: str | None = None) -> Callable[[Command], Command]:
+def choice_option(
+    flag: str, *values: str, help: str | None = None, metavar: str | None = None
+) -> Callable[[Command], Command]:
     """An option that is one of several words, the first unless another is named."""
-    return click.option(flag, type=click.Choice(values), default=values[0], show_default=True, help=help)
+    kind = click.Choice(values)
+    return click.option(flag, type=kind, default=values[0], show_default=True, metavar=metavar, help=help)
 
 
-level_option = share_option(
-    "--level", LEVEL, "Confidence level of intervals and verdicts.", min=0.5, min_open=True, max_open=True
-)
+level_option = share_option("--level", LEVEL, "Confidence level.", min=0.5, min_open=True, max_open=True)
 tolerance_option = share_option(
     "--tolerance",
     TOLERANCE,
-    "A difference in accuracy that does not matter to you; .01 is one percentage point.",
+    "A difference in accuracy too small to matter.",
     max_open=True,
 )
-target_option = share_option("--target", TARGET, "The accuracy to buy votes for.", min_open=True)
+target_option = share_option("--target", TARGET, "The accuracy to plan for.", min_open=True)
 claim_option = click.option(
     "--claim",
     type=click.Choice(["anonymous", "named", "gold"]),
-    help="The claim that the exit code is about. Default: gold if that decides, else anonymous.",
+    metavar="CLAIM",
+    help="The exit code is about: anonymous, named or gold.",
 )
 
 
@@ -210,13 +216,13 @@ def _let_overwrite(ctx: click.Context, param: click.Parameter, value: bool) -> N
 
 overwrite_option = click.option(
     "--overwrite", is_flag=True, expose_value=False, callback=_let_overwrite,
-    help="Replace files that majorant did not write, or that were changed since; never an input.",
+    help="Replace files that majorant did not write.",
 )  # fmt: skip
 
 
 def table_option(default: str) -> Callable[[Command], Command]:
     """--out of a table."""
-    text = "A file, CSV or Parquet by its ending, or a folder; - prints CSV."
+    text = "A CSV or Parquet file, or a folder; - prints CSV."
     out = click.option("--out", default=default, show_default=True, help=text)
     return lambda command: out(overwrite_option(command))
 

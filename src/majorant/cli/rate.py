@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,9 +13,21 @@ from majorant.cli.source import DATASET, Source, input_options, say_notes
 from majorant.errors import ConfigError
 from majorant.ownership import refuse_unsafe
 
+if TYPE_CHECKING:
+    from majorant.results.rates import Rates
+
+
+def _refuse_elsewhere(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:  # noqa: ARG001
+    if value is not None:
+        raise ConfigError(
+            f"majorant rate keeps all votes in memory (a million take about .3 GB): leave out {parameter.opts[0]}."
+        )
+
 
 @click.command(cls=Grouped)
 @input_options
+@click.option("--memory", hidden=True, expose_value=False, callback=_refuse_elsewhere)
+@click.option("--engine", hidden=True, expose_value=False, callback=_refuse_elsewhere)
 @click.option("--label", "wanted", metavar="CLASS", help="The class whose share is wanted, such as pass.")
 @click.option("--by", metavar="COLUMN", help="A rate for each value of a column, such as system, and who beats whom.")
 @click.option("--range", "limits", metavar="LOW,HIGH", callback=number_list, help="The range of scores, such as 1,7.")
@@ -61,7 +73,7 @@ def rate(source: Source, wanted: str | None, by: str | None, bar: float | None, 
     found = measure_rate(votes, gold, how=source.options, pairs=pairs, **settings)
     if bar is not None and len(found.candidates) > 1:
         raise ConfigError(f"--at-least is about one rate, and these are {len(found.candidates)} pairs. Keep one pair.")
-    command = _next_command(found.labels, gold)
+    command = _next_command(found, gold)
     shown: dict[str, Any] = {"bar": bar, "command": command}
     if digest is not None:
         _write_summary(rate_markdown(found, **shown), digest)
@@ -77,14 +89,19 @@ for _parameter in rate.params:  # --label names the class here, so the column ha
         _parameter.opts = ["--label-column"]
 
 
-def _next_command(n_labels: int, gold: Any) -> str:
-    """The command that draws items to label, where there are no labels yet."""
+def _next_command(found: Rates, gold: Any) -> str:
+    """The command that draws items to label: the first ones, or more of a sample that majorant drew."""
     from majorant.cli.next_command import repeat_call
+    from majorant.read.tasks import design_path
+    from majorant.results.rate_inputs import Order
 
-    if n_labels or gold is not None:
+    ctx, more = click.get_current_context(), next((labels for labels in found.overall.more.values() if labels), 0)
+    if not found.labels and gold is None:
+        return repeat_call(ctx, "ask", "--rate", "--n", "60", without=("level", "seed"))
+    if not more or found.order is not Order.DRAWN or not design_path(gold).is_file():
         return ""
-    ctx = click.get_current_context()
-    return repeat_call(ctx, "ask", "--rate", "--n", "60", without=("level", "seed", "by"))
+    where = ("--more", str(more), "--design", str(design_path(gold)))
+    return repeat_call(ctx, "ask", "--rate", *where, without=("level", "seed", "gold_file"))
 
 
 def _write_summary(text: str, path: str) -> None:

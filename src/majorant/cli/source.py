@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from majorant.votes import Account, Votes
 
 Command = Callable[..., Any]
-ABOUT_FILE = """FILE is CSV, TSV, JSON, JSONL or Parquet, also .gz or .zst; or several files, a folder,
-    or a pattern such as 'votes-*.csv'; or - for standard
-    input; or data:NAME for a public data set (`majorant data list`)."""
+ABOUT_FILE = """FILE: CSV, TSV, JSON, JSONL, Parquet, Excel, a judge log or a labelling tool's export; also several
+    files, a folder, 'votes-*.csv', - for standard input, or data:NAME (`majorant data list`)."""
 DATASET = "data:"  # before the name of a public data set, in place of a file
 MEMORY = "memory"
 
@@ -197,19 +196,13 @@ ENGINES: dict[str, Callable[[str | None], EngineChoice]] = {  # by the word of -
     "spark": lambda master: OnSpark(master or "local[*]"),
 }
 _FILES = (
-    click.option(
-        "--memory", metavar="SIZE", help="For votes larger than memory: work from files within this much, such as 2GB."
-    ),
-    click.option("--work", metavar="DIR", help="With --memory: keep the sorted votes in this folder."),
-    click.option(
-        "--resume", is_flag=True, help="With --memory: go on where a run was cut off, or use its sorted votes again."
-    ),
+    click.option("--memory", metavar="SIZE", help="Votes beyond memory: work from files, within 2GB or so."),
+    click.option("--work", metavar="DIR", help="With --memory: keep the sorted votes here."),
+    click.option("--resume", is_flag=True, help="With --memory: continue, or reuse the sorted votes."),
 )
 _ENGINE = (
-    click.option("--engine", metavar="|".join(ENGINES), default=MEMORY, show_default=True, help="Where to work."),
-    click.option(
-        "--master", metavar="URL", help="With --engine spark: Spark's master, local[2] for two cores here.  [local[*]]"
-    ),
+    click.option("--engine", metavar="|".join(ENGINES), default=MEMORY, show_default=True, help="Where to compute."),
+    click.option("--master", metavar="URL", help="Spark's master, such as local[2]; default: local[*]."),
 )
 
 
@@ -254,38 +247,41 @@ def _engine(name: str | None, master: str | None, memory: str | None, work: str 
 
 _INPUT_OPTIONS = (
     click.argument("file", nargs=-1, required=True),
-    click.option("--item", metavar="COLUMN", help="The column that names the item, or several: question,model."),
-    click.option("--worker", metavar="COLUMN", help="The column that names the worker or judge."),
-    click.option("--label", metavar="COLUMN", help="The column that holds the label."),
-    click.option(
-        "--gold", metavar="COLUMN|FILE", help="True labels: a column, or a table of items and labels; none ignores any."
-    ),
-    click.option("--gold-file", metavar="FILE", help="A table with the columns item and gold."),
-    click.option("--status", metavar="COLUMN", help="The column that says ok, abstain or error; none ignores it."),
-    click.option("--seconds", metavar="COLUMN", help="The column that says how long each vote took."),
-    click.option(
-        "--text", metavar="COLUMN", help="The column with the item's own text, shown in review; none: show none."
-    ),
-    click.option("--columns", metavar="A,B,...", help="No header: what each position holds; _ skips one."),
+    click.option("--item", metavar="COLUMN", help="Names the item; several: question,model."),
+    click.option("--worker", metavar="COLUMN", help="Names the worker or judge; file: one file each."),
+    click.option("--label", metavar="COLUMN", help="Holds the label."),
+    click.option("--gold", metavar="COLUMN|FILE", help="True labels: a column or a table; none: no gold."),
+    click.option("--gold-file", metavar="FILE", help="The same, always a table of items and labels."),
+    click.option("--status", metavar="COLUMN", help="Says ok, abstain or error; none: no status."),
+    click.option("--seconds", metavar="COLUMN", help="How long each vote took."),
+    click.option("--text", metavar="COLUMN", help="The item's text, to show to people; none: no text."),
+    click.option("--columns", metavar="A,B,...", help="Roles by position if there is no header; _ skips."),
     click.option("--wide", is_flag=True, help="One row per item, one column per worker."),
-    click.option("--workers", metavar="A,B,...", help="Of a wide table, the workers' columns; 'Dr_*' is a pattern."),
-    click.option("--several", is_flag=True, help="Several labels per item (a list, or a|b): a yes or no on each."),
-    click.option("--order", metavar="LOW,...,HIGH", help="The labels from lowest to highest."),
-    click.option("--threshold", type=float, metavar="SCORE", help="Two classes of scores: below it, and at least it."),
-    click.option("--codes", metavar="1=yes,...", help="What codes mean, as statistics packages keep labels."),
-    click.option("--fold-case", is_flag=True, help="Merge labels that differ only in case, spaces or invisible signs."),
-    click.option("--allow-network", is_flag=True, help="Fetch s3://, gs:// and https:// addresses through DuckDB."),
-    click.option("--sheet", metavar="NAME", help="Of a workbook, the sheet to read."),
+    click.option("--workers", metavar="A,B,...", help="The workers' columns of a wide table, or 'Dr_*'."),
+    click.option("--several", is_flag=True, help="Several labels per vote (a list, or a|b)."),
+    click.option("--order", metavar="LOW,...,HIGH", help="Labels from lowest to highest."),
+    click.option("--threshold", type=float, metavar="SCORE", help="Make two classes: below and at least SCORE."),
+    click.option("--codes", metavar="1=yes,...", help="What codes mean."),
+    click.option("--fold-case", is_flag=True, help="Merge labels that differ in case or spaces."),
+    click.option("--allow-network", is_flag=True, help="Fetch s3://, gs:// and https:// addresses."),
+    click.option("--sheet", metavar="NAME", help="The sheet of a workbook."),
     choice_option(
-        "--repeats", "error", "first", "last", "each", help="When a worker labels an item twice and differently."
+        "--repeats", "error", "first", "last", "each", metavar="WHICH",
+        help="If a worker labels an item twice: error, first, last or each.",
     ),
     click.option("--empty", metavar="TEXT", multiple=True, help="A label that means no vote, such as NA; repeatable."),
-    click.option("--format", type=click.Choice(format_words()), help="Overrides the file extension."),
-    click.option("--delimiter", metavar="SIGN", help="What separates fields; detected by default."),
+    click.option(
+        "--format", type=click.Choice(format_words()), metavar="TYPE",
+        help=f"{', '.join(format_words())}, whatever the extension.",
+    ),
+    click.option("--delimiter", metavar="SIGN", help="What separates fields."),
     click.option("--encoding", metavar="NAME", help="Such as latin-1; UTF-8 and UTF-16 are detected."),
-    click.option("--max-classes", type=click.IntRange(min=1), default=1000, show_default=True),
-    click.option("--threads", type=click.IntRange(min=1), help="Default: MAJORANT_THREADS, or all cores."),
-)
+    click.option(
+        "--max-classes", type=click.IntRange(min=1), default=1000, show_default=True, metavar="N",
+        help="Refuse more different labels.",
+    ),
+    click.option("--threads", type=click.IntRange(min=1), metavar="N", help="CPU cores to use; default: all."),
+)  # fmt: skip
 
 
 def input_options(command: Command) -> Command:

@@ -30,6 +30,8 @@ def as_votes(votes: Any, **reading: Unpack[Reading]) -> Votes:
     >>> as_votes([("a", "w", 1), ("a", "x", 0)]).shape
     (1, 2, 2)
     """
+    if isinstance(getattr(votes, "votes", None), Votes):  # a result of check
+        votes = votes.votes
     if not isinstance(votes, Votes):
         return read(votes, **reading)
     options = ReadOptions.of(reading).given()

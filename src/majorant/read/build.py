@@ -32,7 +32,7 @@ from majorant.votes import Account, IntArray, Note, NoteKind, Votes, item_order
 
 NAMING = frozenset((  # notes that name items or workers
     NoteKind.UNLABELLED_ITEMS, NoteKind.SILENT_WORKERS, NoteKind.GOLD_UNKNOWN_ITEMS, NoteKind.ID_VARIANTS,
-    NoteKind.ROUNDED_IDS, NoteKind.WIDE, NoteKind.FILE_WORKERS,
+    NoteKind.ROUNDED_IDS, NoteKind.WIDE, NoteKind.FILE_WORKERS, NoteKind.ROW_PER_WORKER,
 ))  # fmt: skip
 
 

@@ -95,6 +95,12 @@ def archive_members(name: str, path: Path) -> set[str]:
             f"{name} is an Excel workbook or a ZIP archive that is damaged or cut off. Copy the file again, or save "
             "the sheet as CSV."
         ) from None
+    for info in infos:
+        if info.flag_bits & 0x61:  # encrypted, patched, strongly encrypted: what zipfile does not read
+            raise DataError(
+                f"{name}: {info.filename} in it is protected by a password. Unpack the archive yourself and name the "
+                "files in it."
+            )
     instead = "Unpack it yourself if you trust it"
     refuse_beyond("ARCHIVE_MEMBERS", len(infos), f"files in {name}", instead)
     refuse_unpacked(name, path.stat().st_size, sum(info.file_size for info in infos))

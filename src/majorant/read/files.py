@@ -294,6 +294,16 @@ def _ending(name: str) -> tuple[str, str]:
     return packing, name[: -len(Path(name).suffix)] if packing else name
 
 
+def stem_of(path: Path) -> str:
+    """The name of a file without the extensions that tell its type.
+
+    >>> stem_of(Path("gemini-2.5-pro.jsonl.gz")), stem_of(Path("notes.final"))
+    ('gemini-2.5-pro', 'notes.final')
+    """
+    name = _ending(path.name)[1]
+    return Path(name).stem if type_of_ending(Path(name).suffix) is not None else name
+
+
 def _refuse_packing(name: str, packing: str, ending: str) -> None:
     if ending:
         raise DataError(

@@ -21,7 +21,10 @@ USUAL_TYPES = ("object", "str", "int64", "float64", "bool", "Int64", "Float64", 
 def open_frame(source: Any, choice: Choice) -> RowSource:
     """The rows of a table in memory, counted from 0."""
     if isinstance(source, np.ndarray) and source.dtype.names is None:
-        raise ConfigError("an array has no column names: majorant.from_matrix reads items x workers.")
+        raise ConfigError(
+            f"an array of shape {source.shape} may be a matrix or a list of votes. majorant.from_matrix(array) reads "
+            "items x workers; a list of (item, worker, label) is read as votes."
+        )
     module = _module(source)
     if module == "polars" and hasattr(source, "collect"):
         source = source.collect()
@@ -32,7 +35,7 @@ def open_frame(source: Any, choice: Choice) -> RowSource:
     if hasattr(source, "__arrow_c_stream__"):
         return _open_stream(source, module)
     if isinstance(source, Mapping):
-        return _open_columns("dict of columns", list(source), source)
+        return _open_mapping(source)
     if isinstance(source, np.ndarray):
         return _open_columns("NumPy array", list(source.dtype.names or ()), source)
     if isinstance(source, Iterable) and not isinstance(source, bytes):
@@ -98,6 +101,19 @@ def open_positions(
         yield from _batched([_column(columns[p], source, names[p]) for p in positions])
 
     return RowSource(source=source, names=tuple(names), kind="typed", format=format, stream=stream, first_row=first_row)
+
+
+def _open_mapping(source: Mapping[Any, Any]) -> RowSource:
+    """A dict of columns, or of items: {item: {worker: label}}."""
+    if not source or not all(isinstance(value, Mapping) for value in source.values()):
+        return _open_columns("dict of columns", list(source), source)
+    if all(any(means(str(key), role) for key in source) for role in VOTE_ROLES):  # pandas: frame.to_dict()
+        return _open_columns(
+            "dict of columns", list(source), {key: list(cells.values()) for key, cells in source.items()}
+        )
+    votes = [(item, worker, label) for item, given in source.items() for worker, label in given.items()]
+    columns = dict(zip(VOTE_ROLES, map(list, zip(*votes, strict=True)), strict=True)) if votes else {}
+    return _open_columns("dict of items", list(columns), columns)
 
 
 def _open_stream(source: Any, module: str) -> RowSource:

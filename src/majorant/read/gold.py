@@ -94,7 +94,17 @@ def _as_table(source: Any) -> Any:
         source = dict(source.items())  # a Series
     if isinstance(source, Mapping) and not any(_is_column(values) for values in source.values()):
         return {"item": list(source), "gold": list(source.values())}
+    plain_list = isinstance(source, (list, tuple)) and bool(source) and not any(map(_is_column_or_path, source))
+    if plain_list or isinstance(source, (bool, int, float)):
+        raise ConfigError(
+            f"gold= is a {type(source).__name__}, which does not say which item each label belongs to. Give a dict "
+            "{item: label}, a Series indexed by item, a frame, the name of a column, or a file."
+        )
     return source
+
+
+def _is_column_or_path(one: Any) -> bool:
+    return _is_column(one) or isinstance(one, Path) or (isinstance(one, str) and Path(one).suffix != "")
 
 
 def _is_column(values: Any) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from majorant.errors import ConfigError, MajorantError
+from majorant.errors import ConfigError, DataError, MajorantError
 from majorant.read.formats.base import DATA
 from majorant.read.layout import find_layout
 from majorant.read.opening import is_rereadable, open_rows
@@ -63,7 +63,10 @@ def item_columns(source: Any, items: Sequence[Any], how: ReadOptions) -> dict[st
     dropped: set[str] = set()
     with open_rows(source, how) as every:
         for one in every:
-            rows, layout = find_layout(one, how, n_files=len(every))
+            try:
+                rows, layout = find_layout(one, how, n_files=len(every))
+            except DataError:  # votes inside a cell: the item at least has a column
+                rows, layout = find_layout(one, replace(how, **ITEMS_ALONE))
             own = {
                 name: p
                 for p, name in enumerate(one.names)
@@ -90,7 +93,8 @@ def _collect(
             if known is not None:
                 for column, values in zip(own, cells, strict=True):
                     value = values[n][:LONGEST_CELL] if isinstance(values[n], str) else values[n]
-                    if value not in (None, "") and known.setdefault(column, value) != value:
+                    nested = isinstance(value, (list, dict))  # perhaps what judges said
+                    if nested or (value not in (None, "") and known.setdefault(column, value) != value):
                         dropped.add(column)
 
 

@@ -133,8 +133,24 @@ def _find(
         raise trouble
     layout = _by_content(rows, choice, n_files)
     if layout is None:
-        raise trouble
+        raise _without_header(rows, choice) or trouble
     return _join_subject(rows, layout, choice)
+
+
+def _without_header(rows: RowSource, choice: Choice) -> DataError | None:
+    """What to say if the first row of a file is a vote: two of its cells are values of their columns."""
+    if rows.kind != "text" or len(rows.names) != 3 or not rows.again or choice.named:
+        return None
+    columns = [[value for value in values if value is not None] for values in sample_columns(rows, range(3))]
+    if sum(name in values for name, values in zip(rows.names, columns, strict=True)) < 2:
+        return None
+    by_size = sorted(range(3), key=lambda p: (len({rows.names[p], *columns[p]}), -p))
+    role_of = dict(zip(by_size, ("label", "worker", "item"), strict=True))  # few labels, more workers, most items
+    order = ",".join(role_of[p] for p in range(3))
+    return DataError(
+        f"{rows.source}: its first row, {list_names(rows.names)}, looks like a vote and not like the names of columns. "
+        f"If there is no header, say what each column holds: columns={order!r}."
+    )
 
 
 def table_tool(rows: RowSource) -> TableFormat | None:
@@ -209,7 +225,7 @@ def _wide_layout(rows: RowSource, choice: Choice, workers: Sequence[str] | None)
         left_out, kept = {}, tuple(_matching(rows, free, workers))
     else:
         free = [p for p in free if p or rows.names[p] != ROW_NAMES]
-        left_out = _other_columns(rows, free) if rows.again else {}
+        left_out = find_other_columns(rows, free) if rows.again else {}
         kept = tuple(p for p in free if p not in left_out)
     if not kept:
         raise DataError(f"{rows.source}: a wide table needs a column per worker beside the item.")
@@ -224,7 +240,7 @@ def _detect_wide(rows: RowSource, choice: Choice) -> Layout | None:
     free = [p for p in range(len(rows.names)) if p not in roles.values() and (p or rows.names[p] != ROW_NAMES)]
     if len(free) < 2:
         return None
-    left_out = _other_columns(rows, free)
+    left_out = find_other_columns(rows, free)
     kept = tuple(p for p in free if p not in left_out)
     if len(kept) < 2 or _repeats(sample_columns(rows, [roles["item"]])[0]):
         return None
@@ -277,7 +293,7 @@ def _is_blank(value: Any) -> bool:
     return is_empty(value) or (isinstance(value, str) and value.strip() in ("NA", "NaN", "."))
 
 
-def _other_columns(rows: RowSource, free: Sequence[int]) -> dict[int, str]:
+def find_other_columns(rows: RowSource, free: Sequence[int]) -> dict[int, str]:
     """The columns that are probably not a worker's votes, and why (a key of `render.notes.REASONS`)."""
     others: dict[int, str] = {}
     labels: dict[int, set[str]] = {}

@@ -61,6 +61,9 @@ def label_notes(labels: Sequence[Any], votes_by_label: Mapping[Any, int], column
     if groups := alike(labels):
         counted = [[[_shown(label), votes_by_label[label]] for label in group] for group in groups]
         notes.append(Note(NoteKind.LABEL_VARIANTS, {"groups": counted}))
+    joined = [label for label in labels if isinstance(label, str) and re.search(r"\w ?[|;] ?\w|^\[.*,.*\]$", label)]
+    if joined:
+        notes.append(Note(NoteKind.SEVERAL_IN_CELL, {"example": joined[0], "labels": len(joined)}))
     kinds = {kind_key(label)[0] for label in labels}
     if len(kinds) > 1:
         notes.append(Note(NoteKind.MIXED_LABELS, {"kinds": sorted(kinds)}))

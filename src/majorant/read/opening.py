@@ -20,13 +20,14 @@ import numpy as np
 from majorant.errors import ConfigError, DataError, MajorantError
 from majorant.read.columns import ALIASES, JUDGES, VOTE_ROLES, Choice, bare_word, find_roles
 from majorant.read.faults import named_faults
-from majorant.read.files import File, find_files, identify, partitions
+from majorant.read.files import File, find_files, identify, partitions, stem_of
 from majorant.read.formats.inspect_log import tell_logs_apart
 from majorant.read.frames import open_frame
 from majorant.read.layout import FILE, Layout, find_layout, table_tool
+from majorant.read.long_form import lay_out_votes
 from majorant.read.options import Reading, ReadOptions
 from majorant.read.pairs import lay_out_pairs
-from majorant.read.reshape import add_constants, split_labels, unwrap_answers, wide_parts
+from majorant.read.reshape import add_constants, open_matrix, split_labels, unwrap_answers, wide_parts
 from majorant.read.table import (
     RowSource,
     Table,
@@ -44,6 +45,9 @@ SHOWN_ROWS, SHOWN_SIGNS = 6, 160  # of a preview, and of each of its cells
 @contextmanager
 def open_table(source: Any, how: ReadOptions) -> Iterator[Table]:
     """The source as a Table; temporary files go when the context ends."""
+    if isinstance(source, np.ndarray) and source.ndim == 2 and source.shape[1] != len(VOTE_ROLES):
+        yield open_matrix(source, None, None)  # three columns could also be item, worker and label
+        return
     with named_faults(source), open_rows(source, how) as every:
         yield _table(source, every, how)
 
@@ -105,7 +109,7 @@ def _file_names(every: Sequence[RowSource]) -> list[str]:
     ['a/run', 'b/run']
     """
     paths = [Path(rows.source) for rows in every]
-    stems = [path.name.split(".")[0] for path in paths]
+    stems = [stem_of(path) for path in paths]
     if len(set(stems)) == len(stems):
         return stems
     return [f"{path.parent.name}/{stem}" for path, stem in zip(paths, stems, strict=True)]
@@ -122,7 +126,7 @@ def _open_file(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
 
 
 def _table(source: Any, every: Sequence[RowSource], how: ReadOptions) -> Table:
-    every = [lay_out_pairs(rows, how) for rows in every]
+    every = [lay_out_pairs(lay_out_votes(rows, how), how) for rows in every]
     first = every[0]
     other = next((rows for rows in every if rows.kind != first.kind), None)
     if other is not None:

@@ -63,13 +63,16 @@ class Scale:
             return self._named(value, source)
         if self.threshold is None or is_empty(value):
             return value
+        classes = (f"below {self.threshold:g}", f"at least {self.threshold:g}")
+        if value in classes:  # what ask writes, and people fill in
+            return value
         try:
             number = float(value)
         except (TypeError, ValueError):
             raise DataError(
                 f"{source}: {value!r} is not a number to compare with threshold={self.threshold}."
             ) from None
-        return f"at least {self.threshold:g}" if number >= self.threshold else f"below {self.threshold:g}"
+        return classes[number >= self.threshold]
 
     def _named(self, value: Any, source: str) -> str:
         assert self.codes is not None

@@ -1,7 +1,8 @@
 """Pairwise judgements: tables with two candidates, a winner and a judge, perhaps in both orders.
 
 They are laid out as votes: an item is a question and a pair of candidates, a vote names the winner or says tie.  A
-judge who was asked in both orders is one judge with one vote: the verdict, if both are the same, else a tie.
+judge who was asked in both orders is one judge with one vote: the verdict, if both are the same, else a tie.  Without
+columns for the candidates, a column such as `order` says which of them was shown first.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from majorant.errors import DataError
+from majorant.errors import ConfigError, DataError
 from majorant.read.columns import (
     GOLD_ROLES,
     VOTE_ROLES,
     Choice,
     bare_word,
+    candidate_roles,
     find_roles,
     says_position,
 )
@@ -24,8 +26,8 @@ from majorant.read.frames import open_frame
 from majorant.read.options import ReadOptions
 from majorant.read.reshape import JOINED_BY
 from majorant.read.table import RowSource
-from majorant.read.values import cell_values, is_empty
-from majorant.votes import Votes
+from majorant.read.values import cell_values, is_empty, sort_labels
+from majorant.votes import Note, NoteKind, Votes
 
 TIE = "tie"
 PAIR = "pair"  # the column that names the two candidates
@@ -38,6 +40,7 @@ TIE_WORDS = frozenset(
     ["tie", "tied", "draw", "equal", "same", "both", "neither", "none", "t", "c", "ab", "no preference"]
 )
 SWAPPED = frozenset(["swapped", "swap", "reversed", "reverse", "true", "yes", "1", "ba", "second"])
+AS_GIVEN = frozenset(["original", "normal", "given", "forward", "false", "no", "0", "ab", "first"])
 
 
 def is_tie(label: Any) -> bool:
@@ -138,7 +141,7 @@ def lay_out_pairs(rows: RowSource, how: ReadOptions) -> RowSource:
         return rows
     columns = find_columns(rows.names, how.choice, rows.source)
     if columns is None:
-        return rows
+        return _lay_out_orders(rows, how)
     laid = _lay_out(rows, columns)
     items = [item for item, _ in laid.rows]
     by_role: dict[str, list[Any]] = {"item": items}
@@ -152,8 +155,118 @@ def lay_out_pairs(rows: RowSource, how: ReadOptions) -> RowSource:
     named = {role: str(name) for role, name in how.choice.named.items() if name}  # as the caller calls its columns
     table = {named.get(role, role): values for role, values in by_role.items()}
     table.setdefault(PAIR, [laid.pair_of[item] for item in items])
+    notes = _order_notes(list(laid.rows.values())) if columns.judge is not None else ()
+    return _as_rows(table, rows, notes)
+
+
+def _as_rows(table: Mapping[str, list[Any]], rows: RowSource, notes: tuple[Note, ...]) -> RowSource:
     opened = open_frame(table, Choice.of())
-    return replace(opened, source=rows.source, format=f"{rows.format}, pairwise judgements")
+    return replace(opened, source=rows.source, format=f"{rows.format}, pairwise judgements", notes=notes)
+
+
+def _order_notes(verdicts: Sequence[Mapping[bool, Any]], places: Sequence[str] = ()) -> tuple[Note, ...]:
+    """That judges saw both orders, how often that changed the verdict, and the labels that were read as places."""
+    both = [given for given in verdicts if len(given) == 2]
+    facts = {"verdicts": len(both), "changed": sum(given[True] != given[False] for given in both)}
+    return (Note(NoteKind.BOTH_ORDERS, {**facts, "places": list(places)}),) if both else ()
+
+
+def _lay_out_orders(rows: RowSource, how: ReadOptions) -> RowSource:
+    """One verdict for each judge and item, where a column says that pairs were shown in two orders."""
+    named = how.choice.named
+    shown = [p for p, name in enumerate(rows.names) if says_position(name) and name not in named.values()]
+    if len(shown) != 1 or how.choice.needed != VOTE_ROLES or how.choice.columns is not None:
+        return rows
+    roles = candidate_roles(rows.names, how.choice, rows.source)
+    if any(len(roles.get(role, ())) != 1 for role in VOTE_ROLES):
+        return rows
+    kept = {role: some[0] for role, some in roles.items() if len(some) == 1}
+    cells: dict[str, list[Any]] = {role: [] for role in (*kept, "position")}
+    for batch in rows.stream([*kept.values(), shown[0]]):
+        for role, column in zip(cells, batch, strict=True):
+            cells[role] += cell_values(column, rows.kind)
+    try:
+        first, second = candidates([label for label in cells["label"] if not is_empty(label)])
+        in_order = [shown_in_order(value, first, second, rows.source) for value in cells["position"]]
+    except (DataError, ConfigError):
+        return rows  # the column is about something else
+    keys = list(zip(cells["item"], cells["worker"], strict=True))
+    if len(set(zip(keys, in_order, strict=True))) < len(keys) or len(set(keys)) == len(keys):
+        return rows
+    label_n, places = cells["label"], are_places(keys, cells["label"], cells["position"], (first, second))
+    if places:
+        label_n = swap_places(label_n, in_order, (first, second))
+    seen: dict[tuple[Any, Any], dict[bool, Any]] = {}
+    row_of: dict[tuple[Any, Any], int] = {}
+    for n, key in enumerate(keys):
+        row_of.setdefault(key, n)
+        given = seen.setdefault(key, {})
+        if not is_empty(label_n[n]):
+            given[in_order[n]] = label_n[n]
+    table = {rows.names[p]: [cells[role][n] for n in row_of.values()] for role, p in kept.items() if role != "label"}
+    table[rows.names[kept["label"]]] = [_held(given) for given in seen.values()]
+    return _as_rows(table, rows, _order_notes(list(seen.values()), [str(first), str(second)] if places else []))
+
+
+def candidates(labels: Sequence[Any]) -> tuple[Any, Any]:
+    """The two candidates that verdicts name, ties apart."""
+    named = sort_labels({label for label in labels if not is_tie(label)})
+    if len(named) != 2:
+        shown = ", ".join(repr(label) for label in named[:6])
+        raise DataError(f"verdicts on pairs name two candidates and ties, not {shown}. Say which column with label=.")
+    return named[0], named[1]
+
+
+def shown_in_order(value: Any, first: Any, second: Any, source: str) -> bool:
+    """Whether a cell of the column of positions says that the first candidate was shown first."""
+    if value in (first, second) and not isinstance(value, bool):
+        return bool(value == first)
+    word = str(value).strip().casefold()
+    if word in (f"{first}{second}".casefold(), f"{first},{second}".casefold()) or word in AS_GIVEN:
+        return True
+    if word in (f"{second}{first}".casefold(), f"{second},{first}".casefold()) or word in SWAPPED:
+        return False
+    raise ConfigError(
+        f"{source}: cannot tell from {value!r} which candidate stood first. Write its name, {first!r} or "
+        f"{second!r}, or AB or BA, or original or swapped."
+    )
+
+
+def are_places(
+    keys: Sequence[tuple[Hashable, Hashable]], labels: Sequence[Any], positions: Sequence[Any], pair: tuple[Any, Any]
+) -> bool:
+    """Whether labels such as A and B are the places in which a judge saw the candidates, and not their names.
+
+    `keys` holds the item and the judge of each verdict.  They are taken for places if `positions` speak of swapping and
+    each of several judges contradicts itself on most pairs otherwise: one such judge may just prefer a place.
+
+    >>> keys = [(q, j) for j in "jk" for q in (1, 1, 2, 2)]
+    >>> are_places(keys, list("ABBAABBA"), ["original", "swapped"] * 4, ("A", "B"))
+    True
+    """
+    words = [re.sub("^(assistant|response|model|answer)", "", bare_word(str(one))) for one in pair]
+    if not all(word in side for word, side in zip(words, SIDES, strict=True)):
+        return False
+    if any(str(value).strip().casefold() in ("ab", "ba", *map(str.casefold, map(str, pair))) for value in positions):
+        return False
+    seen: dict[tuple[Hashable, Hashable], list[Any]] = {}
+    for key, label in zip(keys, labels, strict=True):
+        seen.setdefault(key, []).append(label)
+    differs: dict[Hashable, list[bool]] = {}
+    for (_, judge), given in seen.items():
+        if len(given) > 1:
+            differs.setdefault(judge, []).append(len(set(given)) > 1)
+    return len(differs) > 1 and all(sum(some) > len(some) / 2 for some in differs.values())
+
+
+def swap_places(labels: Sequence[Any], in_order: Sequence[bool], pair: tuple[Any, Any]) -> list[Any]:
+    """Verdicts that name places as verdicts that name candidates: A is the one that is shown first in order.
+
+    >>> swap_places(["A", "B", "tie"], [True, False, False], ("A", "B"))
+    ['A', 'A', 'tie']
+    """
+    other = {pair[0]: pair[1], pair[1]: pair[0]}
+    return [x if right or is_empty(x) else other.get(x, x) for x, right in zip(labels, in_order, strict=True)]
 
 
 def read_pairs(source: Any, how: ReadOptions | None = None) -> Pairs | None:

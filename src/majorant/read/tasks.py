@@ -314,9 +314,12 @@ def sample_size(content: Mapping[str, Any]) -> int:
     question, kind = content["content"], content.get("question")
     if kind == "accuracy" and not question["known"]["n_items"]:
         return len(content["order"])
-    if kind == "teach":
-        return len(content["order"]) if question["taught"] is None else int(question["taught"]["positions"])
-    return 0
+    if kind != "teach":
+        return 0
+    if question["taught"] is None:
+        return len(content["order"])
+    taught = int(question["taught"]["positions"])  # 0 where gold taught: the order holds the other items
+    return max(taught, int(content.get("sampled", 0))) if taught else 0
 
 
 def sample_design(source: Any) -> Mapping[str, Any] | None:

@@ -192,9 +192,9 @@ def answers_notes(outcome: Outcome) -> list[str]:
 
 def sample_note(outcome: Outcome) -> str:
     """What the labels may be used for beside the question of their design."""
-    if outcome.n_proving and outcome.n_taught:
+    if outcome.n_sampled and not outcome.uniform:
         return (
-            f"The first {outcome.n_taught:,} labels are a random sample and measure every rule and judge; the others "
+            f"{outcome.n_sampled:,} of the labels are a random sample and measure every rule and judge; the others "
             "were picked because the rules disagree on them."
         )
     return A_SAMPLE if outcome.uniform else NOT_A_SAMPLE

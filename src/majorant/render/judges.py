@@ -19,7 +19,7 @@ def gate_text(judges: Judges) -> str:
     """Whether a judge is good enough to gate on."""
     bar, best, sure = f"{judges.bar:.0%}", judges.best, f"{100 * judges.level:g}% sure"
     if best is None:
-        return "Votes alone do not show how accurate the judges are: they may share mistakes. Labels do: majorant ask."
+        return "Votes alone do not show how accurate the judges are: they may share mistakes."
     seen = f"{shown(best.name)} is right on {best.accuracy.value or 0:.1%} of {count(best.judged, 'gold item')}"
     if judges.gate is Gate.MET:
         return f"Good enough to gate on at {bar}: {seen}, at least {best.accuracy.low or 0:.1%} in general ({sure})."

@@ -107,6 +107,23 @@ def _text(kind: NoteKind, facts: Mapping[str, Any], spell: Spell) -> str:
         case NoteKind.DROPPED_RESPONSES:
             kept, total = facts["kept"], facts["total"]
             return f"The log holds {total:,} responses; its filter kept {kept:,} of them, and only these are votes."
+        case NoteKind.BOTH_ORDERS:
+            changed = facts["changed"]
+            changes = {0: "None changed with the order", 1: "1 changed with the order and counts as a tie"}
+            many = f"{changed:,} changed with the order and count as ties"
+            places = f" {one_of(facts['places'])} are read as places, not as names." if facts["places"] else ""
+            return f"{facts['verdicts']:,} verdicts were given in both orders. {changes.get(changed, many)}.{places}"
+        case NoteKind.NESTED:
+            return f"The votes are inside the cells of {facts['column']!r}: each entry is one vote."
+        case NoteKind.ROW_PER_WORKER:
+            items = facts.get("items", [])
+            shown = f": {_names(items)}" if items else ""
+            text = f"One row per worker ({facts['column']!r}), one column per item{shown}."
+            return " ".join([text, *_left_out(facts["left_out"]), f"If rows are items: {spell('wide')}."])
+        case NoteKind.SEVERAL_IN_CELL:
+            example = f" such as {facts['example']!r}" if "example" in facts else ""
+            labels = count(facts["labels"], "label")
+            return f"{labels}{example} may be several labels in one. If so, ask about each: {spell('several')}."
         case NoteKind.REPEATED_HEADER:
             return f"{count(facts['rows'], 'row')} repeated the header and did not count (were files joined?)."
         case NoteKind.UNANIMOUS:
@@ -166,21 +183,31 @@ def _number_labels(facts: Mapping[str, Any], spell: Spell) -> str:
     commands = "mj.scores and mj.rate" if spell is _as_argument else "majorant scores and majorant rate"
     return (
         f"{facts['classes']:,} different numbers from {low:g} to {high:g} count as classes, each its own. If they are "
-        f"scores, make two classes with {spell('threshold', float(f'{(low + high) / 2:.2g}'))}, or see {commands}."
+        f"scores, make two classes with {spell('threshold', _short(low, high))}, or see {commands}."
     )
+
+
+def _short(low: float, high: float) -> float | int:
+    """A threshold half way, as one would type it."""
+    middle = float(f"{(low + high) / 2:.2g}")
+    return int(middle) if middle.is_integer() else middle
 
 
 def _wide(facts: Mapping[str, Any], spell: Spell) -> str:
     workers, left_out = facts.get("workers", []), facts["left_out"]
     parts = [f"One row per item, one column per worker{f': {_names(workers)}' if workers else ''}."]
-    if left_out:
-        parts.append(f"Left out: {'; '.join(f'{name!r} {REASONS[why]}' for name, why in left_out.items())}.")
+    parts += _left_out(left_out)
     truth = [name for name, why in left_out.items() if why in ("truth", "unlike")]
     if truth:
         parts.append(f"If {truth[0]!r} holds true labels: {spell('gold', truth[0])}.")
     if 0 < len(workers) <= 20:
         parts.append(f"To choose others: {spell('workers', *map(_pattern, workers))}.")
     return " ".join(parts)
+
+
+def _left_out(left_out: Mapping[str, str]) -> list[str]:
+    listed = "; ".join(f"{name!r} {REASONS[why]}" for name, why in left_out.items())
+    return [f"Left out: {listed}."] if left_out else []
 
 
 def _pattern(name: str) -> str:

@@ -260,7 +260,9 @@ def _comparisons(rates: Rates) -> list[str]:
             turned = one.value < 0
             ahead, behind = (second, first) if turned else (first, second)
             more = (
-                "this file cannot settle it" if one.more is None else f"about {one.more:,} more labels would settle it"
+                "this file cannot settle it"
+                if one.more is None
+                else f"about {count(max(one.more, 5), 'more label')} would settle it"
             )
             line = f"{ahead} or {behind}: open, {_points(one, rates, turned=turned)}; {more}."
             still_open.append((one.more is None, one.more or 0, line))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.defaults import LEVEL
-from majorant.errors import ConfigError, DataError, MajorantError
+from majorant.errors import MajorantError
 from majorant.evidence.certificate.dependence import ENOUGH_GOLD, gold_items, label_matrix, worth_by_gold
 from majorant.evidence.copies import Copies, find_copies
 from majorant.evidence.labels import right_share
@@ -21,8 +21,8 @@ from majorant.read import Reading, as_votes
 from majorant.read.columns import says_position
 from majorant.read.opening import is_rereadable, open_rows, open_table
 from majorant.read.options import ReadOptions
-from majorant.read.pairs import is_tie
-from majorant.read.values import cell_values, is_empty, sort_labels
+from majorant.read.pairs import are_places, candidates, is_tie, shown_in_order, swap_places
+from majorant.read.values import cell_values, is_empty
 from majorant.results.sub_panels import SubPanel, best_sub_panels
 from majorant.tabular import Tabular
 from majorant.values import Estimate, as_level, clopper_pearson, lock
@@ -35,8 +35,6 @@ LISTED = 5
 MOST_PAIRED = 100  # judges, up to which they are looked at pair by pair
 FEW_JUDGED = 10  # gold items; a judge with fewer is left out where others have more
 FEW_GOLD = too_few_gold(ENOUGH_GOLD)
-SWAPPED = frozenset(["swapped", "swap", "reversed", "reverse", "true", "yes", "1", "ba", "second"])
-AS_GIVEN = frozenset(["original", "normal", "given", "forward", "false", "no", "0", "ab", "first"])
 
 
 class Gate(StrEnum):
@@ -375,7 +373,12 @@ def read_shown(source: Any, position: str, **named: Any) -> tuple[list[Shown], t
     rows = list(zip(*(columns[role] for role in ("item", "worker", "label", "slice")), strict=True))
     rows = [row for row in rows if not is_empty(row[2])]
     first, second = candidates([row[2] for row in rows])
-    return [Shown(i, w, x, _in_order(p, first, second, table.source)) for i, w, x, p in rows], (first, second)
+    in_order = [shown_in_order(row[3], first, second, table.source) for row in rows]
+    label_n = [row[2] for row in rows]
+    if are_places([row[:2] for row in rows], label_n, [row[3] for row in rows], (first, second)):
+        label_n = swap_places(label_n, in_order, (first, second))
+    shown = [Shown(row[0], row[1], label, right) for row, label, right in zip(rows, label_n, in_order, strict=True)]
+    return shown, (first, second)
 
 
 def find_position(source: Any, reading: Mapping[str, Any]) -> str | None:
@@ -395,26 +398,3 @@ def find_position(source: Any, reading: Mapping[str, Any]) -> str | None:
     for verdict in shown:
         orders.setdefault((verdict.item, verdict.worker), set()).add(verdict.in_order)
     return names[0] if any(len(both) == 2 for both in orders.values()) else None
-
-
-def candidates(labels: Sequence[Any]) -> tuple[Any, Any]:
-    """The two candidates that verdicts name, ties apart."""
-    named = sort_labels({label for label in labels if not is_tie(label)})
-    if len(named) != 2:
-        shown = ", ".join(repr(label) for label in named[:6])
-        raise DataError(f"verdicts on pairs name two candidates and ties, not {shown}. Say which column with label=.")
-    return named[0], named[1]
-
-
-def _in_order(value: Any, first: Any, second: Any, source: str) -> bool:
-    if value in (first, second) and not isinstance(value, bool):
-        return bool(value == first)
-    word = str(value).strip().casefold()
-    if word in (f"{first}{second}".casefold(), f"{first},{second}".casefold()) or word in AS_GIVEN:
-        return True
-    if word in (f"{second}{first}".casefold(), f"{second},{first}".casefold()) or word in SWAPPED:
-        return False
-    raise ConfigError(
-        f"{source}: cannot tell from {value!r} which candidate stood first. Write its name, {first!r} or "
-        f"{second!r}, or AB or BA, or original or swapped."
-    )

@@ -109,16 +109,22 @@ def find_target(votes: Votes, pairs: Pairs | None, label: Any, limits: tuple[flo
     if likely is not None:
         return _class_target(votes, likely)
     shown = ", ".join(repr(one) for one in labels[:8])
+    if None not in value_k:
+        raise ConfigError(
+            f"the share of which class? Say it with label=. The labels are {shown}. If they are scores, give their "
+            "range with limits=."
+        )
     raise ConfigError(f"the share of which class? Say it with label=. The labels are {shown}.")
 
 
 def obvious_class(labels: Sequence[Hashable]) -> Hashable | None:
     """Which of two classes a rate is about if nobody says; None where that is not obvious.
 
-    >>> obvious_class(["fail", "pass"]), obvious_class(["cat", "dog"])
-    ('pass', None)
+    >>> obvious_class(["fail", "pass"]), obvious_class([0, 1]), obvious_class([1, 2])
+    ('pass', 1, None)
     """
-    likely = [one for word in POSITIVE for one in labels if str(one).strip().casefold() == word]
+    words = {str(one).strip().casefold(): one for one in labels}
+    likely = [words[word] for word in POSITIVE if word in words and (word != "1" or "0" in words)]
     likely += [one for one in labels if str(one).startswith("at least ")]  # what a threshold makes of scores
     return likely[0] if len(labels) == 2 and likely else None
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from majorant.ask.rate import Bets, Features, bounds, labels_for, offer_bets
+from majorant.backend import Backend
 from majorant.defaults import LEVEL, MAJORITY, WEIGHTED_VOTE
 from majorant.errors import ConfigError, DataError, DataNote
 from majorant.methods.fit import chances
@@ -179,8 +180,11 @@ class Rates(Tabular):
         return {name.removeprefix("n_"): [getattr(one, name) for one in every] for name in names}
 
     def __repr__(self) -> str:
-        ends = "no labels" if self.value is None else f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
-        return f"Rates: {ends}, {self.labels:,} labels, {len(self.slices)} slices\nto_pandas() gives a row for each"
+        panel = next((f"; the panel says {one.rate:.3f}" for one in self.overall.reported if not one.judge), "")
+        if self.value is None:
+            return f"Rates: not known without labels{panel}\nto_pandas() gives a row for each slice"
+        ends = f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f}) by {self.labels:,} labels"
+        return f"Rates: {ends}{panel}\nto_pandas() gives a row for each slice"
 
     def at_least(self, bar: float) -> bool:
         """Whether the labels show that the rate is above the bar."""
@@ -240,6 +244,10 @@ def rate(
     >>> found.overall.said_by("majority") > found.high
     True
     """
+    if isinstance(votes, Backend) or type(votes).__module__.startswith("pyspark.sql"):
+        votes = getattr(votes, "whole", None)
+        if votes is None:
+            raise ConfigError("a rate needs all votes in memory: give a file, a pandas frame or Votes.")
     reading |= {} if label_column is None else {"label": label_column}
     how = ReadOptions.of(reading)
     column = gold if isinstance(gold, str) and not os.path.exists(gold) else None  # noqa: PTH110

@@ -51,8 +51,8 @@ def open_annotations(file: File, how: ReadOptions, stack: ExitStack) -> RowSourc
         else:
             with file.open() as stream:
                 records = list(images(stream))
-    except ElementTree.ParseError as error:
-        raise DataError(f"{file.name} is a CVAT export that breaks off ({error}). Export it again.") from None
+    except (ElementTree.ParseError, NotImplementedError) as error:  # the latter: packed in a way that zipfile lacks
+        raise DataError(f"{file.name} is a CVAT export that cannot be read ({error}). Export it again.") from None
     if not records:
         raise DataError(f"{file.name} is a CVAT export without images. Export the job as CVAT for images.")
     recognise(list(records[0]), records[0], file.name)

@@ -71,6 +71,16 @@ class Agreement:
     level: float
     resampling: str  # how the intervals were made, in words
 
+    @property
+    def alpha(self) -> Estimate:
+        """Krippendorff's alpha."""
+        return self.krippendorff
+
+    @property
+    def kappa(self) -> Estimate:
+        """Fleiss' kappa."""
+        return self.fleiss
+
     def __repr__(self) -> str:
         shown = {"alpha": self.krippendorff, "kappa": self.fleiss, "AC1": self.gwet, "percent": self.percent}
         values = ", ".join(

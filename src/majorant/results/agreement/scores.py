@@ -62,6 +62,11 @@ class Scores:
     def __post_init__(self) -> None:
         lock(self)
 
+    def __repr__(self) -> str:
+        shown = {"alpha": self.interval_alpha, "ICC": self.icc, "weighted kappa": self.weighted_kappa}
+        values = [f"{name} {one.value:.3f}" for name, one in shown.items() if one.value is not None]
+        return f"Scores of {len(self.items):,} items: {', '.join(values) or 'nothing to compare'}\nmean_i, median_i"
+
     @property
     def closest(self) -> str | None:
         """The rule with the smallest mean distance from gold, None without gold."""
