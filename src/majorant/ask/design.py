@@ -18,6 +18,7 @@ import numpy as np
 
 from majorant.arguments import validated
 from majorant.ask.question import UNASKED, Codes, Outcome, Question
+from majorant.ask.session import Session
 from majorant.errors import ConfigError, DataError
 from majorant.output import write_files
 from majorant.ownership import note_input
