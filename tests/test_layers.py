@@ -67,7 +67,7 @@ def room(path: Path) -> str:
     return path.relative_to(ROOT).with_suffix("").parts[0]
 
 
-SHOWS = ("_repr_html_", "__str__", "__repr__", "save", "report", "plot", "summary")
+SHOWS = ("_repr_html_", "__str__", "__repr__", "save", "report", "plot", "summary", "to_dict", "to_json")
 
 
 def without_display(tree: ast.AST) -> Iterator[ast.AST]:
