@@ -116,8 +116,6 @@ class Design:
         return self._asking(n, answer_d)
 
     def _asking(self, n: int, answer_d: Codes, *, at_random: bool = False) -> Design:
-        from majorant.ask.session import Session
-
         question, already = self.question.advance(answer_d), set(self.asked)
         at_random = isinstance(question, Session) and (at_random or question.taught is None)
         places = np.flatnonzero(answer_d == UNASKED) if at_random else question.next_items(answer_d)
