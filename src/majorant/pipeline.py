@@ -388,7 +388,7 @@ def check(
     gold_labels : bool
         Whether gold and expert labels replace the rule's labels in the output.
     stage : callable, optional
-        Told which stage begins, one of CHECK_STAGES.
+        Called with the name of each stage as it begins: counting, comparing, testing, judging, measuring.
 
     Returns
     -------

@@ -105,7 +105,9 @@ class Grouped(click.Command):
             with formatter.section("Examples"):
                 for example in EXAMPLES[self.name]:
                     formatter.write(f"{'':{formatter.current_indent}}{example}\n")
-        home = {name: group for group, names in GROUPS.items() for name in names.split()}
+        reads_votes = any(parameter.name == "item" for parameter in self.params)  # else --workers is no column
+        groups = {group: names for group, names in GROUPS.items() if reads_votes or group != "Which column is what"}
+        home = {name: group for group, names in groups.items() for name in names.split()}
         shown: dict[str, list[tuple[str, str]]] = {group: [] for group in ("Options", *GROUPS)}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
