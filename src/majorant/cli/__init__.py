@@ -1,4 +1,7 @@
-"""The command line: one file per command, loaded when it is called, so that `majorant --help` answers at once."""
+"""The command line: one file per command, loaded when it is called, so that `majorant --help` is fast.
+
+May import everything; nothing imports it but `__main__`.
+"""
 
 from __future__ import annotations
 
