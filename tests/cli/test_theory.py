@@ -74,7 +74,7 @@ def test_json_holds_the_numbers_of_the_library(run):
     assert facts["witness"]["counts"] == [2, 2]
 
 
-def test_a_crew_by_name_from_a_file_or_from_standard_input(tmp_path, run):
+def test_a_named_panel_is_read_from_a_file_or_standard_input(tmp_path, run):
     (tmp_path / "panel.json").write_text(json.dumps(CREW))
     arguments = ["--prior", ".5,.5", "--labels", "cat,dog", "--panel"]
     by_file = run(*arguments, "panel.json")

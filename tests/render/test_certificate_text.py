@@ -112,7 +112,7 @@ def test_the_same_reason_is_said_once():
     assert certificate_sentence(of(claim(), THREE)) == f"{claim_sentence(claim())} {claim_sentence(THREE)}"
 
 
-def test_gold_that_decides_speaks_first():
+def test_decisive_gold_comes_first():
     gold = claim(kind="gold", certainty=Certainty.PROVED, n_labels=200)
     assert certificate_sentence(of(FAILED, gold=gold)).startswith("By the gold labels, no rule")
 

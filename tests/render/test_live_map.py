@@ -67,7 +67,7 @@ def test_the_numbers_are_those_of_the_theory():
     assert not wrong, wrong[0]
 
 
-def test_votes_stand_where_the_map_of_the_result_puts_them():
+def test_votes_are_where_the_map_of_the_result_puts_them():
     facts = summary("crowd")
     settings = json.loads(live_map(facts))
     assert settings["labels"] == ["ham", "spam"]
@@ -86,7 +86,7 @@ def test_it_is_greyed_with_the_reason_where_assumptions_fail(no_pictures):
     assert "contradict what the map assumes" in render(facts)
 
 
-def test_it_stands_in_every_report_that_has_few_enough_classes(no_pictures):
+def test_it_is_in_every_report_with_few_classes(no_pictures):
     assert json.loads(live_map(summary("ties"))) == {}
     assert len(json.loads(live_map(summary("panel")))["point"]["prior"]) == 3
     many = copy.deepcopy(summary("ties"))
