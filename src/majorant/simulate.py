@@ -21,7 +21,7 @@ from majorant.values import FloatArray, as_generator
 from majorant.votes import Account, Votes
 
 BLOCK_VOTES = 1 << 16  # the temporary arrays of a block stay in the cache
-VOTES_PER_WORKER = 1000  # of a crowd that is not told how many workers it has
+VOTES_PER_WORKER = 1000  # of a crowd without `n_workers`
 Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
 Indices = NDArray[np.intp]
@@ -210,7 +210,7 @@ def distinct_workers(
 def _redraw_repeats(
     rng: np.random.Generator, worker_n: Codes, local_n: Indices, open_i: NDArray[np.bool_], n_workers: int
 ) -> None:
-    """Draw again whoever came earlier on the same item, until nobody did.
+    """Redraw workers that occur twice on an item, until none does.
 
     No worker is treated differently from another, hence every ordered choice of distinct workers is equally likely.
     """

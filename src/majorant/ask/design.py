@@ -243,7 +243,7 @@ class Design:
         body = {key: value for key, value in content.items() if key != "digest"}
         if digest_of(body) != content.get("digest"):
             raise DataError(
-                f"{source} was changed after it was drawn, so its labels prove nothing. Restore it, or ask anew."
+                f"{source} was changed after it was drawn, so its labels prove nothing. Restore it, or run ask again."
             )
         from majorant.ask.questions import QUESTIONS  # which draw designs
 
@@ -272,7 +272,7 @@ class Design:
         except OSError as error:
             raise DataError(f"Cannot read {path}: {error.strerror or error}.") from None
         except (ValueError, RecursionError):
-            raise DataError(f"{path} is damaged: it is not the JSON that majorant ask wrote. Ask anew.") from None
+            raise DataError(f"{path} is damaged: it is not the JSON that majorant ask wrote. Run ask again.") from None
         if not isinstance(content, Mapping):
             raise DataError(f"{path} is not a design of majorant ask.")
         return cls.from_dict(content, source=str(path))
@@ -282,7 +282,7 @@ class Design:
         if digest != self.votes:
             raise DataError(
                 "These votes are not those that the design was drawn for: votes were added, removed or changed since. "
-                "Use the votes of then, or ask anew; labels that you have stay good as labels of their items."
+                "Use the original votes, or run ask again; the labels you have remain valid for their items."
             )
 
 

@@ -80,7 +80,7 @@ def prepare(
     resume
         Whether to use votes that are already sorted, if the files and options are unchanged.
     report
-        Told what is being done and how far it is.
+        Called with what is being done and the share that is done.
 
     Raises
     ------

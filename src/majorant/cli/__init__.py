@@ -52,7 +52,7 @@ class _ReaderGoneError(Exception):
 
 
 def _meant(word: str) -> str:
-    """What somebody may have meant who typed a word that is no command."""
+    """Suggest a command for an unknown word."""
     from difflib import get_close_matches
 
     if os.path.exists(word):  # noqa: PTH110

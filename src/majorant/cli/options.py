@@ -1,6 +1,6 @@
 """The options that commands share: how results are shown and how chance is seeded.
 
-Arguments as the command line spells them: the library speaks of `repeats='first'`, a terminal of --repeats first.
+Arguments as the command line spells them: the library says `repeats='first'`, a terminal --repeats first.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ EXAMPLES = {
 
 
 class Grouped(click.Command):
-    """A command whose help begins with examples, and whose options stand in groups."""
+    """A command whose help begins with examples, and whose options are grouped."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write examples, then the options group by group, the command's own first."""

@@ -123,14 +123,14 @@ def combination(votes: Votes, seed: int, starts: Mapping[str, Fit] | None = None
 def combined_counts(
     members: Collection[str], alike: Callable[[], Fit], patterns: Callable[[], Patterns]
 ) -> CountModel | None:
-    """What counts tell, where workers are not told apart; None where they are."""
+    """The posterior by vote counts, where workers do not differ; None where they do."""
     return count_model(patterns(), alike()) if set(members) == set(SHRINKING) else None
 
 
 def members_for(votes: Votes) -> tuple[str, ...]:
     """The members that the votes can bear; empty where majority vote would be alone.
 
-    Where workers are not told apart by more than noise, those that would follow the noise are left out; a majority is
+    Where workers do not differ by more than noise, those that would follow the noise are left out; a majority is
     then turned over only where counts alone show it wrong.
     """
     members = tuple(method for method in COMBINED if not unsuited(method, votes))

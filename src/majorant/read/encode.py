@@ -33,7 +33,7 @@ from majorant.read.values import is_plain, kind_key
 
 Codes = NDArray[np.int32]
 MERGE_AT = 1 << 20
-Progress = Callable[[int], None]  # told how many rows have been read so far
+Progress = Callable[[int], None]  # called with the number of rows read so far
 
 
 class Coder:

@@ -71,7 +71,7 @@ def _group_text(group: CopyGroup) -> str:
 
 
 def workers_line(workers: Workers, copies: Sequence[CopyGroup], removal: Removal | None) -> str:
-    """Who stands out, in a sentence or three."""
+    """Which workers are flagged, in one to three sentences."""
     names = _weak_names(workers)
     n_workers = count(len(workers.names), "judge" if workers.panel else "worker")
     if workers.panel and not workers.gold_votes_j.any():

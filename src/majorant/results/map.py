@@ -116,7 +116,7 @@ def _panel_place(votes: Votes, fit: Fit, rng: np.random.Generator) -> _Place:
 
 
 def _replicates(votes: Votes, fit: Fit, rng: np.random.Generator) -> FloatArray | None:
-    """The same three numbers for items drawn anew, (B, 3); None where that would take long."""
+    """The same three numbers for resampled items, (B, 3); None where that would take long."""
     merged = merge_equal_items(votes)
     small, copies_i = (votes, np.ones(len(votes.items))) if merged is None else (merged.votes, merged.weight_p)
     if small.n_votes * len(votes.labels) * MAP_REPLICATES > 20_000_000 or fit.confusion is None:
@@ -134,7 +134,7 @@ def _replicates(votes: Votes, fit: Fit, rng: np.random.Generator) -> FloatArray 
 def _two_panels(
     votes: Votes, place: _Place, level: float, edge: Callable[[Model], Line] | None
 ) -> tuple[MapPanel, ...]:
-    # Shares of 0 and 1 cannot be told from a few items: the point keeps half an item away from the border.
+    # A few items cannot show shares of 0 and 1: the point keeps half an item away from the border.
     least = max(MAP_EDGE, 0.5 / (np.count_nonzero(votes.votes_i) + 1))
     nu, t00, t11 = place.share_3.clip(least, 1 - least)
     first, second = votes.labels

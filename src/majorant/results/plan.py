@@ -100,7 +100,7 @@ class Plan:
     stopping : tuple of Stopping
         What stopping early would have saved.
     sub_panels : tuple of SubPanel
-        The best one, three and five judges of a panel by gold, held against all.
+        The best one, three and five judges of a panel by gold, compared with all.
     """
 
     target: float

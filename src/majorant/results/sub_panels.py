@@ -1,4 +1,4 @@
-"""Which judges to keep: the best one, three or five of a panel by gold labels, held against all of them.
+"""Which judges to keep: the best one, three or five of a panel by gold labels, compared with all of them.
 
 The best of many sub-panels looks better than it is, so each interval allows for the number of sub-panels that there are
 of its size: it holds whichever of them is chosen.

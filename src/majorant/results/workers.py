@@ -1,4 +1,4 @@
-"""Who is good: each worker's accuracy with its interval, agreement, and what stands out.
+"""Who is good: each worker's accuracy with its interval, agreement, and flags.
 
 Accuracy is by gold labels where there are enough.  Without gold it is estimated from the votes of a crowd, with
 intervals widened to what public crowds show; on a panel, whose judges may share mistakes, votes say nothing about a
@@ -40,7 +40,7 @@ SURE_MISTAKE = 0.95  # probability of another label
 
 
 class FlagKind(StrEnum):
-    """What stands out about a worker."""
+    """Why a worker is flagged."""
 
     ADVERSARIAL = "adversarial"  # worse than guessing
     NEAR_CHANCE = "near chance"  # barely better than guessing
@@ -51,13 +51,13 @@ class FlagKind(StrEnum):
     FEW_VOTES = "too few votes"  # to judge; nothing is held against the worker
 
 
-# Flags that speak for removal; on a panel that shares mistakes, who disagrees may be the one who is right.
+# Flags that suggest removal; on a panel that shares mistakes, who disagrees may be the one who is right.
 GROUNDS = tuple(kind for kind in FlagKind if kind not in (FlagKind.FEW_VOTES, FlagKind.DISAGREES))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
-    """What stands out, and the numbers that say so; which of them are given depends on the kind."""
+    """A flag and its numbers; which of them are given depends on the kind."""
 
     kind: FlagKind
     votes: int
@@ -91,7 +91,7 @@ class Workers(Tabular):
     gold_votes_j, gold_right_j : array
         Votes on items with a gold label, and how many are right.
     flags : tuple of tuple of Flag
-        What stands out.
+        Why each worker is flagged.
     mistakes : tuple of tuple
         For workers flagged near chance or worse: items on which they are wrong, to train on.
     panel : bool

@@ -42,7 +42,7 @@ from majorant.theory.panel import ballot_work, can_enumerate_ballots, count_dist
 from majorant.values import Estimate, FloatArray
 from majorant.votes import IntArray, Votes
 
-VOTES_PER_CLASS = 20  # votes per class that a typical worker must have given for workers to be told apart
+VOTES_PER_CLASS = 20  # votes per class that a typical worker must have given to distinguish workers
 _UNTESTED = (Assumption.INDEPENDENT_ITEMS, Assumption.VOTES_PER_ITEM, Assumption.LARGE_SAMPLE)
 BY_WORKER = tuple(Tested(one, Status.UNTESTED) for one in (Assumption.STABLE_WORKERS, *_UNTESTED))
 BY_ONE_MATRIX = tuple(Tested(one, Status.UNTESTED) for one in (Assumption.BETTER_THAN_GUESSING, *_UNTESTED))
@@ -148,7 +148,7 @@ def named_claim(case: Case, replicates: Replicates | None, *, level: float) -> C
 
 
 def is_thin(votes: Votes, copies: ArrayLike | None = None) -> bool:
-    """Whether workers gave too few votes to be told apart.
+    """Whether workers gave too few votes to distinguish them.
 
     Confusion matrices of workers with few votes fit noise, and overstate what knowing them gains.
     """

@@ -288,7 +288,7 @@ def worse_p_values(cells: GoldCells) -> FloatArray:
 
 
 def not_optimal_p_value(cells: GoldCells, alpha: float) -> float:
-    """One p-value against "majority loses nothing in any cell", from the cells that can speak at alpha."""
+    """One p-value against "majority loses nothing in any cell", from the cells that can be significant at alpha."""
     telling_c = cells.gold_c >= np.log2((cells.n_classes - 1) / alpha)
     return simes(worse_p_values(cells)[telling_c])
 

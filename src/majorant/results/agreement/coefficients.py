@@ -208,7 +208,7 @@ def units(patterns: Patterns, rng: np.random.Generator, *, ordinal: bool) -> Uni
 
 
 def bag_of_items(n_items: int, rng: np.random.Generator) -> tuple[NDArray[np.int32], int]:
-    """A bag for each item and the number of bags: each item its own while they are few, else drawn by lot."""
+    """A bag for each item and the number of bags: each item its own while they are few, else assigned at random."""
     n_bags = min(n_items, MOST_UNITS)
     bag_i = np.arange(n_items, dtype=np.int32) % np.int32(max(n_bags, 1))
     if n_items > MOST_UNITS:
