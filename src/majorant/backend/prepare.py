@@ -245,7 +245,7 @@ def _sorted_rows(connection: Any, staged: Staged) -> Iterator[Rows]:
 
 
 def _staged_rows(staged: Staged) -> Iterator[Rows]:
-    """All rows as they are, where the rows of every item already stand together."""
+    """All rows as they are, where the rows of every item are already contiguous."""
     import pyarrow.parquet as pq
 
     n_rows, others = 0, [role for role in staged.coded.table.columns if role != "item"]

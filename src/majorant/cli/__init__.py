@@ -56,7 +56,7 @@ def _meant(word: str) -> str:
     from difflib import get_close_matches
 
     if os.path.exists(word):  # noqa: PTH110
-        return f"To work on that file: majorant check {word}"
+        return f"To check that file: majorant check {word}"
     close = get_close_matches(word, COMMANDS, n=1)
     return f"Did you mean {close[0]}?" if close else ""
 

@@ -151,7 +151,7 @@ def combine(fits: Mapping[str, Fit]) -> Fit:
     """The mean of the posteriors, priors and confusion matrices; its method is called `weighted-vote`.
 
     All fits must be of the same votes; majority vote alone may lack a confusion matrix per worker.  `learned` holds
-    "shares", the weight of the shares of votes, which are no belief, in the mean.
+    "shares", the weight of the shares of votes, which are not probabilities, in the mean.
     """
     first = next(iter(fits.values()))
     return Fit(

@@ -210,7 +210,7 @@ def _folds(names: Sequence[Hashable]) -> NDArray[np.int64]:
 
 
 def scores(fit: Fit) -> FloatArray:
-    """The log-probabilities of a fit; shares of votes are no probabilities, and each vote counts for one instead."""
+    """The log-probabilities of a fit; shares of votes are not probabilities, and each vote counts for one instead."""
     if fit.method in ESTIMATORS and ESTIMATORS[fit.method].traits.vote_shares:
         return np.asarray(fit.posterior * fit.votes_i[:, None])
     return np.log(np.maximum(fit.posterior, UNSURE))

@@ -103,7 +103,7 @@ def best_sub_panels(votes: Votes, copies: Copies, *, level: float) -> tuple[SubP
 
 
 class _GoldVotes(NamedTuple):
-    """What some judges said of the gold items, -1 for nothing, and what is true."""
+    """The labels of some judges on the gold items, -1 where there is none, and the truth."""
 
     label_ag: IntArray
     gold_g: IntArray

@@ -346,7 +346,7 @@ def count_cells(sets: WorkerSets, models: PanelModels) -> PanelCounts:
 def _is_beaten_on_counts(
     at_fit: Sequence[PanelCounts], again: Sequence[PanelCounts], common: Sequence[int], level: float
 ) -> bool:
-    """Whether the best rule clearly decides some count of a common number of votes otherwise; all tried together."""
+    """Whether the best rule clearly differs from majority on some count of votes, corrected for their number."""
     n_tried = sum(int((~cells.tied_c).sum()) for cells in at_fit)
     for n in common:
         odds_c = at_fit[n].odds_bc[0]

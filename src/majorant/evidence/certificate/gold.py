@@ -356,8 +356,8 @@ def _product(positive: FloatArray, factor: FloatArray) -> tuple[FloatArray, Floa
 def _error_shares(cells: GoldCells, alpha: float) -> tuple[float, NDArray[np.bool_]]:
     """What each bound may fail with, and which untied cells hold enough gold for bounds of their own.
 
-    Enough: were all of it right, majority would be proved right in that cell. Both follow from the votes and from which
-    items are gold, not from their labels. The cells that lack gold share one bound.
+    A cell has enough if majority would be proved right if all of its gold labels agreed.  Both follow from the
+    votes and from which items are gold, not from their labels.  The cells that lack gold share one bound.
     """
     ordered_c = -np.sort(-cells.gold_c)
     # With m cells that have bounds of their own.

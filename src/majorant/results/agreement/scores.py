@@ -136,7 +136,7 @@ def label_values(votes: Votes) -> tuple[FloatArray, bool]:
         return np.arange(len(votes.labels), dtype=np.float64), True
     if not all(isinstance(label, numbers.Real | Decimal) and not isinstance(label, bool) for label in votes.labels):
         shown = ",".join(map(str, votes.labels[:6]))
-        raise ConfigError(f"these labels are no numbers. Give their order, from lowest to highest: order={shown!r}.")
+        raise ConfigError(f"these labels are not numbers. Give their order, from lowest to highest: order={shown!r}.")
     return np.array([float(label) for label in votes.labels]), False  # type: ignore[arg-type]
 
 
