@@ -185,4 +185,4 @@ def test_wrong_calls(run, truth):
         assert message in err
     code, _, err = run("label", "votes.csv")
     assert code == 2
-    assert "no file of items" in err
+    assert "is not a file that majorant ask wrote" in err
