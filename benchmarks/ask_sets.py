@@ -68,7 +68,7 @@ def _population(name: str, path: Path, truth: Path | None) -> Population:
 def _fits(path: Path, truth: Path | None) -> dict[str, NDArray[np.float64]]:
     votes = load(path, truth)
     blind = replace(votes, gold_i=None)
-    fits = {method: fit_method(method, blind, 0) for method in METHODS}
+    fits = {method: fit_method(method, blind) for method in METHODS}
     fits[MEAN] = combine({method: fits[method] for method in MEMBERS})
     fits[COMBINATION] = combine({method: fits[method] for method in members_for(blind)})
     fits[BELIEF] = combine({method: fits[method] for method in members_for(blind) if method != "majority"})

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+import board
 from majorant.ask.kind import Kind, kind_of, label_free_rule
 from majorant.ask.learn import learn_rule
 from majorant.defaults import MAJORITY
@@ -53,7 +54,7 @@ def gains(votes: Votes, n: int) -> Gains:
     assert votes.gold_i is not None
     known = np.flatnonzero((votes.gold_i >= 0) & (votes.votes_i > 0))
     truth_i, blind = votes.gold_i, replace(votes, gold_i=None)
-    fits = {rule: fit_rule(rule, blind, 0) for rule in (MAJORITY, COMBINATION)}
+    fits = {rule: fit_rule(rule, blind) for rule in (MAJORITY, COMBINATION)}
     free, weighted = fits[label_free_rule(blind)], fits[COMBINATION]
     rng, rows = np.random.default_rng(0), []
     for draw in range(DRAWS):
@@ -89,11 +90,14 @@ def main() -> None:
                 print(f"{n} labels, {len(means)} of kind {kind}: mean {np.mean(means):+.1f}, worst {min(means):+.1f}")
         panels = [by_name[name].guarded.mean() for name in FIVE_PANELS if name in by_name]
         if len(panels) == len(FIVE_PANELS):
-            print(f"goal: five panels, {n} labels: {np.mean(panels):+.1f}, at least {WANTED[n]:+.1f}", end="; ")
-            print(f"worst {min(panels):+.1f}, at least {LEAST_PANEL[n]:+.1f}")
+            mean, worst, least = float(np.mean(panels)), float(min(panels)), LEAST_PANEL[n]
+            what = f"points gained by {n} labels, five panels"
+            board.at_least(f"{what}, mean", f"{mean:+.1f}", f"{WANTED[n]:+.1f}", mean / WANTED[n], 1)
+            board.at_least(f"{what}, worst less {least}", f"{worst:+.1f}", f"{least:+.1f}", worst - least, 0)
     nine = [found[60][name].guarded.mean() for name in NINE_SETS if name in found[60]]
     if len(nine) == len(NINE_SETS):
-        print(f"goal: nine sets, 60 labels: worst {min(nine):+.1f}, at least {LEAST_SET:+.1f}")
+        what = f"points gained by 60 labels, nine sets, worst less {LEAST_SET}"
+        board.at_least(what, f"{min(nine):+.1f}", f"{LEAST_SET:+.1f}", min(nine) - LEAST_SET, 0)
 
 
 if __name__ == "__main__":

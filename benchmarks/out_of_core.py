@@ -57,9 +57,9 @@ def task(name: str, source: Path, work: Path) -> Callable[[], object]:
         rng = np.random.default_rng(0)
         return lambda: anonymous_claim(as_histograms(two_class_histograms(backend.patterns())), 0.95, rng)
     if name == "labels":
-        fit = backend.fit("majority", 0)
+        fit = backend.fit("majority")
         return lambda: write_table(work / "labels.csv", backend.labelled(fit, label_table))
-    return lambda: backend.fit(name, 0)
+    return lambda: backend.fit(name)
 
 
 def measure(name: str, source: Path, work: Path) -> dict[str, float]:

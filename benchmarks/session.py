@@ -1,9 +1,13 @@
 """How often does one labelling session prove a switch with at most 100 labels, and how often wrongly?
 
-`MAJORANT_DATA=... python benchmarks/session.py [REPEATS] [SET ...]`, four minutes with 20 repeats.  Each repeat draws a
+`MAJORANT_DATA=... python benchmarks/session.py [REPEATS] [SET ...]`, a minute with 20 repeats.  Each repeat draws a
 design with another seed; the expert is the gold file.  A proof is wrong if the rule is not better than majority vote on
 the items with gold, ties left out.  "Gain" is of the labels that the user ends with, the expert's among them, over
 majority vote with its ties split, in points.
+
+Then panels are simulated on which labels can teach nothing or little (`session.py simulated [RUNS]` for these alone,
+seven minutes with 200 runs).  A proof that any look would have given stays: claims after 100 labels are those of every
+look.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from majorant.ask.ask import ask
 from majorant.ask.session import Session
 from majorant.items import take_items
 from majorant.read.tasks import ExpertAnswer
+from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
 from public_sets import data_sets
 
@@ -70,9 +75,39 @@ def run(votes: Votes, seed: int) -> Run:
     return Run(outcome.verdict, len(answers), outcome.n_taught, wrong, 100 * float((final_d - before_d).mean()))
 
 
+SIMULATED = {  # how often each judge is right; items
+    "five alike, .75": ([0.75] * 5, 200),
+    "seven alike, .65": ([0.65] * 7, 200),
+    "five useless": ([0.5] * 5, 200),
+    "one a little better": ([0.8, 0.75, 0.75, 0.75, 0.75], 200),
+    "one as good as the other four": ([0.84, 0.7, 0.7, 0.7, 0.7], 200),
+    "few items": ([0.75] * 5, 80),
+}
+
+
+def simulated(runs: int) -> None:
+    """How often a session claims what is not so, at any of up to 100 labels."""
+    print("panel                          better  worse   same   open  wrong")
+    worst = 0.0
+    for name, (skills, n_items) in SIMULATED.items():
+        found = []
+        for seed in range(runs):
+            votes, truth = simulate([0.5, 0.5], one_coin_crew(skills), n_items=n_items, n_votes=len(skills), rng=seed)
+            found.append(run(replace(votes, gold_i=np.asarray(truth, dtype=np.int64)), seed))
+        counts = [sum(one.verdict == verdict for one in found) for verdict in ("better", "worse", "same", "open")]
+        wrong = sum(one.wrong for one in found)
+        worst = max(worst, wrong / runs)
+        print(f"{name:30s}" + "".join(f"{n:7d}" for n in (*counts, wrong)), flush=True)
+    what, shown = f"wrong proofs at any look, simulated, {runs} runs a panel, worst panel", f"{100 * worst:.1f} %"
+    board.at_most(what, shown, "5 %", worst / 0.05, 1)
+
+
 def main() -> None:
     """Print a row for every set, and the goals."""
     arguments = sys.argv[1:]
+    if arguments[:1] == ["simulated"]:
+        simulated(*map(int, arguments[1:] or ["200"]))
+        return
     repeats = int(arguments.pop(0)) if arguments and arguments[0].isdigit() else 20
     print("set                 better  worse   same   open  wrong  labels: median  taught    gain")
     errors, runs = 0, 0
@@ -95,6 +130,9 @@ def main() -> None:
             share = counts[0] / repeats
             board.at_least(f"switch proved with {BUDGET} labels, {name}", f"{share:.0%}", "80 %", share / 0.8, 1)
     board.at_most("wrong proofs", f"{errors} of {runs}", "5 %", errors / max(runs, 1) / 0.05, 1)
+    if not arguments:
+        print()
+        simulated(200)
 
 
 if __name__ == "__main__":

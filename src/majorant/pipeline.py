@@ -53,7 +53,7 @@ from majorant.methods import ESTIMATORS, Fit
 from majorant.methods.fit import NO_LABEL
 from majorant.methods.weighted_vote import combination, differ_beyond_noise, fit_method
 from majorant.read import Reading
-from majorant.read.options import with_gold_file
+from majorant.read.options import ReadOptions, with_gold_file
 from majorant.resources import limit_native_threads
 from majorant.results.agreement import Agreement
 from majorant.results.agreement.measure import agreement_from, resampling
@@ -74,6 +74,8 @@ from majorant.results.labels import (
 from majorant.results.map import MapPanel, data_map
 from majorant.results.plan import Plan
 from majorant.results.plan import plan as make_plan
+from majorant.results.rate_inputs import obvious_class
+from majorant.results.rates import Rates, measure_rate
 from majorant.results.review import Review, Reviewed, review, review_all
 from majorant.results.rules import (
     AUTO,
@@ -83,7 +85,6 @@ from majorant.results.rules import (
     fit_weighted_vote,
     full_judges,
     rule_named,
-    seed_of_fits,
     settle_everywhere,
     settle_ties,
 )
@@ -98,7 +99,6 @@ from majorant.votes import IntArray, Votes
 CHECK_STAGES = ("counting", "comparing", "testing", "judging", "measuring")  # of `check`, in their order
 COINS = ("coin", "random")
 TEACHING = 30  # labels of a random sample: enough to teach a rule for a panel, and to measure it
-MOST_JUDGES = 100  # that are compared one by one where there is gold
 StageCallback = Callable[[str], None]
 T = TypeVar("T")
 
@@ -139,7 +139,7 @@ class Result:
     rated: tuple[Alternative, ...]  # accuracy of the rules that were compared
     gold: GoldAccuracy | None  # how often majority vote is right, where the truth is known
     expert: Outcome | None  # what labels drawn by design say
-    design_path: str | None  # the file of that design
+    labelled: Recognised | None  # these labels, with their design
     asked_for: bool  # the user named the rule
     level: float
     tolerance: float
@@ -153,6 +153,11 @@ class Result:
     def rule(self) -> str:
         """The rule behind the labels."""
         return self.chosen.rule.name
+
+    @property
+    def design_path(self) -> str | None:
+        """The file of the design that drew an expert's labels."""
+        return None if self.labelled is None else str(self.labelled.path)
 
     @cached_property
     @limit_native_threads
@@ -179,7 +184,7 @@ class Result:
     @cached_property
     def worker_fit(self) -> Fit:
         """One confusion matrix for each worker."""
-        return _worker_fit(self.chosen.rules, self.chosen.asked, self.seed)
+        return _worker_fit(self.chosen.rules, self.chosen.asked)
 
     @cached_property
     @limit_native_threads
@@ -256,6 +261,18 @@ class Result:
         """Where majority vote is optimal, and where these votes are; computed when it is first asked for."""
         fit, kind = self.certification.fit, self.certification.design.kind
         return data_map(self.votes, fit, kind, level=self.level, rng=self.seed)
+
+    @cached_property
+    @limit_native_threads
+    def rates(self) -> Rates | None:
+        """The share of a class of two, as each rule reports it and as labels measure it; None for other votes."""
+        votes = self.backend.whole
+        # The weighted vote is fitted again, with gold labels out of sight: too slow for very many votes.
+        if votes is None or len(votes.labels) != 2 or votes.n_votes > 200_000:
+            return None
+        label = obvious_class(votes.labels) or votes.labels[-1]
+        drawn = self.labelled if self.labelled is not None and self.labelled.sample else None
+        return measure_rate(votes, drawn, how=ReadOptions(), label=label, level=self.level, rng=self.seed)
 
     @property
     def review(self) -> Review:
@@ -452,14 +469,11 @@ def check(
         tie_breaker=chosen.breaker,
         changes=label_changes(rules.backend, majority.everywhere, other.everywhere),
         slices=_slices(rules, other.name, chosen.answer, level),
-        comparison=compare_methods(known, level=level, rng=seed) if compare else Records(),
-        rated=tuple(
-            rate_method(fit, known, majority.here, rules.belief, level=level)
-            for fit in {one.name: one.here for one in (majority, other, rule)}.values()
-        ),
-        gold=gold_accuracy(known, majority.here, level=level),
+        comparison=compare_methods(known, level=level) if compare else Records(),
+        rated=_rate_rules(chosen, level),
+        gold=gold_accuracy(known, _compared_majority(chosen), level=level),
         expert=chosen.expert,
-        design_path=None if labelled is None else str(labelled.path),
+        labelled=labelled,
         asked_for=settings.method is not None,
         level=level,
         tolerance=tolerance,
@@ -469,6 +483,26 @@ def check(
         found_copies=copies,
         stage=settings.stage,
     )
+
+
+def _compared_majority(chosen: _Chosen) -> Fit:
+    """Majority vote as the other rule was compared with it: beside the weighted vote, ties are decided alike."""
+    alike = chosen.other.name in (MAJORITY, WEIGHTED_VOTE)
+    return chosen.majority.here if alike else chosen.rules.fitted[MAJORITY].here
+
+
+def _rate_rules(chosen: _Chosen, level: float) -> tuple[Alternative, ...]:
+    """The accuracy of the rules that were compared, such that their differences are the gains of the answer.
+
+    A rule that the gold labels taught is rated by cross-validation.
+    """
+    rules, majority = chosen.rules, _compared_majority(chosen)
+    fits = {MAJORITY: majority} | {one.name: one.here for one in (chosen.other, chosen.rule) if one.name != MAJORITY}
+    rated = [rate_method(fit, rules.votes, majority, rules.belief, level=level) for fit in fits.values()]
+    if chosen.learned is None or not chosen.learned.n_labels:
+        return tuple(rated)
+    unseen = Estimate(chosen.learned.accuracy)
+    return tuple(replace(one, accuracy=unseen) if one.method == LEARNED else one for one in rated)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -630,19 +664,18 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
 def _fit_rules(backend: Backend, inputs: ClaimInputs, settings: _Settings, expert: Outcome | None) -> _Rules:
     """Fit majority vote, the weighted vote, and the rule that the user or a design names."""
     votes, item_p = (inputs.sample, inputs.item_p) if backend.whole is None else (backend.whole, None)
-    start = seed_of_fits(as_generator(settings.seed))
     blind = replace(votes, gold_i=None) if settings.method is None else votes
     # It takes two classes, and an item with three votes, to tell who is good.
     can_weigh = len(votes.labels) > 1 and votes.votes_i.max(initial=0) > 2
-    combined = combination(blind, start) if can_weigh or settings.method == WEIGHTED_VOTE else None
+    combined = combination(blind) if can_weigh or settings.method == WEIGHTED_VOTE else None
     if combined is None and settings.method == WEIGHTED_VOTE:
         raise ConfigError(f"{WEIGHTED_VOTE} cannot be used on these votes: no model can be fitted to them.")
-    here = {MAJORITY: fit_method(MAJORITY, votes, start)}
+    here = {MAJORITY: fit_method(MAJORITY, votes)}
     if combined is not None:
         here[WEIGHTED_VOTE] = combined.fit
     for name in filter(None, (settings.method, settings.ties, None if expert is None else rival_of(expert))):
         if name not in here and name != LEARNED:
-            here[name] = fit_rule(name, votes, start)
+            here[name] = fit_rule(name, votes)
     members: Mapping[str, Fit] = {} if combined is None else combined.fits
     if item_p is None:  # all votes are in memory by now, wherever they came from
         backend, everywhere = MemoryBackend(votes), here
@@ -650,12 +683,12 @@ def _fit_rules(backend: Backend, inputs: ClaimInputs, settings: _Settings, exper
         everywhere = {}
         for name in here:
             if name == WEIGHTED_VOTE:
-                everywhere[name], members = fit_weighted_vote(backend, votes, start)
+                everywhere[name], members = fit_weighted_vote(backend, votes)
             else:
-                everywhere[name] = fit_everywhere(backend, name, start)
+                everywhere[name] = fit_everywhere(backend, name, settings.seed)
     if settings.labelled is not None and backend.votes.shape[0] <= WHOLE_ORDER:  # of more the names are many
         refuse_other_labels(backend, settings.labelled.design, everywhere)
-    refits = {name: partial(fit_rule, name, seed=start, starts=members) for name in here}
+    refits = {name: partial(fit_rule, name, starts=members) for name in here}
     return _Rules(
         votes=votes,
         item_p=item_p,
@@ -690,9 +723,9 @@ def _with_judges(rules: _Rules, setting: Setting, seed: int) -> _Rules:
     if not setting.panel:
         return rules
     fitted = dict(rules.fitted)
-    for name in full_judges(rules.backend)[:MOST_JUDGES]:
+    for name in full_judges(rules.backend)[:100]:
         if name not in fitted:
-            refit = partial(fit_rule, name, seed=seed)
+            refit = partial(fit_rule, name)
             here = refit(rules.votes)
             everywhere = here if rules.item_p is None else fit_everywhere(rules.backend, name, seed)
             fitted[name] = Rule(everywhere, here, refit)
@@ -848,7 +881,7 @@ def _next_step(
     pair = {name: rules.compared(name) for name in (MAJORITY, other)}
     planned = planned_labels(rules.backend, pair, tolerance=settings.tolerance, level=settings.level)
     if not planned.most:  # the two differ on ties at most
-        return teach
+        return Next() if other == LEARNED else teach
     if other == LEARNED and learned is not None:
         planned = planned._replace(labels=plan_proof(learned, planned.most, n_items, settings.tolerance))
     return Next(step=Step.PROVE, labels=min(max(planned.labels, 1), planned.most), items=apart[other].differ)
@@ -872,13 +905,13 @@ def _count_ties(counts: Counts) -> int:
     return int(counts.patterns.items_p[tied(counts.patterns.counts_pk)].sum())
 
 
-def _worker_fit(rules: _Rules, asked: str | None, seed: int) -> Fit:
+def _worker_fit(rules: _Rules, asked: str | None) -> Fit:
     """The fit by which workers are judged: one method, or the one that was asked for if it has a matrix for each."""
     if asked is not None:
         fit = rules.fitted[asked].everywhere
         if fit.confusion is not None and fit.confusion.ndim == 3:
             return fit
-    return rules.members.get(WORKER_METHOD) or rules.backend.fit(WORKER_METHOD, seed)
+    return rules.members.get(WORKER_METHOD) or rules.backend.fit(WORKER_METHOD)
 
 
 def _reviewed(chosen: _Chosen, labels: Confidence, workers: Workers, given: Backend) -> Reviewed:

@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 VOTES_PER_BLOCK = 1 << 18  # a block of votes and its counts stay in the processor's cache
 ROWS_PER_BLOCK = 1 << 13
-ROWS_KEPT = 1 << 18  # rows of counts that wait before equal ones are put together
 KEY_LIMIT = 1 << 62  # keys of count patterns fit 64-bit integers with room to spare
-PAIRS_PER_CHUNK = 4_000_000
-CELLS_PER_PAIR = 4  # of votes, up to which all cells of the workers' tables are counted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -285,7 +282,8 @@ def merged_patterns(parts: Iterable[Patterns]) -> Patterns:
     waiting: list[Patterns] = []
     for part in parts:
         waiting.append(part)
-        if sum(len(rows.items_p) for rows in waiting) > ROWS_KEPT + 2 * len(waiting[0].items_p):
+        # A quarter of a million rows wait before equal ones are put together.
+        if sum(len(rows.items_p) for rows in waiting) > (1 << 18) + 2 * len(waiting[0].items_p):
             waiting = [_together(waiting)]
     return _together(waiting)
 
@@ -325,23 +323,12 @@ class PairCounts:
         return np.asarray(self.table_pc @ np.eye(n_classes, dtype=np.int64).ravel())
 
 
-def partner_votes(votes: Votes) -> NDArray[np.int64]:
-    """For each worker the number of votes on the items he voted on, once for each of his votes: the work of pairing.
-
-    >>> votes = Votes.from_codes([0, 0, 1], [0, 1, 0], [1, 1, 0], items="ab", workers="wx", labels=("no", "yes"))
-    >>> partner_votes(votes).tolist()
-    [3, 2]
-    """
-    shared_n = votes.votes_i[votes.item_n]
-    return np.bincount(votes.worker_n, weights=shared_n, minlength=len(votes.workers)).astype(np.int64)
-
-
-def pair_counts(votes: Votes, *, chunk_pairs: int = PAIRS_PER_CHUNK, min_items: int = 1) -> Iterator[PairCounts]:
-    """The tables of all pairs of workers with `min_items` items in common, chunk by chunk; nobody is his own pair.
+def pair_counts(votes: Votes, *, chunk_pairs: int = 4_000_000, min_items: int = 1) -> Iterator[PairCounts]:
+    """The tables of all pairs of workers with `min_items` items in common, chunk by chunk.
 
     Each two votes on an item are listed as one number, pair and labels, and the numbers sorted, `chunk_pairs` at once
     or those of one vote.  At some 30 bytes each that bounds the memory, beside 50 bytes a vote and the K * K * J cells
-    of one worker.  Time grows with the sum of `partner_votes`.
+    of one worker.  Time grows with the number of pairs of votes on the same item.
 
     >>> votes = Votes.from_codes([0, 0, 1, 1], [0, 1, 0, 1], [1, 1, 0, 1], items="ab", workers="wx", labels="ny")
     >>> [pairs] = pair_counts(votes)
@@ -402,7 +389,7 @@ def _cells(listing: _Listing, start: int, stop: int, at_once: int, per_worker: i
             keys.append(listing.as_first_n[place] + listing.as_second_n[listing.next_n[place] + further])
             further += 1
         key_m = np.concatenate(keys)
-        if n_cells <= CELLS_PER_PAIR * len(key_m):  # most are in use: counting them all takes less than sorting
+        if n_cells <= 4 * len(key_m):  # most are in use: counting them all takes less than sorting
             count_c = np.bincount(key_m - lowest, minlength=n_cells)
             key_e = np.flatnonzero(count_c)
             cells.append((key_e + lowest, count_c[key_e]))

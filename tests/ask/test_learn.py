@@ -135,7 +135,7 @@ def test_files_and_memory_give_the_same_rule_and_labels(tmp_path):
     by_name = {f"q{i}": k for i, k in enumerate(truth)}
     fits = []
     for backend, names in ((here, here.items), (files, files.take(np.arange(600)).items)):
-        majority = Majority().fit(here) if backend is here else files.fit("majority", 0)
+        majority = Majority().fit(here) if backend is here else files.fit("majority")
         labelled = [i for i, name in enumerate(names) if int(name[1:]) < 40]
         rule = learn_rule(backend, labelled, [by_name[names[i]] for i in labelled], majority, baseline=majority)
         fits.append(dict(zip(names, np.asarray(rule.fit(backend, majority).posterior)[:, 1], strict=True)))

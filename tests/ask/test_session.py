@@ -364,3 +364,21 @@ def test_a_substitute_expert_with_few_labels_is_refused(run, tmp_path):
     code, _, err = run("ask", "votes.csv", "--expert-from", "some.csv")
     assert code == 2
     assert "labels 30 of 300 items" in err
+
+
+def test_a_session_that_taught_nothing_goes_on_with_its_sample():
+    votes, truth = panel(400, crew=one_coin_crew([0.9] * 5))
+    design = mj.ask(votes)
+    while design.question.taught is None:
+        labels = {item: truth[item] for item in design.items}
+        design = design.more(10, labels)
+    assert design.question.is_idle
+    assert design.evaluate(labels).verdict == "same"
+    head = len(design.items)
+    longer = design.more(20, labels)
+    assert longer.asked == tuple(range(head + 20))  # further items of the random order
+    assert longer.n_sample == head + 20
+    labels = {item: truth[item] for item in longer.items}
+    again = longer.more(0, labels).question.taught
+    assert again.positions > design.question.taught.positions
+    assert again.learned.n_labels >= 60

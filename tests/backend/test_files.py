@@ -52,8 +52,8 @@ def test_counts_names_and_draws(sites):
 
 def test_what_becomes_of_the_items(sites):
     stored, memory = sites
-    fit, expected = (backend.fit("dawid-skene", 0) for backend in sites)
-    found = label_changes(stored, stored.fit("majority", 0), fit)
+    fit, expected = (backend.fit("dawid-skene") for backend in sites)
+    found = label_changes(stored, stored.fit("majority"), fit)
     counted = compare_labels(Majority().fit(memory.votes), expected)
     assert found.changed == counted.changed > 0
     assert found.flow_kl.tolist() == counted.flow_kl.tolist()
@@ -65,7 +65,7 @@ def test_what_becomes_of_the_items(sites):
 def test_the_items_to_look_at(sites):
     stored, memory = sites
     calibration, votes = Calibration(1.7, 0.03), memory.votes
-    fit, expected = (backend.fit("dawid-skene", 0) for backend in sites)
+    fit, expected = (backend.fit("dawid-skene") for backend in sites)
     good_j, models = assess_workers(votes, expected).good_j, [np.asarray(expected.posterior)]
     label_i, confidence_i = decided_labels(expected, votes), label_confidence(calibration, votes, expected)
     table = review(votes, label_i, confidence_i, models=models, good=good_j).table()
@@ -79,8 +79,8 @@ def test_the_items_to_look_at(sites):
 
 def test_the_weighted_vote(sites):
     stored, memory = sites
-    made = combination(memory.votes, 0)
-    found, _ = fit_weighted_vote(stored, memory.votes, 0)
+    made = combination(memory.votes)
+    found, _ = fit_weighted_vote(stored, memory.votes)
     np.testing.assert_allclose(found.posterior, made.fit.posterior, atol=1e-7)  # ebcc's loop, in another order
     np.testing.assert_allclose(found.confusion, made.fit.confusion, atol=1e-7)
 

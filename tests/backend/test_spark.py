@@ -173,9 +173,9 @@ def test_methods_that_cannot_run_there_are_named(votes):
     assert set(backend.methods) >= {"majority", "dawid-skene", "one-coin", "mace", "wawa"}
     for method, why in (("glad", "keeps the difficulty"), ("la-one-pass", "needs all votes in memory")):
         with pytest.raises(ConfigError, match=f"{method} {why}.* does not run on Spark. Choose one of: majority"):
-            backend.fit(method, 0)
+            backend.fit(method)
     with pytest.raises(ConfigError, match="no method 'nonsense'"):
-        backend.fit("nonsense", 0)
+        backend.fit("nonsense")
 
 
 @pytest.mark.long
@@ -343,7 +343,7 @@ def test_what_is_no_vote_and_what_is_one_twice(spark):
     votes_of = dict(zip(back.items, back.votes_i.tolist(), strict=True))
     assert votes_of == {1: 2, 2: 1, 3: 0, 4: 0}
     assert dict(zip(back.items, back.gold_i.tolist(), strict=True)) == {1: 2, 2: 1, 3: 0, 4: -1}
-    labels = labels_there(votes, SparkBackend(votes).fit("majority", 0))
+    labels = labels_there(votes, SparkBackend(votes).fit("majority"))
     assert labels["item"] == [1, 2, 3, 4]
     assert labels["label"][1:] == ["yes", None, None]
     assert labels["label"][0] in ("no", "yes")  # a tie: by the coin of its name

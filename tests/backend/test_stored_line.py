@@ -92,7 +92,7 @@ def test_agreement_is_that_of_the_votes_in_memory(pair, monkeypatch):
 
 def test_workers_are_judged_as_in_memory(pair):
     kept, votes = pair
-    fit = kept.fit("dawid-skene", 0)
+    fit = kept.fit("dawid-skene")
     expected = assess_workers(votes, ESTIMATORS["dawid-skene"]().fit(votes))
     assert_same(judge_workers(kept, fit, seed=0)[0], expected)
 
@@ -101,7 +101,7 @@ def test_random_ties_are_drawn_as_in_memory(pair):
     from majorant.results.labels import label_table
 
     kept, votes = pair
-    fit = kept.fit("wawa", 0)
+    fit = kept.fit("wawa")
     expected = label_table(votes, ESTIMATORS["wawa"]().fit(votes), ties="random", rng=2)
     rng = np.random.default_rng(2)
     parts = list(kept.labelled([fit], lambda votes, part: label_table(votes, part, ties="random", rng=rng)))

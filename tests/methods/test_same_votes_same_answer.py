@@ -64,5 +64,5 @@ def test_a_fit_does_not_depend_on_order_and_names(method, pair):
 
 def test_the_weighted_vote_does_not_depend_on_order_and_names(pair):
     votes, renamed, item_of, label_of = pair
-    fit, other = (combination(one, 0).fit for one in (votes, renamed))
+    fit, other = (combination(one).fit for one in (votes, renamed))
     np.testing.assert_allclose(other.posterior[item_of][:, label_of], fit.posterior, atol=1e-4)

@@ -23,14 +23,26 @@ async function look(size, colorScheme) {
   tab.on("request", (request) => seen.requests.push(request.url()));
   const address = pathToFileURL(page).href;
   await tab.goto(address);
-  seen.map = await tab.evaluate(() => ({ ...document.querySelector("[data-majorant-map]")?.dataset }));
-  await tab.locator("[data-majorant-map] input").first().press("ArrowRight");
-  await tab.waitForTimeout(400);
-  seen.moved = await tab.evaluate(() => ({
-    ...document.querySelector("[data-majorant-map]").dataset,
-    spoken: document.querySelector(".mj-said").textContent,
-    inked: document.querySelector(".mj-map canvas").getContext("2d").getImageData(0, 0, 400, 400).data.some((value) => value > 0),
-  }));
+  seen.maps = await tab.locator("[data-majorant-map]").count();
+  seen.unfolded = await tab.locator("#theory > details").evaluate((one) => one.open);
+  seen.words = await tab.evaluate(words);
+  seen.copy = await tab.locator(".next .copy").count();
+  if (seen.maps) {
+    await tab.locator("#theory summary").first().click();
+    await tab.waitForSelector("[data-majorant-map][data-margin]");
+    seen.map = await tab.evaluate(() => ({ ...document.querySelector("[data-majorant-map]").dataset }));
+    await tab.waitForFunction(() => document.querySelector(".mj-map canvas").width > 0 && document.querySelector(".mj-said").textContent);
+    const said = await tab.locator(".mj-said").innerText();
+    await tab.locator("[data-majorant-map] input").first().press("ArrowRight");
+    await tab.waitForFunction((old) => document.querySelector(".mj-said").innerText !== old, said);
+    seen.moved = await tab.evaluate(() => ({
+      ...document.querySelector("[data-majorant-map]").dataset,
+      spoken: document.querySelector(".mj-said").textContent,
+      numbers: document.querySelector(".mj-numbers").textContent,
+      inked: document.querySelector(".mj-map canvas").getContext("2d").getImageData(0, 0, 400, 400).data.some((value) => value > 0),
+    }));
+    await tab.locator("#theory summary").first().click();
+  }
   if (size === "desktop" && colorScheme === "light") {  // one script, one arithmetic
     seen.grid = await tab.evaluate((models) => models.map(({ prior, confusion, votes }) => ({
       margin: majorantMap.margin(prior, confusion, votes).margin, ...majorantMap.accuracy(prior, confusion, votes),
@@ -50,6 +62,17 @@ async function look(size, colorScheme) {
   return seen;
 }
 
+// How many words are in sight before anything is unfolded.
+function words() {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  let count = 0;
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    if (node.parentElement.closest("script, style") || !node.parentElement.checkVisibility()) continue;
+    count += node.textContent.split(/\s+/).filter(Boolean).length;
+  }
+  return count;
+}
+
 function measure() {
   const root = document.documentElement;
   const figures = () => [...document.querySelectorAll("figure svg")].map((svg) => ({
@@ -63,7 +86,7 @@ function measure() {
   const bottom = (query) => Math.max(...[...document.querySelectorAll(query)].map((one) => one.getBoundingClientRect().bottom));
   const first = { answer: bottom("h1"), sentence: bottom(".lede"), next: bottom("dl.answer"), numbers: bottom("dl.numbers") };
   const height = root.scrollHeight;
-  const cut = [...document.querySelectorAll("#workers .scroll, #review .scroll")].filter((one) => one.scrollWidth > one.clientWidth).length;
+  const cut = [...document.querySelectorAll(".scroll")].filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.getAttribute("aria-label"));
   const folds = [...document.querySelectorAll("details")];
   const folded = folds.filter((one) => !one.open);
   const marked = () => document.querySelector("nav [aria-current]")?.hash;
@@ -80,9 +103,9 @@ function measure() {
     const column = document.querySelector("#workers table.sortable");
     let order = null;
     if (column) {
-      const at = [...column.tHead.rows[0].cells].findIndex((cell) => cell.textContent.startsWith("accuracy"));
-      column.tHead.rows[0].cells[at].querySelector("button").click();
-      order = [...column.tBodies[0].rows].map((row) => Number(row.cells[at].querySelector("data")?.value ?? NaN));
+      const at = [...column.tHead.rows[0].cells].findIndex((cell) => cell.textContent.includes("accuracy"));
+      if (at >= 0) column.tHead.rows[0].cells[at].querySelector("button").click();
+      if (at >= 0) order = [...column.tBodies[0].rows].map((row) => Number(row.cells[at].querySelector("data")?.value ?? NaN));
     }
     for (const one of folds) one.open = true;
     return { first, height, cut, folded: folded.length, opened, index, printed, order };

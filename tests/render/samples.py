@@ -103,4 +103,5 @@ def result(name):
 @cache
 def summary(name):
     """The summary of a sample."""
-    return result_summary(result(name), command=f"majorant check {name}.csv --report report.html", seed=0)
+    how = {"command": f"majorant check {name}.csv --report report.html", "seed": 0}
+    return result_summary(result(name), next_command=f"majorant ask {name}.csv --n 30", **how)

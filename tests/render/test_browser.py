@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from majorant.render.figures import FIGURES, panels_of
-from majorant.render.html import write_report
+from majorant.render.figures import IN_THE_REPORT, panels_of
+from majorant.render.html import live_map, write_report
 from render.samples import summary
 from render.test_live_map import models, same
 
@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 MODULES = Path(os.environ.get("MAJORANT_BROWSER", HERE.parents[1] / ".browser")) / "node_modules"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SCREEN = {"desktop": 800, "phone": 740}
-TALLEST = 8000  # pixels, 1280 wide
+TALLEST, LONGEST = 4200, 900  # pixels, 1280 wide; words in sight
 SIGHTS = [(size, scheme) for size in ("desktop", "phone") for scheme in ("light", "dark")]
 
 
@@ -46,11 +46,12 @@ def look(name, folder, every=""):
     scope="module",
     params=[
         "hostile",
-        *(pytest.param(name, marks=pytest.mark.long) for name in ("crowd", "two_items", "one_class", "spam")),
+        "spam",
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("crowd", "two_items", "one_class")),
     ],
 )
 def seen(request, tmp_path_factory):
-    every = "" if request.param == "hostile" else "1"
+    every = "" if request.param in ("hostile", "spam") else "1"
     return request.param, look(request.param, tmp_path_factory.mktemp("browser"), every)
 
 
@@ -63,11 +64,9 @@ def test_the_page_is_quiet_complete_and_accessible(seen, sight):
     assert not found["wide"], "the page scrolls sideways"
     assert found["hacked"] is None
     assert found["faults"] == []
-    expected = [panel.key for figure in FIGURES for panel in panels_of(summary(name), figure)]
+    expected = [panel.key for figure in IN_THE_REPORT for panel in panels_of(summary(name), figure)]
     assert sorted(figure["key"] for figure in found["figures"]) == sorted(expected)
     for figure in found["figures"]:
-        if not figure["width"]:
-            continue  # folded
         assert figure["title"].strip()
         assert figure["description"].strip()
         assert figure["width"] > 100
@@ -85,6 +84,13 @@ def test_the_first_screen_is_the_answer(seen, sight):
 def test_the_page_is_short(seen):
     wide = seen[1]["desktop", "light"]
     assert wide["height"] <= TALLEST
+    assert wide["words"] <= LONGEST
+    assert wide["cut"] == [], "tables that need a scroll bar"
+
+
+def test_the_next_step_can_be_copied(seen):
+    name, sights = seen
+    assert sights["desktop", "light"]["copy"] == bool(summary(name)["answer"]["command"])
 
 
 @pytest.mark.parametrize("sight", SIGHTS, ids="-".join)
@@ -94,21 +100,26 @@ def test_parts_fold_the_index_unfolds_them_and_paper_shows_all(seen, sight):
     assert found["opened"] == [False, True]
     assert found["printed"]
     assert 0 <= found["index"]["top"] < 60, "the index scrolls away"
-    assert found["index"]["marked"] in ("#path", "#input", "#cite")
+    assert found["index"]["marked"] in ("#input", "#cite")
+    assert not found["unfolded"], "the verdicts stand open"
 
 
 def test_the_live_map_says_what_the_theory_says_and_follows_the_keyboard(seen):
     name, sights = seen
     grid = sights["desktop", "light"]["grid"]
     assert all(same(one, model) for one, model in zip(grid, models(), strict=True))
+    assert (live_map(summary(name)) is not None) == (name in ("crowd", "hostile"))
     for found in sights.values():
+        if live_map(summary(name)) is None:
+            assert found["maps"] == 0
+            continue
         assert found["moved"]["inked"]
-        if summary(name)["map"]:
-            point = summary(name)["map"][0]["model"]
-            for shown, votes in ((found["map"], point["votes"]), (found["moved"], point["votes"] + 1)):
-                numbers = {key: float(shown[key]) for key in ("margin", "majority", "best", "loss")}
-                assert same(numbers, {**point, "votes": votes})
-            assert found["moved"]["spoken"].startswith(f"{point['votes'] + 1} votes per item, if votes are independent")
+        assert "%" not in found["moved"]["numbers"], "an accuracy beside that of the answer"
+        point = summary(name)["map"][0]["model"]
+        for shown, votes in ((found["map"], point["votes"]), (found["moved"], point["votes"] + 1)):
+            numbers = {key: float(shown[key]) for key in ("margin", "majority", "best", "loss")}
+            assert same(numbers, {**point, "votes": votes})
+        assert found["moved"]["spoken"].startswith(f"{point['votes'] + 1} votes per item, if votes are independent")
 
 
 def test_dark_is_dark_and_tables_sort(seen):

@@ -1,4 +1,4 @@
-"""The live map's numbers are those of the theory, and it is greyed where its assumptions fail."""
+"""The live map's numbers are those of the theory, and it stands only where its assumptions passed."""
 
 import copy
 import json
@@ -73,24 +73,24 @@ def test_votes_are_where_the_map_of_the_result_puts_them():
     assert settings["labels"] == ["ham", "spam"]
     assert by_theory(settings["point"])["margin"] == pytest.approx(facts["map"][0]["point_margin"], abs=CLOSE)
     assert settings["regions"]["balance"] == facts["map"][0]["region"]
-    assert "grey" not in settings
 
 
-def test_it_is_greyed_with_the_reason_where_assumptions_fail(no_pictures):
-    facts = copy.deepcopy(summary("crowd"))
-    facts["certificate"]["anonymous"] |= {
-        "reason": "assumption failed",
-        "assumptions": [{"assumption": "votes are independent", "status": "failed", "sentence": "It failed."}],
-    }
-    assert "(votes are independent)" in json.loads(live_map(facts))["grey"]
-    assert "contradict what the map assumes" in render(facts)
-
-
-def test_it_is_in_every_report_with_few_classes(no_pictures):
-    assert json.loads(live_map(summary("ties"))) == {}
+def test_it_is_under_theory_where_its_assumptions_passed(no_pictures):
     assert len(json.loads(live_map(summary("panel")))["point"]["prior"]) == 3
-    many = copy.deepcopy(summary("ties"))
+    for name in ("crowd", "panel"):
+        html = render(summary(name))
+        assert html.index('id="theory"') < html.index("data-majorant-map") < html.index('id="input"')
+
+
+@pytest.mark.parametrize("name", ["spam", "two_items", "ties"], ids=["failed", "cannot be tested", "no map"])
+def test_it_is_absent_elsewhere(name, no_pictures):
+    facts = summary(name)
+    assert facts["map"] == []
+    assert live_map(facts) is None
+    assert "<div data-majorant-map" not in render(facts)
+
+
+def test_sliders_show_three_classes_at_most(no_pictures):
+    many = copy.deepcopy(summary("panel"))
     many["votes"]["label_votes"] = [{"label": str(k), "votes": 1} for k in range(4)]
     assert live_map(many) is None
-    for name in ("crowd", "ties", "hostile"):
-        assert "data-majorant-map" in render(summary(name))

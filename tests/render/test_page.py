@@ -10,10 +10,9 @@ import pytest
 
 import majorant as mj
 from majorant.errors import ConfigError
-from majorant.render.figures import FIGURES, panels_of
-from majorant.render.html import lookup, render
+from majorant.render.figures import FIGURES, IN_THE_REPORT, panels_of
+from majorant.render.html import NUMBER_FORMS, lookup, render
 from majorant.render.plain import to_json
-from majorant.wording import NUMBER_FORMS
 from render.samples import HOSTILE, SAMPLES, result, summary
 
 pytestmark = pytest.mark.xdist_group("samples of pages")  # each is checked once
@@ -82,10 +81,14 @@ def test_every_number_is_that_of_the_result(page):
 
 
 def test_the_parts_are_in_order(page):
-    _, html, reader = page
+    name, html, reader = page
+    facts = summary(name)
     sections = [attrs["id"] for tag, attrs in reader.elements if tag == "section"]
-    order = ["change", "workers", "review", "plan", "confidence", "agreement", "votes"]
-    assert sections == [*order, "map", "assumptions", "input", "cite"]
+    absent = {"slices"}
+    absent |= {"change"} if facts["answer"]["other"] == "majority" else set()
+    absent |= {part for part in ("rate", "plan") if facts[part] is None}
+    order = ("change", "rate", "slices", "workers", "review", "plan", "confidence", "agreement", "votes", "theory")
+    assert sections == [*(part for part in order if part not in absent), "input", "cite"]
     assert len(reader.ids) == len(set(reader.ids))
     assert len(html.encode()) < LIMIT
     assert {attrs["href"][1:] for tag, attrs in reader.elements if tag == "a"} <= set(reader.ids)
@@ -93,7 +96,7 @@ def test_the_parts_are_in_order(page):
 
 def test_every_figure_is_there_and_says_what_it_shows(page):
     name, html, reader = page
-    expected = [panel.key for figure in FIGURES for panel in panels_of(summary(name), figure)]
+    expected = [panel.key for figure in IN_THE_REPORT for panel in panels_of(summary(name), figure)]
     pictures = [attrs for tag, attrs in reader.elements if tag == "svg"]
     assert sorted(attrs["aria-labelledby"].split("-")[0] for attrs in pictures) == sorted(expected)
     assert all(attrs["role"] == "img" for attrs in pictures)
@@ -158,6 +161,35 @@ def test_a_million_votes_make_a_page_of_the_same_size():
     grown["workers"]["confusions"] = [{"worker": j, "matrix": matrix} for j in range(12)]
     grown["flow"] = {"from": [*labels, "tie"], "to": [*labels, "tie"], "items": [[100] * 13 for _ in range(13)]}
     assert len(render(grown).encode()) < LIMIT
+
+
+def test_the_page_holds_one_accuracy_and_one_gain(page):
+    name, _, reader = page
+    accuracies = {path for path, _, _ in reader.facts if path.startswith("accuracy.")}
+    assert accuracies <= {
+        f"accuracy.{which}" for which in ("written.value", "written.low", "written.high", "majority.value")
+    }
+    facts = summary(name)
+    known = facts["answer"]["source"] == "labels" and facts["gold"] and facts["answer"]["gain"]["value"] is not None
+    if known:
+        gain = facts["accuracy"]["other"]["value"] - facts["accuracy"]["majority"]["value"]
+        assert facts["answer"]["gain"]["value"] == pytest.approx(gain, abs=0.02)
+    assert not any(
+        "loss" in path and facts["certificate"][path.split(".")[1]]["verdict"] == "open" for path, _, _ in reader.facts
+    )
+
+
+def test_no_rule_is_called_recommended(page):
+    assert "recommended" not in re.sub(r"<script.*?</script>", "", page[1], flags=re.DOTALL)
+
+
+def test_the_share_of_a_class_stands_with_what_each_rule_reports(no_pictures):
+    html = render(summary("crowd"))
+    rate = summary("crowd")["rate"]
+    assert rate["overall"]["low"] < rate["overall"]["value"] < rate["overall"]["high"]
+    assert "Share of spam" in html
+    assert {one["name"] for one in rate["overall"]["reported"] if not one["judge"]} == {"majority", "weighted-vote"}
+    assert summary("panel")["rate"] is None, "three classes"
 
 
 def test_slices_and_samples_have_their_place(no_pictures):

@@ -23,9 +23,9 @@ QUICK_DESIGNS, DESIGNS = 4, 50
 NUMBER = r"([0-9][0-9.,]*|-[0-9.]+)"
 # One quantity each: the same phrase must carry the same number wherever it stands.
 QUANTITIES = {
-    "accuracy of majority": rf"majority vote is right on\W+{NUMBER} %",
-    "tied items": rf"{NUMBER} items? \([0-9.]+ %\) (?:are|is) tied",
-    "items on which the rules differ": rf"differ on {NUMBER} of",
+    "accuracy of majority": rf"majority vote(?: is right on, by (?:the model|your labels)|:) {NUMBER}%",
+    "tied items": rf"{NUMBER} of [0-9,]+ items? (?:are ties|is a tie)",
+    "items on which the rules differ": rf"disagree on {NUMBER} of",
     "votes": rf"{NUMBER} votes by [0-9,]+ workers",
     "labels to ask for": rf"--n {NUMBER}",
     "flagged": rf"without the {NUMBER} flagged",
@@ -114,6 +114,6 @@ def test_untested_assumptions_and_breakdown_are_shown_everywhere(kind, key):
 
 
 def test_the_reading_can_fail():
-    assert re.findall(QUANTITIES["accuracy of majority"], "majority vote is right on 88.2 % of", re.IGNORECASE) == [
-        "88.2"
-    ]
+    assert re.findall(
+        QUANTITIES["accuracy of majority"], "Majority vote is right on, by the model 88.2%", re.IGNORECASE
+    ) == ["88.2"]

@@ -70,7 +70,7 @@ def test_good_and_bad_judges_are_distinguished():
     assert gate_text(good).startswith("Good enough to gate on at 90%: 0 is right on 9")
     poor = mj.judges(panel([0.6, 0.6], 600, rng), bar=0.9)
     assert poor.gate is Gate.NOT_MET
-    assert gate_text(poor).startswith("Not good enough to gate on at 90%: the best,")
+    assert gate_text(poor).startswith("Not good enough to gate on at 90%: even the best,")
 
 
 def test_the_order_of_candidates_is_reported_per_judge():
@@ -163,7 +163,7 @@ def test_the_best_judges_are_held_against_all_of_them():
     assert single.difference.low > 0
     assert len(three.judges) == 3
     assert len(five.judges) == 5
-    assert "0 is better than all 7 judges together." in judges_lines(found)
+    assert "Keep 0: better than all 7 judges together." in judges_lines(found)
 
 
 def test_the_interval_of_a_sub_panel_holds_whichever_is_chosen():

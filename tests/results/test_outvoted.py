@@ -9,7 +9,6 @@ from majorant.backend import MemoryBackend
 from majorant.methods.majority import Majority
 from majorant.methods.shared import SharedConfusion
 from majorant.methods.weighted_vote import (
-    MOST_CLASSES,
     combination,
     combine,
     count_model,
@@ -52,7 +51,7 @@ def test_a_crowd_of_equal_workers_is_not_harmed():
     lost = []
     for seed in range(12):
         votes, truth = alike(0.7, 0.75, 400, 3, seed)
-        made = combination(votes, 0)
+        made = combination(votes)
         assert gain(made, votes, truth) >= 0
         lost.append(gain(replace(made, fit=combine(made.fits)), votes, truth))
     assert min(lost) < -1
@@ -61,11 +60,11 @@ def test_a_crowd_of_equal_workers_is_not_harmed():
 def test_what_counts_show_is_turned_over():
     """Also block by block, as votes that lie elsewhere are worked on."""
     votes, truth = alike(0.92, 0.8, 6_000, 3, 0)
-    made = combination(votes, 0)
+    made = combination(votes)
     assert set(made.fits) == {"hierarchical", "majority"}
     assert gain(made, votes, truth) > 5
     np.testing.assert_allclose(
-        fit_weighted_vote(MemoryBackend(votes), votes, 0)[0].posterior, made.fit.posterior, atol=1e-9
+        fit_weighted_vote(MemoryBackend(votes), votes)[0].posterior, made.fit.posterior, atol=1e-9
     )
 
 
@@ -101,6 +100,6 @@ def test_the_standard_error_is_that_of_refitted_simulations(seed):
 
 
 def test_beyond_some_classes_the_mean_stands():
-    n_classes = MOST_CLASSES + 1
+    n_classes = 13
     votes, _ = simulate(np.full(n_classes, 1 / n_classes), np.eye(n_classes) * 0.35 + 0.05, 60, 3, rng=0)
     assert model_of(votes) is None

@@ -94,7 +94,7 @@ def test_a_panel_gets_no_forecast_but_the_judges_that_are_enough_by_gold():
     assert whole.points == ()
     assert whole.advice is Advice.OTHER_JUDGES
     assert whole.sub_panels[0].judges == ("w0",)
-    assert "w0 is better than all 5 judges together." in plan_text(whole)
+    assert "Keep w0: better than all 5 judges together." in plan_text(whole)
     blind = plan(replace(votes, gold_i=None))
     assert blind.sub_panels == ()
     assert blind.advice is Advice.NEEDS_LABELS

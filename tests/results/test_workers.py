@@ -118,7 +118,7 @@ def test_only_outlying_workers_are_flagged():
     assert kinds(found)[23] == (FlagKind.NEAR_CHANCE, FlagKind.ONE_LABEL)
     assert set(found.worst_first[:4].tolist()) == {20, 21, 22, 23}
     line = workers_line(found, (), None)
-    assert line.startswith("4 of 24 workers are barely better than guessing: w22, ")
+    assert line.startswith("1 of 24 workers is worse than guessing: w22. 3 of 24 workers are barely better than ")
 
 
 def test_weak_workers_get_items_to_train_on_and_others_do_not():

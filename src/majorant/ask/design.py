@@ -8,6 +8,7 @@ package may change.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -117,7 +118,7 @@ class Design:
 
     def _asking(self, n: int, answer_d: Codes, *, at_random: bool = False) -> Design:
         question, already = self.question.advance(answer_d), set(self.asked)
-        at_random = isinstance(question, Session) and (at_random or question.taught is None)
+        at_random = isinstance(question, Session) and (at_random or question.taught is None or question.is_idle)
         places = np.flatnonzero(answer_d == UNASKED) if at_random else question.next_items(answer_d)
         following = [int(position) for position in places if position not in already][:n]
         sampled = max(self.sampled, *following) + 1 if at_random and following else self.sampled
@@ -280,9 +281,11 @@ class Design:
     def refuse_other_votes(self, digest: str) -> None:
         """Refuse votes that are not those of the design: what the rules say of them was not frozen."""
         if digest != self.votes:
+            drawn = f"It was drawn for {shlex.join(self.call)}. " if self.call else ""
             raise DataError(
-                "These votes are not those that the design was drawn for: votes were added, removed or changed since. "
-                "Use the original votes, or run ask again; the labels you have remain valid for their items."
+                "These votes are not those that the design was drawn for: votes were added, removed or changed since, "
+                f"or are read in another way. {drawn}Use the original votes, or run ask again; the labels you have "
+                "remain valid for their items."
             )
 
 

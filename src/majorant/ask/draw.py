@@ -161,7 +161,7 @@ def draw_session(
         level=level,
     )
     if by_gold:
-        before = weighted if baseline == WEIGHTED_VOTE else backend.fit(MAJORITY, seed)
+        before = weighted if baseline == WEIGHTED_VOTE else backend.fit(MAJORITY)
         learned = learn_rule(backend, gold_p, truth_p, weighted, baseline=before, seed=seed)
         session = replace(session, taught=session.freeze(learned, 0))
     return make_design(backend, session, order, seed, experts)

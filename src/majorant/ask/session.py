@@ -137,20 +137,28 @@ class Session:
         """About how many labels prove the rule; nothing tells before labels have taught one."""
         return None if self.taught is None else self.contest()[0].expected()
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether labels taught nothing better, nor a rule that differs enough for labels to tell: more may teach."""
+        return self.taught is not None and not self.taught.learned.adopted and self.contest()[0].expected() == 0
+
     def advance(self, answer_d: Codes) -> Session:
-        """The same session, or the one that goes on to prove a rule, once enough labels have taught one."""
-        if self.taught is not None:
-            return self
-        head = _head(answer_d)
-        known = np.flatnonzero(answer_d[:head] >= 0)
+        """The same session, or the one that goes on to prove a rule, once enough labels have taught one.
+
+        Which labels teach depends on labels of the sample alone, so what other labels prove holds.
+        """
+        known = np.flatnonzero(answer_d[: _head(answer_d)] >= 0)
         most = max(min(MOST_TEACHING, self.size // 2), self.teaching)
-        for enough in (self.teaching, most):
-            if len(known) < max(enough, LEAST_LABELS):
-                return self
-            learned = self.learn(known[:enough], answer_d)
-            if learned.adopted or enough == most:
-                return replace(self, taught=self.freeze(learned, int(known[enough - 1]) + 1))
-        return self
+        already = 0 if self.taught is None else int((known < self.taught.positions).sum())
+        session = self
+        for enough in (self.teaching, most, *range(most + 20, len(known) + 1, 20)):
+            if (session.taught is not None and not session.is_idle) or len(known) < max(enough, LEAST_LABELS):
+                return session
+            if enough > already:
+                learned = session.learn(known[:enough], answer_d)
+                if learned.adopted or enough >= most:
+                    session = replace(session, taught=session.freeze(learned, int(known[enough - 1]) + 1))
+        return session
 
     def learn(self, known: Codes, answer_d: Codes) -> LearnedRule:
         """The rule that the labels of these positions teach."""
@@ -195,7 +203,7 @@ class Session:
 
     def next_items(self, answer_d: Codes) -> Codes:
         """The order from its head while rules are taught, then the items on which the two rules differ."""
-        if self.taught is None:
+        if self.taught is None or self.is_idle:
             return np.flatnonzero(answer_d == UNASKED)
         race, place = self.contest()
         return place[race.next_items(answer_d[place])]

@@ -29,7 +29,6 @@ from majorant.tally import Patterns, counts, distinct_counts, merged_patterns, v
 from majorant.values import FloatArray
 from majorant.votes import Account, IntArray, Votes, names_of
 
-LABEL_FILE = "labels.csv"
 LabelTable = Callable[..., Columns]  # makes the table of labels from votes and their fits
 
 
@@ -208,10 +207,10 @@ class Backend(ABC):
             f"{method} {self.why_not(method, has_gold=self.has_gold)}, so it does not run {self.place}. {choice}"
         )
 
-    def fit(self, method: str, seed: int) -> Fit:
+    def fit(self, method: str) -> Fit:
         """Fit a method to all votes; the rows of the fit may be in a file, or computed when they are needed."""
         self.refuse(method)
-        return self.fit_with(ESTIMATORS[method](), self.progress(method, seed))
+        return self.fit_with(ESTIMATORS[method](), self.progress(method))
 
     def fit_with(self, estimator: Estimator, progress: Progress | None = None) -> Fit:
         """Fit a method with its settings."""
@@ -219,7 +218,7 @@ class Backend(ABC):
         # Given an engine, methods ask votes for their shape, names and counts only, which all votes have.
         return estimator.fit(cast("Votes", self.votes), engine=self.engine, **watched)
 
-    def progress(self, method: str, seed: int) -> Progress | None:  # noqa: ARG002
+    def progress(self, method: str) -> Progress | None:  # noqa: ARG002
         """The progress callback of a fit."""
         return None
 
@@ -233,7 +232,7 @@ class Backend(ABC):
 
     def label_files(self, folder: Path, fits: Sequence[Fit], table: LabelTable) -> LabelFiles:
         """The labels of all items as a file in the folder."""
-        return LabelFiles([], {folder / LABEL_FILE: self.labelled(fits, table)})
+        return LabelFiles([], {folder / "labels.csv": self.labelled(fits, table)})
 
 
 def _patterns(rows: Callable[[Votes], IntArray], part: Part) -> Patterns:
@@ -326,7 +325,7 @@ class MemoryBackend(Backend):
         """The votes of some items."""
         return take_items(self.votes, item_p)
 
-    def fit(self, method: str, seed: int) -> Fit:  # noqa: ARG002
+    def fit(self, method: str) -> Fit:
         """Fit a method."""
         return estimator_named(method)().fit(self.votes)
 

@@ -106,7 +106,7 @@ class FileBackend(Backend):
         """The votes of some items."""
         return self.votes.take_items(item_p)
 
-    def progress(self, method: str, seed: int) -> Progress:  # noqa: ARG002
+    def progress(self, method: str) -> Progress:
         """A checkpoint in the folder, from which the same fit to the same votes continues after an interruption."""
         key = f"{self.votes.fingerprint} {method}"
         folder = self.votes.folder

@@ -171,7 +171,8 @@ def _next_command(result: Result, out: str | None) -> str:
     ctx, step = click.get_current_context(), result.answer.next
     if step.step is Step.NOTHING:
         return "" if out is not None else repeat_call(ctx, "check", "--out", "results")
-    if step.step is Step.GO_ON:
+    begun = result.expert is not None and result.expert.kind == "teach"
+    if step.step is Step.GO_ON or (step.step is Step.TEACH and begun):
         if step.waiting and (items := _items_to_label(result)) is not None:
             return shlex.join(["majorant", "label", items])
         design = [] if result.design_path is None else ["--design", result.design_path]

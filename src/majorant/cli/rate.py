@@ -93,12 +93,14 @@ def _next_command(found: Rates, gold: Any) -> str:
     """The command that draws items to label: the first ones, or more of a sample that majorant drew."""
     from majorant.cli.next_command import repeat_call
     from majorant.read.tasks import design_path
+    from majorant.render.rates import next_line
     from majorant.results.rate_inputs import Order
 
-    ctx, more = click.get_current_context(), next((labels for labels in found.overall.more.values() if labels), 0)
+    ctx = click.get_current_context()
+    more = 60 if len(found.candidates) > 1 else next((labels for labels in found.overall.more.values() if labels), 0)
     if not found.labels and gold is None:
         return repeat_call(ctx, "ask", "--rate", "--n", "60", without=("level", "seed"))
-    if not more or found.order is not Order.DRAWN or not design_path(gold).is_file():
+    if not next_line(found) or found.order is not Order.DRAWN or not design_path(gold).is_file():
         return ""
     where = ("--more", str(more), "--design", str(design_path(gold)))
     return repeat_call(ctx, "ask", "--rate", *where, without=("level", "seed", "gold_file"))

@@ -17,8 +17,7 @@ def report(result: str, out: str, as_json: bool, quiet: bool) -> None:
     from pathlib import Path
 
     from majorant.output import write_files
-    from majorant.render.files import foreign_files, read_summary, render_saved
-    from majorant.wording import mixed_set
+    from majorant.render.files import foreign_files, mixed_set, read_summary, render_saved
 
     out = placed(out, "report.html")
     summary = read_summary(result)

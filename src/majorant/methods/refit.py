@@ -41,7 +41,6 @@ MOST_INVERTED = 250  # parameters; beyond, bounded EM takes a twentieth of the t
 PRECISION_OF_MANY = 0.01  # standard errors, root mean square
 MOST_EM_STEPS_OF_MANY = 30
 CLOSE = 1e-4  # standard errors that may be left to the maximum, in the worst direction
-CLOSE_SINGLE = 0.01  # the same in single precision, whose rounding leaves little less
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -298,7 +297,7 @@ def run_newton(
     converged_b, active = np.zeros(n_weightings, dtype=bool), np.arange(n_weightings)
     past: list[_Point] = []
     before_b = np.zeros(n_weightings)
-    close = CLOSE_SINGLE if matrix.single else CLOSE
+    close = 0.01 if matrix.single else CLOSE  # rounding in single precision leaves little less
     for _ in range(60):
         plain = em_step(matrix, weighting, params, smoothing)
         point = _point(newton, params, plain)

@@ -26,12 +26,6 @@ from majorant.votes import IntArray, Votes
 from majorant.wording import NEEDS_GOLD, NEEDS_MATRICES, TWO_CLASSES_ONLY, too_many_numbers
 
 SHRINKING = ("hierarchical", MAJORITY)  # members that set no workers apart who are alike
-ALIKE = "shared"  # the model of workers who are alike
-CLEAR = 2.0  # standard deviations; workers who are alike seem to differ in about one of a hundred cases
-REAL = 2.0  # times the variance of noise: half of what sets workers apart is then their own
-SURE = 1.645  # standard errors: 95 %, one-sided
-MOST_CLASSES = 12  # beyond, what is known of the matrix is too large a table
-SMALLEST = 1e-6  # information, in items: what is not known at all has a large variance
 PATTERNS_AT_ONCE = 1 << 13  # rows
 
 
@@ -66,13 +60,13 @@ def n_gold(votes: Votes) -> int:
     return 0 if votes.gold_i is None else int(((votes.gold_i >= 0) & (votes.votes_i > 0)).sum())
 
 
-def fit_method(method: str, votes: Votes, seed: int, start: Fit | None = None) -> Fit:  # noqa: ARG001
+def fit_method(method: str, votes: Votes, start: Fit | None = None) -> Fit:
     """The method's fit.
 
     An iterative method goes on from `start`, a fit of its own to other votes of the same workers.
 
     >>> votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="xyz", labels=("no", "yes"))
-    >>> fit_method("iwmv", votes, 0).labels()
+    >>> fit_method("iwmv", votes).labels()
     ['yes']
     """
     if reason := unsuited(method, votes):
@@ -94,7 +88,7 @@ class Combination:
     belief: Fit
 
 
-def combination(votes: Votes, seed: int, starts: Mapping[str, Fit] | None = None) -> Combination | None:
+def combination(votes: Votes, starts: Mapping[str, Fit] | None = None) -> Combination | None:
     """Fit the members that the votes can bear, and take their mean; None if no model can be fitted.
 
     Members go on from their fits in `starts`, to other votes of the same workers.
@@ -104,16 +98,16 @@ def combination(votes: Votes, seed: int, starts: Mapping[str, Fit] | None = None
 
     >>> from majorant.simulate import one_coin_crew, simulate
     >>> votes, _ = simulate([.5, .5], one_coin_crew([.9, .8, .8, .7, .6, .6]), n_items=300, n_votes=5, rng=0)
-    >>> list(combination(votes, 0).fits)
+    >>> list(combination(votes).fits)
     ['one-coin', 'hierarchical', 'ebcc', 'majority']
     """
     members = members_for(votes)
     if not members:
         return None
-    fits = {method: fit_method(method, votes, seed, (starts or {}).get(method)) for method in members}
+    fits = {method: fit_method(method, votes, (starts or {}).get(method)) for method in members}
     models = {method: fit for method, fit in fits.items() if method != MAJORITY}
     fit = combine(fits)
-    if model := combined_counts(fits, partial(fit_method, ALIKE, votes, seed), lambda: distinct_counts(counts(votes))):
+    if model := combined_counts(fits, partial(fit_method, "shared", votes), lambda: distinct_counts(counts(votes))):
         fit = replace(
             fit, posterior=keep_majorities(model, fit.posterior.copy(), fits[MAJORITY].posterior, fit.votes_i)
         )
@@ -191,8 +185,10 @@ def differ_beyond_noise(votes: Votes) -> bool:
     distance_f, noise_f, variance_f = np.array([_distance(value_n, votes) for value_n in _features(votes)]).T
     mean_votes = votes.votes_i[votes.votes_i > 1].mean()
     fellows = mean_votes / (mean_votes - 1)  # the totals of an item's voters add up to 0
-    clear = distance_f.sum() > noise_f.sum() + CLEAR * np.sqrt(fellows * variance_f.sum())
-    return bool(clear and (distance_f > REAL * noise_f).any())
+    # Two standard deviations: workers who are alike seem to differ in about one of a hundred cases.
+    clear = distance_f.sum() > noise_f.sum() + 2 * np.sqrt(fellows * variance_f.sum())
+    # Twice the variance of noise: half of what sets workers apart is then their own.
+    return bool(clear and (distance_f > 2 * noise_f).any())
 
 
 def _features(votes: Votes) -> Iterator[FloatArray]:
@@ -247,7 +243,8 @@ class CountModel(NamedTuple):
             turn_ikl[rows, class_i] += sign * moved_ikl[rows, class_i]
         variance_i = np.einsum("ia,ai->i", turn_ia, np.linalg.solve(self.information_aa, turn_ia.T))
         lead_i = odds_ik[rows, best_i] - odds_ik[rows, leader_i]
-        return np.asarray((best_i != leader_i) & (lead_i > SURE * np.sqrt(np.maximum(variance_i, 0.0))))
+        error_i = np.sqrt(np.maximum(variance_i, 0.0))
+        return np.asarray((best_i != leader_i) & (lead_i > 1.645 * error_i))  # 95%, one-sided
 
 
 def count_model(patterns: Patterns, fit: Fit) -> CountModel | None:
@@ -264,9 +261,9 @@ def count_model(patterns: Patterns, fit: Fit) -> CountModel | None:
     [ True False]
     """
     n_classes, prior_k, crowd_kl = len(fit.prior), fit.prior, fit.confusion
-    if n_classes > MOST_CLASSES or crowd_kl is None:
+    if n_classes > 12 or crowd_kl is None:  # beyond, the information is too large a table
         return None
-    information_aa = SMALLEST * np.eye(n_classes + n_classes**2)
+    information_aa = 1e-6 * np.eye(n_classes + n_classes**2)  # what is not known at all has a large variance
     for start in range(0, len(patterns.items_p), PATTERNS_AT_ONCE):
         count_pk = patterns.counts_pk[start : start + PATTERNS_AT_ONCE].astype(float)
         posterior_pk, _ = softmax_rows(np.log(prior_k) + count_pk @ np.log(crowd_kl).T)

@@ -28,14 +28,16 @@ class AnswerText(NamedTuple):
     next: str  # what to do now, without the command
 
 
-def rule_name(rule: str) -> str:
-    """A rule as a sentence names it.
+def rule_name(rule: str, *, begins: bool = False) -> str:
+    """A rule as a sentence names it, or begins with it.
 
-    >>> rule_name("weighted-vote"), rule_name("majority"), rule_name("gpt-4o")
-    ('the weighted vote', 'majority vote', 'gpt-4o')
+    >>> rule_name("weighted-vote"), rule_name("majority", begins=True), rule_name("gpt-4o", begins=True)
+    ('the weighted vote', 'Majority vote', 'gpt-4o')
     """
     names = {MAJORITY: "majority vote", WEIGHTED_VOTE: "the weighted vote", LEARNED: "the learned rule"}
-    return names.get(rule) or shown(rule)
+    if rule not in names:
+        return shown(rule)
+    return names[rule][0].upper() + names[rule][1:] if begins else names[rule]
 
 
 def answer_text(result: Result) -> AnswerText:
@@ -60,7 +62,8 @@ def _switch(result: Result) -> str:
     if basis is None or basis.gain.value is None:
         return "it is ahead."
     if answer.certainty is Certainty.PROVED:
-        fresh = " that it was not taught" if basis.other == LEARNED else ""
+        held_out = basis.other == LEARNED and result.labelled is None  # a session has labels of both kinds
+        fresh = " that it was not taught" if held_out else ""
         return f"{points_range(basis.gain)}, proved by {count(basis.n_labels, 'label')}{fresh}."
     if basis.other == LEARNED:
         labels = basis.n_labels if result.learned is None else result.learned.n_labels
@@ -128,11 +131,10 @@ def _keep_for_now(result: Result) -> str:
 
 def evidence_line(result: Result) -> str:
     """What the answer rests on."""
-    answer, basis, other = result.answer, result.answer.basis, rule_name(result.answer.other)
+    answer, basis, other = result.answer, result.answer.basis, rule_name(result.answer.other, begins=True)
     if answer.other == MAJORITY:
         return "It takes two classes, and items with three votes, to tell good workers from bad."
-    items = f"{result.differ.differ:,} of {count(result.differ.items, 'item')}"
-    differ = f"{_at_start(other)} and majority vote disagree on {items}."
+    differ = f"{other} and majority vote disagree on {result.differ.differ:,} of {count(result.differ.items, 'item')}."
     if basis is None:
         return f"{differ} {_no_guess(result)}"
     if basis.source is Source.IDENTICAL:
@@ -159,12 +161,7 @@ def _by_labels(basis: Evidence, other: str) -> str:
         sure = "Every item on which they disagree has a label, so this is exact."
     else:
         sure = f"The range holds at {100 * basis.level:g}%, even if you stop early."
-    return f"{_at_start(other)} is right on {won}: {points_range(basis.gain)}. {sure}"
-
-
-def _at_start(rule: str) -> str:
-    """A rule at the beginning of a sentence; the name of a judge stays as it is."""
-    return f"The {rule.removeprefix('the ')}" if rule.startswith("the ") else rule
+    return f"{other} is right on {won}: {points_range(basis.gain)}. {sure}"
 
 
 def _by_learning(learned: LearnedRule) -> str:

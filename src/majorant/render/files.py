@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,7 @@ from majorant.results.calibrate import Calibration, as_calibrated, label_confide
 from majorant.results.labels import Known, label_sets, label_table
 from majorant.tabular import guarded_columns
 from majorant.votes import Votes
+from majorant.wording import one_of
 
 EMBEDDED = re.compile(r'<script type="application/json" id="result">(.*?)</script>', re.DOTALL)
 
@@ -174,3 +175,12 @@ def foreign_files(summary: dict[str, Any], path: str | os.PathLike[str]) -> list
         return []
     beside = {name: Path(path).parent / name for name in listed if Path(name).name == name}
     return [name for name, file in beside.items() if file.is_file() and f"sha256:{digest_of(file)}" != listed[name]]
+
+
+def mixed_set(path: Any, names: Sequence[str]) -> str:
+    """What to know about files of two runs in one folder."""
+    are = "is" if len(names) == 1 else "are"
+    return (
+        f"{one_of(names)} beside {path} {are} not what was written with it: a run was cut short, or the content was "
+        "changed since. Run majorant check again to have one set."
+    )

@@ -11,19 +11,23 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from majorant import wording
 from majorant.output import write_files
+from majorant.render.answer import rule_name
+from majorant.render.cards import answer_cards
 from majorant.render.certificate import certificate_summary
-from majorant.render.figures import FIGURES, panels_of
+from majorant.render.figures import IN_THE_REPORT, panels_of
 from majorant.render.figures.canvas import LIGHT, clipped, css_variables, figure_of, scheme, svg_of
-from majorant.render.summary import result_summary
+from majorant.render.numbers import in_points, one_decimal, signed_points
+from majorant.render.review import REASON_HEADINGS
+from majorant.render.summary import map_summary, result_summary
 from majorant.render.workers import workers_facts
-from majorant.wording import NUMBER_FORMS, map_reason, printable
+from majorant.results.review import Reason
+from majorant.wording import level_percent, percent, printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -35,11 +39,10 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).parent / "templates"
 MAP_SCRIPT, MAP_STYLE = TEMPLATES / "map.js", TEMPLATES / "map.css"
-MAP_CLASSES = 3  # that sliders can show
-PLANES = ("balance", "accuracies")  # of two classes, in the order of the summary's map
 # What a hostile name must not be able to end or begin, and what older readers take for line ends.
 INERT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 NAME_KEYS = (
+    "name",
     "judges",
     "other",
     "rule",
@@ -57,8 +60,17 @@ NAME_KEYS = (
     "columns",
 )
 CLIPPED_NAME, CLIPPED_TEXT = 120, 3000
+NUMBER_FORMS: dict[str, Callable[[Any], str]] = {
+    "percent": percent,
+    "points": in_points,
+    "bare points": one_decimal,
+    "gain": lambda share: signed_points(share).replace("-", "−"),  # as wide as the plus
+    "count": "{:,}".format,
+    "ratio": "{:.2f}".format,
+    "whole": level_percent,
+    "fine": "{:.3g}".format,
+}
 ADDRESS = re.compile(r"\{([\w.]+)(?::([\w ]+))?\}")
-STATUS_SIGNS = {"passed": "✓", "failed": "✗", "untestable": "?", "untested": "·"}
 
 
 def render(summary: dict[str, Any]) -> str:
@@ -71,7 +83,7 @@ def render(summary: dict[str, Any]) -> str:
             {"title": panel.title, "svg": Markup(svg_of(panel)), "width": panel.size[0]}
             for panel in panels_of(facts, name)
         ]
-        for name in FIGURES
+        for name in IN_THE_REPORT
     }
     style, script = _part("style.css") + _part("map.css"), _part("page.js") + _part("map.js")
     page = _environment().get_template("page.html.j2")
@@ -81,6 +93,13 @@ def render(summary: dict[str, Any]) -> str:
         fact=partial(fact, facts),
         estimate=partial(estimate, facts),
         say=partial(say, facts),
+        cards=answer_cards(facts),
+        scope=_scope(facts),
+        confidence=_confidence(facts["confidence"]),
+        map_text=map_text(facts),
+        rate_title="" if facts["rate"] is None else facts["rate"]["title"],
+        rate_order=_rate_order(facts["rate"], judges=facts["answer"]["panel"]),
+        review_groups=_review_groups(facts["review"]["rows"]),
         style=Markup(scheme() + style),
         script=Markup(script),
         script_hash=_hash(script),
@@ -102,7 +121,10 @@ def figure(result: Result, name: str) -> Figure:
     >>> figure(mj.check(votes), "votes").axes[0].get_title() is not None
     True
     """
-    return figure_of(panels_of(result_summary(result), name), name)
+    summary = result_summary(result)
+    if name == "map":  # which the report shows only where its assumptions passed
+        summary["map"] = map_summary(result.map)
+    return figure_of(panels_of(summary, name), name)
 
 
 def report(result: Result, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
@@ -141,25 +163,60 @@ def _notebook(summary: dict[str, Any], pictures: Sequence[Markup] = ()) -> str:
     return template.render(s=clip(summary), colours=css_variables(LIGHT), pictures=pictures)
 
 
-def live_map(summary: dict[str, Any]) -> str | None:
-    """What the attribute data-majorant-map holds, as JSON; None beyond three classes.
-
-    Without a place on the map (no items with three votes) it shows the theory alone.
-    """
-    labels = [clipped(one["label"], 24) for one in summary["votes"]["label_votes"]]
-    planes = summary["map"]
-    if len(labels) > MAP_CLASSES or (planes and len(planes[0]["model"]["prior"]) > MAP_CLASSES):
+def live_map(summary: Mapping[str, Any]) -> str | None:
+    """What the attribute data-majorant-map holds, as JSON; None without a map, or with more than three classes."""
+    planes, labels = summary["map"], [clipped(one["label"], 24) for one in summary["votes"]["label_votes"]]
+    if not planes or len(labels) > 3:  # sliders cannot show more
         return None
-    settings: dict[str, Any] = {}
-    if planes:
-        settings = {"labels": labels, "point": planes[0]["model"]}
-        if len(labels) == 2:
-            settings["regions"] = {name: plane["region"] for name, plane in zip(PLANES, planes, strict=True)}
-        claim = summary["certificate"]["anonymous"]
-        if claim["reason"] == "assumption failed":
-            failed = [one["assumption"] for one in claim["assumptions"] if one["status"] == "failed"]
-            settings["grey"] = map_reason(failed)
+    settings: dict[str, Any] = {"labels": labels, "point": planes[0]["model"]}
+    if len(labels) == 2:
+        settings["regions"] = {"balance": planes[0]["region"], "accuracies": planes[1]["region"]}
     return json.dumps(settings, allow_nan=False)
+
+
+# --- sentences of the page; {address:form} stands for a number of the summary
+
+
+def _scope(summary: Mapping[str, Any]) -> str:
+    text = "{votes.votes} votes by {votes.workers} workers on {votes.items} items, {votes.classes} classes."
+    return f"{text} The rule was learned from {{sample.items}} items drawn at random." if "sample" in summary else text
+
+
+def _confidence(confidence: Mapping[str, Any]) -> str:
+    whose = "calibrated on the gold labels" if confidence["source"] == "gold" else "the model's own figure"
+    trust = "Gold labels for some items would show how far to trust it."
+    if confidence["ece"] is not None:
+        trust = (
+            "On the {confidence.gold_items} items with gold labels it is off by {confidence.ece:points} on average "
+            "(expected calibration error). Dots below the diagonal are overconfident."
+        )
+    return f"Each label comes with a probability, {whose}. {trust}"
+
+
+def map_text(summary: Mapping[str, Any]) -> str:
+    """What the map shows; empty without one."""
+    if not summary["map"]:
+        return ""
+    around = " The outline around it is its {level:whole} region." if summary["map"][0]["region"] else ""
+    return (
+        "If votes on an item are independent given its class, majority vote is the best rule that ignores who voted "
+        f"wherever accuracies and class balance lie in the blue region. The dot is where these votes lie.{around}"
+    )
+
+
+def _rate_order(rate: Mapping[str, Any] | None, *, judges: bool) -> list[int]:
+    """The places of what is reported: rules first, then the judges of a panel from the highest rate to the lowest."""
+    reported = [] if rate is None else rate["overall"]["reported"]
+    places = [at for at, one in enumerate(reported) if judges or not one["judge"]]
+    return sorted(places, key=lambda at: (reported[at]["judge"], -reported[at]["rate"]))
+
+
+def _review_groups(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[int]]]:
+    """The places of the items to review, by the reason, in the order of the first of each."""
+    places: dict[Reason, list[int]] = {}
+    for at, row in enumerate(rows):
+        places.setdefault(Reason(row["reason"]), []).append(at)
+    return [(REASON_HEADINGS[reason], each) for reason, each in places.items()]
 
 
 @cache
@@ -176,17 +233,16 @@ def _environment() -> Environment:
     )
     environment.filters["name"] = lambda value, most=40: clipped(value, most)
     environment.filters["file"] = lambda path: clipped(re.split(r"[/\\]", path)[-1] or path, 60)
-    environment.globals |= {"status_signs": STATUS_SIGNS, "wording": wording}
+    environment.filters["rule"] = rule_name
+    environment.globals["status_signs"] = {"passed": "✓", "failed": "✗", "untestable": "?", "untested": "·"}
     return environment
 
 
 def _bound(value: Any) -> Any:
-    """Text without signs that could reverse the writing or hide; a number and its percent sign stay on one line."""
+    """Text without signs that could hide or reverse the writing."""
     from markupsafe import Markup
 
-    if not isinstance(value, str) or isinstance(value, Markup):
-        return value
-    return printable(value).replace(" %", "\u00a0%")
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _part(name: str) -> str:
@@ -205,7 +261,7 @@ def _embedded(facts: dict[str, Any]) -> Markup:
     return Markup(re.sub("[<>&\u2028\u2029]", lambda sign: INERT[sign[0]], text))
 
 
-def lookup(summary: dict[str, Any], path: str) -> Any:
+def lookup(summary: Mapping[str, Any], path: str) -> Any:
     """The value at `votes.label_votes.0.votes`; None where the way ends early."""
     value: Any = summary
     for key in path.split("."):
@@ -215,7 +271,7 @@ def lookup(summary: dict[str, Any], path: str) -> Any:
     return value
 
 
-def fact(summary: dict[str, Any], path: str, form: str = "count") -> Any:
+def fact(summary: Mapping[str, Any], path: str, form: str = "count") -> Any:
     """A number with its address in the summary, so that a test, or a reader's script, can find it again."""
     from markupsafe import Markup
 
@@ -228,7 +284,7 @@ def fact(summary: dict[str, Any], path: str, form: str = "count") -> Any:
     return Markup('<data value="{}" data-at="{}">{}</data>').format(value, path, text)
 
 
-def estimate(summary: dict[str, Any], path: str, form: str = "percent") -> Any:
+def estimate(summary: Mapping[str, Any], path: str, form: str = "percent") -> Any:
     """A number and its interval, or the reason why there is none."""
     from markupsafe import Markup
 
@@ -239,12 +295,12 @@ def estimate(summary: dict[str, Any], path: str, form: str = "percent") -> Any:
     value = fact(summary, f"{path}.value", form)
     if one["low"] is None:
         return value
-    ends = "bare points" if form == "points" else form
+    ends = "bare points" if form == "points" else form  # the unit once
     low, high = (fact(summary, f"{path}.{end}", ends) for end in ("low", "high"))
-    return Markup('{} <span class="ends">[{}, {}]</span>').format(value, low, high)
+    return Markup('{} <span class="ends">{} to {}</span>').format(value, low, high)
 
 
-def say(summary: dict[str, Any], text: str) -> Markup:
+def say(summary: Mapping[str, Any], text: str) -> Markup:
     """A sentence of the page, with the numbers whose addresses it holds."""
     from markupsafe import Markup, escape
 

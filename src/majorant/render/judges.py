@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from majorant.render.numbers import count
 from majorant.render.plain import facts_of, plain
 from majorant.render.workers import copies_facts, copies_text
 from majorant.results.judges import Gate, Judge, Judges, Position, Repeats
 from majorant.results.sub_panels import GOLD_TO_CHOOSE, Enough, SubPanel
-from majorant.wording import count, listed, one_of, shown
+from majorant.wording import listed, one_of, shown
 
 PRINTED = 30  # judges
 PAIRS_PRINTED = 3
@@ -20,11 +21,13 @@ def gate_text(judges: Judges) -> str:
     bar, best, sure = f"{judges.bar:.0%}", judges.best, f"{100 * judges.level:g}% sure"
     if best is None:
         return "Votes alone do not show how accurate the judges are: they may share mistakes."
-    seen = f"{shown(best.name)} is right on {best.accuracy.value or 0:.1%} of {count(best.judged, 'gold item')}"
+    name, seen = shown(best.name), f"is right on {best.accuracy.value or 0:.1%} of {count(best.judged, 'gold item')}"
     if judges.gate is Gate.MET:
-        return f"Good enough to gate on at {bar}: {seen}, at least {best.accuracy.low or 0:.1%} in general ({sure})."
+        low = f"at least {best.accuracy.low or 0:.1%} in general"
+        return f"Good enough to gate on at {bar}: {name} {seen}, {low} ({sure})."
     if judges.gate is Gate.NOT_MET:
-        return f"Not good enough to gate on at {bar}: the best, {seen}, at most {best.accuracy.high or 0:.1%} ({sure})."
+        high = f"at most {best.accuracy.high or 0:.1%} in general"
+        return f"Not good enough to gate on at {bar}: even the best, {name}, {seen}, {high} ({sure})."
     few = f"{count(judges.n_gold, 'gold label')} {'is' if judges.n_gold == 1 else 'are'} too few"
     return f"Not known yet: {few} to show whether any judge is right {bar} of the time."
 
@@ -41,11 +44,10 @@ def keep_text(sub_panels: Sequence[SubPanel], n_judges: int, n_gold: int) -> lis
     enough = better[:1] or [one for one in sub_panels if one.enough is Enough.AS_GOOD][:1]
     lines = []
     if enough:
-        verb = "is" if len(enough[0].judges) == 1 else "are"
         than = "better than" if enough[0].enough is Enough.BETTER else "as good as"
-        lines.append(f"{_names(enough[0])} {verb} {than} all {n_judges} judges together.")
+        lines.append(f"Keep {_names(enough[0])}: {than} all {n_judges} judges together.")
     else:
-        lines.append(f"The labels do not show that fewer judges are as good as all {n_judges}.")
+        lines.append(f"Keep all {n_judges} judges for now: the labels do not show that fewer are as good.")
     for one in sub_panels:
         size = {1: "The best judge", 3: "The best three", 5: "The best five"}.get(len(one.judges), "The best")
         lines.append(f"  {size}: {_names(one)}, right on {one.accuracy:.1%}, {_difference(one, n_judges)}")
@@ -108,10 +110,13 @@ def _mistakes(confusion_kl: Sequence[Sequence[int]], labels: Sequence[Any]) -> l
 
     >>> _mistakes([[5, 2], [1, 9]], ["fail", "pass"])
     ['    said pass on 2 of 7 fail, fail on 1 of 10 pass']
+    >>> _mistakes([[5, 2], [1, 9]], [1, 2])
+    ['    said "2" on 2 of 7 "1", "1" on 1 of 10 "2"']
     """
+    names = [f'"{shown(label)}"' if shown(label).replace(".", "").isdigit() else shown(label) for label in labels]
     off = [(n, k, l) for k, row in enumerate(confusion_kl) for l, n in enumerate(row) if k != l and n]
     most = [
-        f"{shown(labels[l])} on {n} of {sum(confusion_kl[k])} {shown(labels[k])}"
+        f"{names[l]} on {n} of {sum(confusion_kl[k])} {names[k]}"
         for n, k, l in sorted(off, key=lambda one: -one[0])[:2]
     ]
     return [f"    said {', '.join(most)}"] if most else []

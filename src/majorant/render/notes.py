@@ -6,9 +6,10 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, assert_never
 
+from majorant.render.numbers import count
 from majorant.render.plain import to_plain
 from majorant.votes import Account, Note, NoteKind
-from majorant.wording import count, one_of, printable
+from majorant.wording import one_of, printable
 
 Spell = Callable[..., str]  # an option and its values, as Python or the command line writes it
 REASONS = {  # why a column of a wide table is not a worker's

@@ -23,6 +23,15 @@ def one_decimal(share: float) -> str:
     return f"{100 * share:.1f}".replace("-0.0", "0.0")
 
 
+def in_points(share: float) -> str:
+    """The same with its unit.
+
+    >>> in_points(.0294)
+    '2.9 points'
+    """
+    return f"{one_decimal(share)} points"
+
+
 def signed_points(share: float) -> str:
     """The same with its sign.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from majorant.render.judges import keep_text, label_more, sub_panels_facts
+from majorant.render.numbers import count
 from majorant.render.plain import facts_of
 from majorant.render.workers import copies_facts, copies_text
 from majorant.results.plan import GOLD_TO_ANCHOR, Advice, Plan, PlanPoint, Stop, Stopping
 from majorant.values import Estimate
-from majorant.wording import count, price
 
 
 def plan_line(plan: Plan) -> str:
@@ -110,7 +110,7 @@ def _row(point: PlanPoint, plan: Plan, *, known: bool) -> tuple[str, ...]:
         low, high = (100 * (end or 0.0) for end in (point.gain.low, point.gain.high))
         gain = (f"{100 * point.gain.value:+.1f}", f"{low:+.1f} to {high:+.1f}")
     right = () if not known else ("?" if point.accuracy.value is None else f"{point.accuracy.value:.1%}",)
-    return (str(point.n_votes), *gain, *right, price(point.n_votes, plan.price_per_vote))
+    return (str(point.n_votes), *gain, *right, _price(point.n_votes, plan.price_per_vote))
 
 
 def plan_facts(plan: Plan) -> dict[str, Any]:
@@ -132,3 +132,15 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "sub_panels": sub_panels_facts(plan.sub_panels),
         "copies": copies_facts(plan.copies.groups),
     }
+
+
+def _price(votes: int, per_vote: float) -> str:
+    """What votes cost, with as many decimals as the price of one was given with.
+
+    >>> _price(3, 0.05), _price(3, 1.0), _price(3, 2.5)
+    ('0.15', '3', '7.5')
+    """
+    from decimal import Decimal
+
+    exponent = Decimal(repr(float(per_vote))).normalize().as_tuple().exponent
+    return f"{votes * per_vote:.{max(0, -exponent) if isinstance(exponent, int) else 0}f}"

@@ -120,6 +120,8 @@ def gate_line(rates: Rates, bar: float) -> str:
 
 def sure_line(rates: Rates) -> str:
     """How sure the intervals are, and what that rests on."""
+    if rates.overall.labels == rates.overall.n_items:
+        return "every item has a label, so this is exact."
     level = f"{100 * rates.level:g}%"
     together = ", all intervals together" if rates.slices else ""
     if rates.order is Order.DRAWN:
@@ -133,7 +135,8 @@ def sure_line(rates: Rates) -> str:
 def next_line(rates: Rates) -> str:
     """How many more labels make the interval shorter."""
     if _several_pairs(rates) and rates.labels:
-        return ""
+        still_open = any((one.low or 0.0) <= 0.5 <= (one.high or 1.0) for one in rates.slices)
+        return "More labels of the random sample would decide the open pairs." if still_open else ""
     scale = rates.limits[1] - rates.limits[0]
     steps = [
         f"about {labels:,} more for ±{100 * aim:.0f} points" if rates.measure is not Measure.SCORE
@@ -169,7 +172,7 @@ def _pair_lines(rates: Rates) -> list[str]:
         turned = one.value < 0.5
         ahead, behind = (second, first) if turned else (first, second)
         value, low, high = (1 - one.value, 1 - one.high, 1 - one.low) if turned else (one.value, one.low, one.high)
-        ends = f"{100 * value:.0f}% ({100 * low:.0f} to {100 * high:.0f})"
+        ends = f"{100 * value:.0f}%" + (f" ({100 * low:.0f} to {100 * high:.0f})" if low < high else "")
         labels = count(one.labels, "label")
         if low > 0.5:
             lines.append(f"{shown(ahead)} beats {shown(behind)}: wins {ends}, {labels}.")
@@ -200,12 +203,12 @@ def _points(difference: Difference, rates: Rates, *, turned: bool = False) -> st
     ends = (difference.value, difference.low, difference.high)
     value, low, high = (-ends[0], -ends[2], -ends[1]) if turned else ends
     if rates.measure is Measure.SCORE:
-        return f"{value:.2f} ({low:.2f} to {high:.2f})"
+        return f"{value:.2f}" if low == high else f"{value:.2f} ({low:.2f} to {high:.2f})"
     decided = low > 0
     style = "{:.0f}" if decided else "{:+.0f}"
     shown_ends = [style.format(100 * end).replace("-0", "0").replace("+0", "0") for end in (value, low, high)]
     unit = "point" if shown_ends[0] in ("1", "+1", "-1") else "points"
-    return f"{shown_ends[0]} {unit} ({shown_ends[1]} to {shown_ends[2]})"
+    return f"{shown_ends[0]} {unit}" + (f" ({shown_ends[1]} to {shown_ends[2]})" if low < high else "")
 
 
 def _side(reported: Reported, rate: Rate) -> str:

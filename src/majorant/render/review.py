@@ -4,34 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
+from majorant.render.numbers import count
 from majorant.render.plain import number, plain
-from majorant.results.review import Review
-from majorant.wording import count, shown
+from majorant.results.review import Reason, Review
 
 MOST_ROWS, MOST_TEXT = 20, 200
+REASON_HEADINGS = {  # above items with the same reason
+    Reason.TIE: "Ties",
+    Reason.ONE_VOTE: "Only one vote",
+    Reason.OVERTURNED: "The rule overturns the majority",
+    Reason.GOOD_WORKERS_DISAGREE: "Good workers disagree",
+    Reason.NEAR_TIE: "Near-ties",
+    Reason.TWO_VOTES: "Only two votes",
+    Reason.VOTES_DISAGREE: "Votes disagree",
+    Reason.WEAK_WORKERS: "Weak workers decide",
+}
 
 
 def review_line(review: Review) -> str:
-    """What a look at the most doubtful labels is expected to gain, and which comes first."""
+    """What a look at the most doubtful labels is expected to gain."""
     if not len(review.item_p):
         return ""
     gain = f"An expert on the {count(len(review.item_p), 'most doubtful item')} would add about {_points(review.gain)}"
-    return f"{gain} of accuracy. The first is {shown(review.items[0])} ({review.reason[0]})."
+    return f"{gain} of accuracy; review.csv lists them."
 
 
 def _points(share: float) -> str:
     points = 100 * share
     return f"{points:.1f} points" if points < 10 else f"{points:.0f} points"
-
-
-def review_about(review: Review) -> str:
-    """How the list is ordered, above it."""
-    order = (
-        "those first that models of the votes doubt most (the median of three)"
-        if review.by_models
-        else "the least confident first"
-    )
-    return f"The {count(len(review.item_p), 'label')} to look at first: {order}."
 
 
 def review_facts(review: Review) -> dict[str, Any]:
@@ -63,7 +63,6 @@ def review_facts(review: Review) -> dict[str, Any]:
         "items": len(review.item_p),
         "gain": review.gain,
         "by_models": review.by_models,
-        "about": review_about(review),
         "sentence": review_line(review),
         "rows": rows,
     }

@@ -9,18 +9,21 @@ import numpy as np
 
 from majorant import __version__, wording
 from majorant.defaults import MAJORITY
+from majorant.evidence.evidence import Status
 from majorant.render.answer import accuracy_warning, answer_text
 from majorant.render.ask import answers_notes, outcome_sentence, sample_note
 from majorant.render.certificate import certificate_summary, dependence_summary
 from majorant.render.notes import account_facts, note_text
 from majorant.render.plain import facts_of, plain, to_plain
 from majorant.render.plan import plan_facts
+from majorant.render.rates import rate_facts
 from majorant.render.review import review_facts
 from majorant.render.workers import copies_facts, workers_facts, workers_line
 
 if TYPE_CHECKING:
     from majorant.ask.question import Outcome
     from majorant.backend import Backend
+    from majorant.evidence.certificate.certificate import Certificate
     from majorant.evidence.certificate.claims import Counts
     from majorant.evidence.evidence import Evidence
     from majorant.methods.fit import Fit
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from majorant.results.calibrate import Labels
     from majorant.results.labels import LabelCounts
     from majorant.results.map import MapPanel
+    from majorant.results.rates import Rates
     from majorant.results.slices import SliceAnswer
     from majorant.results.workers import Workers
     from majorant.votes import IntArray
@@ -98,7 +102,8 @@ def result_summary(
             "agreement": agreement_summary(result.agreement, backend.votes.workers),
             "certificate": certificate_summary(result.certificate),
             "plan": None if result.plan is None else plan_facts(result.plan),
-            "map": map_summary(result.map),
+            "map": map_summary(result.map) if _map_holds(result.certificate) else [],
+            "rate": None if result.rates is None else rate_summary(result.rates),
         }
     if about := " ".join(note_text(note) for note in backend.votes.account.notes if note.kind in SAID_OF_CLAIMS):
         facts["answer"]["evidence"] = f"{facts['answer']['evidence']} {about}"
@@ -263,6 +268,7 @@ def accuracy_summary(result: Result) -> dict[str, Any]:
     return {
         "majority": to_plain(result.accuracy(MAJORITY)),
         "other": to_plain(result.accuracy(result.rated[1].method if len(result.rated) > 1 else MAJORITY)),
+        "written": to_plain(result.accuracy(result.rule)),  # of the rule behind the labels
         "source": "gold" if by_gold else "model",
         "warning": "" if by_gold else accuracy_warning(result.setting.panel),
     }
@@ -284,6 +290,20 @@ def confusions_summary(names: Sequence[Hashable], workers: Workers, fit: Fit) ->
         return []
     busiest = np.argsort(-workers.votes_j, kind="stable")[:MOST_CONFUSIONS]
     return [{"worker": plain(names[j]), "matrix": fit.confusion[j].round(6).tolist()} for j in busiest]
+
+
+def rate_summary(rates: Rates) -> dict[str, Any]:
+    """The share of a class, with what each rule and judge reports."""
+    facts = rate_facts(rates)
+    names = ("label", "overall", "more", "order", "headline", "panel", "sure")
+    return {"title": f"Share of {wording.shown(rates.label)}", **{name: facts[name] for name in names}}
+
+
+def _map_holds(certificate: Certificate) -> bool:
+    """Whether what the map assumes could be tested, and passed."""
+    claim = certificate.anonymous
+    statuses = set() if claim is None else {tested.status for tested in claim.assumptions}
+    return Status.PASSED in statuses and not statuses & {Status.FAILED, Status.UNTESTABLE}
 
 
 def map_summary(panels: Sequence[MapPanel]) -> list[dict[str, Any]]:

@@ -1,18 +1,18 @@
-"""Summaries as text: lines under titles and tables for the terminal, Markdown for a job; wording.py has the words."""
+"""Summaries as text: lines under titles and tables for the terminal, Markdown for a job."""
 
 from __future__ import annotations
 
 import os
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from majorant import wording
 from majorant.errors import ConfigError
 from majorant.output import write_files
-from majorant.wording import interval, percent, points, printable, shown, votes_counted, with_ends
+from majorant.render.numbers import count, in_points, one_decimal
+from majorant.wording import COEFFICIENTS, SCORE_COEFFICIENTS, level_percent, listed, percent, printable, shown
 
 MOST_NOTES = 3  # on the input, below an answer
 WIDTH = 116
@@ -44,7 +44,8 @@ def _judges(read: dict[str, Any]) -> list[str]:
     """What else there is to ask of a log of judges."""
     if not read["judges"]:
         return []
-    return _wrapped("Judges", wording.judges_sentence(read["source"].split(" (")[0]))
+    command = f"majorant judges {read['source'].split(' (')[0]}"
+    return _wrapped("Judges", f"{command} rates each judge by gold and says who repeats whom.")
 
 
 def _expert(answer: dict[str, Any]) -> list[str]:
@@ -62,7 +63,7 @@ def check_text(summary: dict[str, Any], written: Sequence[Path] = ()) -> str:
     parts = [
         input_lines(summary["input"], most_notes=MOST_NOTES),
         votes_lines(summary["votes"]),
-        _wrapped("Agree", wording.agreement_sentence(summary["agreement"])),
+        _wrapped("Agree", _agreement_sentence(summary["agreement"])),
         _claims(summary["certificate"]),
         _accuracy(summary),
         labels_lines(summary["labels"]),
@@ -109,9 +110,9 @@ def _accuracy(summary: dict[str, Any]) -> list[str]:
     majority, other = accuracy["majority"], accuracy["other"]
     if majority["value"] is None:
         return []
-    shares = {"majority": with_ends(majority, percent)}
+    shares = {"majority": _with_ends(majority, percent)}
     if answer["other"] != "majority" and other["value"] is not None:
-        shares[answer["other"]] = with_ends(other, percent)
+        shares[answer["other"]] = _with_ends(other, percent)
     said = ", ".join(f"{rule} {share}" for rule, share in shares.items())
     by = f"on {summary['gold']['n_items']:,} gold items" if accuracy["source"] == "gold" else accuracy["warning"]
     return _wrapped("Right", f"{said} {by}" if accuracy["source"] == "gold" else f"{said}. {by}")
@@ -147,7 +148,7 @@ def _slices(slices: list[dict[str, Any]], notes: list[dict[str, Any]]) -> list[s
 
 
 def _short_gain(gain: dict[str, Any]) -> str:
-    return "-" if gain["value"] is None else f"{points(gain['value'])}  {interval(gain, points)}".rstrip()
+    return "-" if gain["value"] is None else f"{one_decimal(gain['value'])}  {_interval(gain, one_decimal)}".rstrip()
 
 
 def comparison_lines(comparison: list[dict[str, Any]]) -> list[str]:
@@ -158,37 +159,38 @@ def comparison_lines(comparison: list[dict[str, Any]]) -> list[str]:
     rows = [
         (
             one["method"],
-            "-" if one["accuracy"]["value"] is None else with_ends(one["accuracy"], percent),
+            "-" if one["accuracy"]["value"] is None else _with_ends(one["accuracy"], percent),
             "-" if one["agreement"] is None else percent(one["agreement"]),
             one["note"],
         )
         for one in comparison
     ]
-    return [f"Methods  {wording.methods_heading(comparison[0]['source'])}", *columns([head, *rows], left=(0, 3))]
+    by = "by gold" if comparison[0]["source"] == "gold" else "by the model"
+    return [f"Methods  right {by}; share of labels as majority vote gives them", *columns([head, *rows], left=(0, 3))]
 
 
 def input_lines(account: dict[str, Any], *, most_notes: int | None = None) -> list[str]:
     """What was read, which column was taken for what, what was left out, and what to know about it."""
-    lines = [f"Read     {wording.read_sentence(account)}"]
+    lines = [f"Read     {_read_sentence(account)}"]
     if account["columns"]:
-        lines.append(f"{INDENT}{wording.columns_words(account)}")
+        lines.append(f"{INDENT}{_columns_words(account)}")
     every = [note for note in account["notes"] if not note["changes_meaning"]]  # the others were shown when read
     notes = every[:most_notes]
     lines += [f"Note     {printable(note['text'])}" for note in notes]
     if left := len(every) - len(notes):
-        lines.append(f"Note     {wording.more_notes(left)}")
+        lines.append(f"Note     {left} more notes on the input: see result.json.")
     return lines
 
 
 def votes_lines(votes: dict[str, Any]) -> list[str]:
     """How many votes, items, workers and classes there are."""
-    return [f"Votes    {wording.votes_sentence(votes)}", f"{INDENT}{wording.votes_spread(votes)}"]
+    return [f"Votes    {_votes_sentence(votes)}", f"{INDENT}{_votes_spread(votes)}"]
 
 
 def agreement_lines(agreement: dict[str, Any], *, pairs: bool = False) -> list[str]:
     """Each coefficient with its interval or the reason why it is missing."""
-    lines = [wording.agreement_heading(agreement["level"])]
-    for name, title in wording.COEFFICIENTS.items():
+    lines = [f"Agreement, with {level_percent(agreement['level'])} intervals"]
+    for name, title in COEFFICIENTS.items():
         one = agreement[name]
         if name == "krippendorff_ordinal" and agreement["classes"] <= 2:
             continue  # the same number: two classes have no order
@@ -197,7 +199,7 @@ def agreement_lines(agreement: dict[str, Any], *, pairs: bool = False) -> list[s
                 lines.append(f"{INDENT}{title:<29}{one['reason']}")
             continue
         form = percent if name == "percent" else "{:.3f}".format
-        lines.append(f"{INDENT}{title:<29}{form(one['value']):>7}  {interval(one, form)}".rstrip())
+        lines.append(f"{INDENT}{title:<29}{form(one['value']):>7}  {_interval(one, form)}".rstrip())
     return [*lines, *pair_lines(agreement)] if pairs else lines
 
 
@@ -214,13 +216,13 @@ def pair_lines(agreement: dict[str, Any]) -> list[str]:
         )
         for row in agreement["pairs"]
     ]
-    head = wording.pairs_heading(len(rows), agreement["n_pairs"])
+    head = f"Pairs of workers with the most items in common, {len(rows)} of {agreement['n_pairs']:,}"
     return [head, *columns([("workers", "items", "agree", "Cohen's kappa"), *rows])]
 
 
 def labels_lines(labels: dict[str, Any]) -> list[str]:
     """How many items got which label."""
-    return [f"Labels   {wording.labels_sentence(labels)}"]
+    return [f"Labels   {_labels_sentence(labels)}"]
 
 
 def plug_in_text(summary: dict[str, Any]) -> str:
@@ -231,30 +233,30 @@ def plug_in_text(summary: dict[str, Any]) -> str:
             str(row["votes"]),
             percent(row["items"]),
             row["verdict"],
-            wording.nats(row["margin"]),
+            _nats(row["margin"]),
             *("?" if row[name] is None else percent(row[name]) for name in ("majority_accuracy", "optimal_accuracy")),
-            "?" if row["gap"] is None else wording.in_points(row["gap"]),
+            "?" if row["gap"] is None else in_points(row["gap"]),
         )
         for row in summary["by_votes"]
     ]
-    lines = [summary["sentence"], f"Note     {summary['note']}", "", wording.plug_in_estimate(summary)]
+    lines = [summary["sentence"], f"Note     {summary['note']}", "", _plug_in_estimate(summary)]
     return "\n".join([*lines, *columns([head, *rows], left=(2,))])
 
 
 def labels_loss_lines(loss: dict[str, Any]) -> list[str]:
     """How the user's own labels compare."""
-    head, facts = wording.labels_loss_facts(loss)
+    head, facts = _labels_loss_facts(loss)
     return [head, *_facts(facts)]
 
 
 def score_lines(scores: dict[str, Any]) -> list[str]:
     """Agreement by distance, and each rule's distance from gold, in the units of the scores."""
-    lines = [wording.scores_heading(scores["about"])]
-    lines += [f"  {title}: {wording.score(scores[name])}" for name, title in wording.SCORE_COEFFICIENTS.items()]
-    lines.append(wording.DISTANCES_HEADING)
-    lines += [f"  {rule}: {wording.score(one)}" for rule, one in scores["distance"].items()]
-    lines += [wording.nearer_sentence(rule, one) for rule, one in scores["nearer"].items() if one["low"] is not None]
-    return [*lines, *([] if scores["closest"] is None else [wording.closest_sentence(scores["closest"])])]
+    lines = [f"Agreement by distance, between {scores['about']}:"]
+    lines += [f"  {title}: {_score(scores[name])}" for name, title in SCORE_COEFFICIENTS.items()]
+    lines.append("Mean distance from gold of each rule:")
+    lines += [f"  {rule}: {_score(one)}" for rule, one in scores["distance"].items()]
+    lines += [_nearer_sentence(rule, one) for rule, one in scores["nearer"].items() if one["low"] is not None]
+    return [*lines, *([] if scores["closest"] is None else [f"Closest to gold on these items: {scores['closest']}."])]
 
 
 def columns(rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,), indent: str = INDENT) -> list[str]:
@@ -279,7 +281,7 @@ def markdown(summary: dict[str, Any]) -> str:
         "Why": inert(answer["evidence"]),
         **({"Ties": inert(answer["ties"])} if answer["ties"] else {}),
         "Next": inert(answer["next"]) + (f" `{printable(answer['command'])}`" if answer["command"] else ""),
-        "Votes": f"{inert(source)}: {votes_counted(summary['votes'])}",
+        "Votes": f"{inert(source)}: {_votes_counted(summary['votes'])}",
     }
     lines = [
         f"### {EMOJI[answer['action']]} {inert(answer['headline'])}",
@@ -327,3 +329,154 @@ def inert(text: str) -> str:
     'a\\\\|b \\\\<script\\\\> \\\\[x\\\\](y)'
     """
     return MARKDOWN_SIGNS.sub(r"\\\1", printable(" ".join(text.split())))
+
+
+def _read_sentence(account: Mapping[str, Any]) -> str:
+    """What was read, and how many rows held no vote of their own."""
+    left_out = [
+        f"{account[name]:,} {meaning}"
+        for name, meaning in (
+            ("abstained", "without a label"),
+            ("merged", "exact copies merged"),
+            ("dropped", f"repeats dropped (kept the {account['repeats']})"),
+        )
+        if account[name]
+    ]
+    form = f" ({account['format']})" if account["format"] else ""
+    return f"{printable(account['source'])}{form}: {', '.join([count(account['rows'], 'row'), *left_out])}."
+
+
+def _columns_words(account: Mapping[str, Any]) -> str:
+    """Which column was taken for what, and which were not used."""
+    unused = f"; not used: {listed(map(shown, account['ignored']))}" if account["ignored"] else ""
+    return ", ".join(f"{role} = {shown(name)}" for role, name in account["columns"].items()) + unused
+
+
+def _votes_counted(votes: Mapping[str, Any]) -> str:
+    """How many votes there are, by whom and on what."""
+    return f"{count(votes['votes'], 'vote')} by {count(votes['workers'], 'worker')} on {count(votes['items'], 'item')}"
+
+
+def _votes_sentence(votes: Mapping[str, Any]) -> str:
+    """The same, and what the votes are for."""
+    labels = listed(f"{shown(row['label'])} {_share_of(row['votes'], votes['votes'])}" for row in votes["label_votes"])
+    return f"{_votes_counted(votes)}; votes for: {labels}."
+
+
+def _votes_spread(votes: Mapping[str, Any]) -> str:
+    """How many votes items and workers have."""
+    sizes, worker = votes["votes_per_item"], votes["votes_per_worker"]
+    if len(sizes) > 8:
+        spread = f"{sizes[0]['votes']} to {sizes[-1]['votes']}"
+    else:
+        spread = ", ".join(f"{row['votes']} on {count(row['items'], 'item')}" for row in sizes)
+    given = f"{worker['least']:,} to {worker['most']:,}, median {worker['median']:,.0f}"
+    return f"Votes per item: {spread}. Per worker: {given}."
+
+
+def _labels_sentence(labels: Mapping[str, Any]) -> str:
+    """How many items got which label."""
+    open_items = [
+        text
+        for number, text in (
+            (labels["tied"], f"{labels['tied']:,} tied and left open"),
+            (labels["without_votes"], f"{labels['without_votes']:,} without votes"),
+        )
+        if number
+    ]
+    by_label = listed(
+        f"{shown(row['label'])} {_share_of(row['items'], labels['labelled'])}" for row in labels["by_label"]
+    )
+    rest = ", ".join(open_items) or "no ties"
+    doubt = "" if labels["converged"] else f" Not converged after {labels['steps']:,} steps."
+    return f"by {labels['method']}: {count(labels['labelled'], 'item')} labelled, {rest}: {by_label}.{doubt}"
+
+
+def _agreement_sentence(agreement: Mapping[str, Any]) -> str:
+    """The coefficients that say most, for a reader in a hurry."""
+    if agreement["percent"]["value"] is None:
+        return str(agreement["percent"]["reason"])
+    parts = [f"pairs of votes agree {_with_ends(agreement['percent'], percent)}"]
+    for name in ("krippendorff", "gwet"):
+        if agreement[name]["value"] is not None:
+            parts.append(f"{COEFFICIENTS[name]} {_with_ends(agreement[name], '{:.3f}'.format)}")
+    return "; ".join(parts) + "."
+
+
+def _score(estimate: Mapping[str, Any]) -> str:
+    """A coefficient or a distance with its interval, or why there is none."""
+    if estimate["value"] is None:
+        return f"not known ({estimate['reason']})"
+    ends = "" if estimate["low"] is None else f" ({estimate['low']:.3f} to {estimate['high']:.3f})"
+    return f"{estimate['value']:.3f}{ends}"
+
+
+def _nearer_sentence(rule: str, lead: Mapping[str, float]) -> str:
+    """Whether a rule comes nearer to gold scores than majority vote.
+
+    >>> _nearer_sentence("median", {"value": .2, "low": .1, "high": .3})
+    '  median: nearer to gold than majority vote by 0.200 (0.100 to 0.300)'
+    >>> _nearer_sentence("mean", {"value": .02, "low": -.1, "high": .1})
+    '  mean: not told apart from majority vote (nearer to gold by -0.100 to 0.100)'
+    """
+    low, high = lead["low"], lead["high"]
+    if low <= 0 <= high:
+        return f"  {rule}: not told apart from majority vote (nearer to gold by {low:.3f} to {high:.3f})"
+    where, sign = ("nearer to", 1) if low > 0 else ("farther from", -1)
+    ends = sorted((sign * low, sign * high))
+    return f"  {rule}: {where} gold than majority vote by {abs(lead['value']):.3f} ({ends[0]:.3f} to {ends[1]:.3f})"
+
+
+def _plug_in_estimate(verdict: Mapping[str, Any]) -> str:
+    """From what a plug-in verdict was computed."""
+    source = f"all {verdict['items']:,} items" if verdict["share"] == 1 else count(verdict["items"], "random item")
+    prior = ", ".join(f"{p:.3f}" for p in verdict["prior"])
+    confusion = " / ".join(", ".join(f"{value:.3f}" for value in row) for row in verdict["confusion"])
+    return f"Estimate from {source}: prior {prior}; confusion {confusion}"
+
+
+def _labels_loss_facts(loss: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
+    """How labels from elsewhere compare: of how many items, and each number with its name."""
+    numbers: dict[str, tuple[str, Callable[[float], str]]] = {
+        "accuracy": ("right on gold", percent),
+        "over_majority": ("lead over majority", in_points),
+        "loss": ("loss, by gold", in_points),
+        "model_loss": ("loss, by the model", in_points),
+    }
+    facts = []
+    for name, (title, form) in numbers.items():
+        one = loss[name]
+        text = one["reason"]
+        if one["value"] is not None:
+            text = f"{form(one['value'])} {_interval(one, form) or f'({text})'}"
+        facts.append((title, text))
+    items = f"{loss['n_items']:,} items with a label and an untied vote"
+    return f"Labels of {printable(loss['source'])}, on {items}", facts
+
+
+def _share_of(part: int, whole: int) -> str:
+    """Part of a whole in percent, or a dash of nothing."""
+    return percent(part / whole) if whole else "-"
+
+
+def _interval(estimate: Mapping[str, Any], form: Callable[[Any], str]) -> str:
+    """[low, high], or nothing where there is no interval."""
+    return "" if estimate["low"] is None else f"[{form(estimate['low'])}, {form(estimate['high'])}]"
+
+
+def _with_ends(estimate: Mapping[str, Any], form: Callable[[Any], str]) -> str:
+    """A number and its interval within a sentence.
+
+    >>> _with_ends({"value": 0.97, "low": 0.936, "high": 0.989}, percent)
+    '97.0% [93.6%, 98.9%]'
+    """
+    return f"{form(estimate['value'])} {_interval(estimate, form)}".rstrip()
+
+
+def _nats(margin: float | str) -> str:
+    """A margin with its unit; JSON holds an infinite one as a string.
+
+    >>> _nats(.5), _nats("inf")
+    ('+0.500 nats', '+inf nats')
+    """
+    return f"{float(margin):+.3f} nats"

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from majorant import wording
 from majorant.atomic import whole_file
 from majorant.errors import ConfigError
 from majorant.render.figures.canvas import default_style
@@ -66,14 +65,18 @@ def theory_text(summary: dict[str, Any]) -> str:
     used = [c for c in range(len(head)) if any(row[c] for row in rows[1:])]
     width_c = {c: max(len(row[c]) for row in rows) for c in used}
     lines = ["  ".join(row[c].ljust(width_c[c]) if c == 1 else row[c].rjust(width_c[c]) for c in used) for row in rows]
-    lines += ["", wording.WEAKEST_HEADING]
+    lines += ["", "The votes on which majority vote is closest to losing:"]
     lines += [f"  {facts['witness']['words']}" for facts in summary["by_votes"]]
     if summary["optimal_votes"] is not None:
-        lines += ["", wording.optimal_votes_sentence(summary["optimal_votes"]["words"])]
+        lines += [
+            "",
+            f"Majority vote is optimal, ties left out, for these vote counts: {summary['optimal_votes']['words']}.",
+        ]
     if any(facts["gap"] is None for facts in summary["by_votes"]):
-        lines += ["", wording.NOT_ENUMERATED]
+        lines += ["", "?: too many vote patterns to enumerate; majorant.theory.estimate_accuracy simulates."]
     if any(facts["votes"] % 2 == 0 for facts in summary["by_votes"]):
-        lines += ["", wording.ties_sentence(summary["ties"])]
+        ties = {"exclude": "left out", "first": "to the first class", "prior": "to the larger prior", "random": "drawn"}
+        lines += ["", f"Tied votes: {ties[summary['ties']]}."]
     return "\n".join(lines)
 
 
@@ -111,7 +114,7 @@ def draw_map(regions: Sequence[Region], path: str | Path) -> Path:
         legend_columns = 1 if len(regions) == 1 else 3
         figure = Figure(figsize=(4.4 * len(regions) + 0.2, 5.5 if legend_columns == 1 else 5.0), layout="constrained")
         FigureCanvasAgg(figure)
-        figure.suptitle(wording.OPTIMAL_TITLE, fontsize=13, fontweight="bold")
+        figure.suptitle("Where majority vote is the optimal rule", fontsize=13, fontweight="bold")
         for axes, region in zip(figure.subplots(1, len(regions), squeeze=False)[0], regions, strict=True):
             _draw_region(axes, region)
         figure.legend(handles=_legend(regions), loc="outside lower center", ncols=legend_columns, frameon=False)
@@ -146,8 +149,8 @@ def _legend(regions: Sequence[Region]) -> list[Any]:
 
     handles: list[Any] = [
         Patch(facecolor=OPTIMAL, edgecolor=LINE, label="majority is optimal"),
-        Patch(facecolor=DIFFERENT, label=wording.RULES_DIFFER),
+        Patch(facecolor=DIFFERENT, label="the optimal rule differs on some votes"),
     ]
     if any(region.point is not None for region in regions):
-        handles.append(Line2D([], [], **MARKER, label=wording.GIVEN_MODEL))
+        handles.append(Line2D([], [], **MARKER, label="the given model, with its margin"))
     return handles

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from majorant.evidence.copies import CopyGroup
+from majorant.render.numbers import count
 from majorant.render.plain import facts_of, number, plain
 from majorant.results.workers import FEW_VOTES, Flag, FlagKind, Removal, Workers
-from majorant.wording import count, level_percent, listed, one_of, shown
+from majorant.wording import level_percent, listed, one_of, shown
 
 ROWS_SHOWN = 500
 ROWS_PRINTED = 30
@@ -72,37 +73,49 @@ def _group_text(group: CopyGroup) -> str:
 
 def workers_line(workers: Workers, copies: Sequence[CopyGroup], removal: Removal | None) -> str:
     """Which workers are flagged, in one to three sentences."""
-    names = _weak_names(workers)
-    n_workers = count(len(workers.names), "judge" if workers.panel else "worker")
-    if workers.panel and not workers.gold_votes_j.any():
-        about = f"{n_workers}. Votes alone do not show how accurate a judge of a panel is: judges may share mistakes."
-        if apart := _flagged_names(workers, FlagKind.DISAGREES):
-            agree = "agrees" if len(apart) == 1 else "agree"
-            about += f" {len(apart):,} {agree} with the others no more than chance would: {listed(apart)}."
-    elif names:
-        are = "is" if len(names) == 1 else "are"
-        about = f"{len(names):,} of {n_workers} {are} barely better than guessing: {listed(names)}."
-    else:
-        about = f"{n_workers}, none barely better than guessing."
-    others = [kind for kind in (FlagKind.ONE_LABEL, FlagKind.TOO_FAST) if _n_flagged(workers, kind)]
-    parts = [about, *(f"{_n_flagged(workers, kind):,} flagged {kind}." for kind in others), copies_text(copies)]
+    parts = [_skill_text(workers)]
+    if n_same := len(_flagged_names(workers, FlagKind.ONE_LABEL)):
+        parts.append(f"{n_same:,} always gave the same label.")
+    if n_fast := len(_flagged_names(workers, FlagKind.TOO_FAST)):
+        parts.append(f"{n_fast:,} voted suspiciously fast.")
+    parts.append(copies_text(copies))
     if removal is not None:
         changed = count(removal.labels_changed, "label")
         parts.append(f"Without the {removal.workers:,} flagged, {changed} would change.")
     return " ".join(filter(None, parts))
 
 
-def _weak_names(workers: Workers) -> list[str]:
-    return [shown(workers.names[j]) for j in workers.worst_first if workers.weak_j[j]]
+def _skill_text(workers: Workers) -> str:
+    """How many are good, and who is not."""
+    everyone = count(len(workers.names), "judge" if workers.panel else "worker")
+    if workers.panel and not workers.gold_votes_j.any():
+        about = f"{everyone}. Votes alone do not show how accurate a judge of a panel is: judges may share mistakes."
+        if apart := _flagged_names(workers, FlagKind.DISAGREES):
+            agree = "agrees" if len(apart) == 1 else "agree"
+            about += f" {len(apart):,} {agree} with the others no more than chance would: {listed(apart)}."
+        return about
+    with np.errstate(invalid="ignore"):
+        doubtful_j = workers.low_j <= workers.chance_j
+    doubtful = [shown(workers.names[j]) for j in workers.worst_first if doubtful_j[j]]
+    found = [
+        (_flagged_names(workers, FlagKind.ADVERSARIAL), "worse than guessing"),
+        (_flagged_names(workers, FlagKind.NEAR_CHANCE), "barely better than guessing"),
+    ]
+    if not any(names for names, _ in found):
+        found = [(doubtful, "not clearly better than guessing")]
+    sentences = [
+        f"{len(names):,} of {everyone} {'is' if len(names) == 1 else 'are'} {what}: {listed(names)}."
+        for names, what in found
+        if names
+    ]
+    if not sentences and not np.isnan(workers.low_j).all():
+        return f"{everyone}, all clearly better than guessing."
+    return " ".join(sentences) or f"{everyone}."
 
 
 def _flagged_names(workers: Workers, kind: FlagKind) -> list[str]:
     order = [j for j in workers.worst_first if any(flag.kind is kind for flag in workers.flags[j])]
     return [shown(workers.names[j]) for j in order]
-
-
-def _n_flagged(workers: Workers, kind: FlagKind) -> int:
-    return len(_flagged_names(workers, kind))
 
 
 def accuracy_source(workers: Workers) -> str:

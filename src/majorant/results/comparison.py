@@ -17,10 +17,10 @@ from majorant.methods.fit import NO_LABEL, Fit, chances
 from majorant.methods.known_workers import AnchorMap
 from majorant.methods.weighted_vote import Combination, combination, fit_method, unsuited
 from majorant.read import Reading, as_votes
-from majorant.results.rules import fit_rule, full_judges, rule_named, seed_of_fits
+from majorant.results.rules import fit_rule, full_judges, rule_named
 from majorant.tabular import Records
 from majorant.tally import is_panel
-from majorant.values import Estimate, FloatArray, as_generator, as_level
+from majorant.values import Estimate, FloatArray, as_level
 from majorant.votes import Votes
 from majorant.wording import DID_NOT_CONVERGE, MODEL_IS_TRUTH, NO_MODEL, NO_VOTED_ITEM
 
@@ -89,7 +89,6 @@ def compare(
     rules: Sequence[str] | None = None,
     *,
     level: float = LEVEL,
-    rng: int | np.random.Generator = 0,
     **reading: Unpack[Reading],
 ) -> Records[Alternative]:
     """Methods and judges side by side, with their accuracy.
@@ -103,8 +102,6 @@ def compare(
         the weighted vote first, and on a panel each judge.
     level : float
         Confidence level of the intervals, which exist where there is gold.
-    rng : int or numpy Generator
-        Random seed.
 
     Returns
     -------
@@ -117,16 +114,15 @@ def compare(
 
     >>> from majorant.simulate import simulate
     >>> votes, _ = simulate([.6, .3, .1], [[.8, .1, .1], [.1, .8, .1], [.2, .2, .6]], 60, 3, n_workers=6, rng=0)
-    >>> rows = {row.method: row for row in compare(votes, rng=0)}
+    >>> rows = {row.method: row for row in compare(votes)}
     >>> rows["kos"].note, rows["majority"].agreement
     ('for two classes only', 1.0)
     """
     votes = as_votes(votes, **reading)
     as_level(level)
-    seed = seed_of_fits(as_generator(rng))
     blind = replace(votes, gold_i=None)
-    combined = combination(blind, seed) if len(votes.labels) > 1 else None
-    majority = fit_method(MAJORITY, blind, seed)
+    combined = combination(blind) if len(votes.labels) > 1 else None
+    majority = fit_method(MAJORITY, blind)
     fits = {MAJORITY: majority}
     if combined is not None:
         fits = {**combined.fits, MAJORITY: majority, WEIGHTED_VOTE: combined.fit}
@@ -135,26 +131,26 @@ def compare(
         names = [rule_named(rule, votes.workers) for rule in rules]
     elif is_panel(votes.shape, votes.n_votes):
         names = [*names, *(judge for judge in full_judges(as_backend(blind)) if judge not in names)]
-    fits |= {name: fit_rule(name, blind, seed) for name in names if name not in (*ESTIMATORS, *fits)}
-    return Records(_row(name, votes, fits.get(name), majority, combined, level=level, seed=seed) for name in names)
+    fits |= {name: fit_rule(name, blind) for name in names if name not in (*ESTIMATORS, *fits)}
+    return Records(_row(name, votes, fits.get(name), majority, combined, level=level) for name in names)
 
 
 def _row(
-    method: str, votes: Votes, fit: Fit | None, majority: Fit, combined: Combination | None, *, level: float, seed: int
+    method: str, votes: Votes, fit: Fit | None, majority: Fit, combined: Combination | None, *, level: float
 ) -> Alternative:
     if fit is None:
         if reason := unsuited(method, votes):
             return Alternative(method=method, note=reason)
         try:
-            fit = _fit_blind(method, votes, seed)
+            fit = _fit_blind(method, votes)
         except (ConfigError, NotIdentified) as error:  # what only the data show, such as too little overlap
             return Alternative(method=method, note=str(error))
     belief = None if combined is None else combined.belief.posterior
     return rate_method(fit, votes, majority, belief, level=level, name=method)
 
 
-def _fit_blind(method: str, votes: Votes, seed: int) -> Fit:
+def _fit_blind(method: str, votes: Votes) -> Fit:
     """Fit a method; one that learns from gold judges each gold item without its own label."""
     if method == AnchorMap.name:
         return AnchorMap(leave_one_out=True).fit(votes)
-    return fit_method(method, votes, seed)
+    return fit_method(method, votes)

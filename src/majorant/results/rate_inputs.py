@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.ask.design import Design, recognise
+from majorant.ask.design import Design, Recognised, recognise
 from majorant.ask.question import UNASKED
 from majorant.errors import ConfigError, DataError
 from majorant.read.gold import read_gold
@@ -184,7 +184,7 @@ def read_labelled(gold: Any, votes: Votes, how: ReadOptions, rng: np.random.Gene
         item_t = rng.permutation(known)
         said = () if votes.gold_i is None else tuple(votes.labels[votes.gold_i[item]] for item in item_t)
         return Labelled(item_t, said, Order.SHUFFLED)
-    recognised = recognise(gold)
+    recognised = gold if isinstance(gold, Recognised) else recognise(gold)
     if recognised is not None:
         return _drawn_labels(recognised.design, recognised.design.codes(recognised.answers), votes)
     key = tuple(votes.account.columns.get("item", "").split(","))  # the columns that name an item together

@@ -349,7 +349,7 @@ class Panel:
         if target.measure is not Measure.SCORE:
             rules = {MAJORITY: target.of_classes(votes, chances(counts(votes).astype(float)))[item_i]}
         if target.measure is Measure.SHARE and 1 < n_classes <= MOST_MODELLED and n_workers > 1:
-            posterior_ik = np.asarray(fit_rule(WEIGHTED_VOTE, votes, 0).posterior)
+            posterior_ik = np.asarray(fit_rule(WEIGHTED_VOTE, votes).posterior)
             shares.append(target.of_classes(votes, posterior_ik)[item_i])
             rules[WEIGHTED_VOTE] = target.of_classes(votes, chances(posterior_ik))[item_i]
         steady = np.flatnonzero(np.bincount(votes.worker_n, minlength=n_workers) >= LEAST_COVERAGE * n_items)

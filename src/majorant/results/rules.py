@@ -49,11 +49,6 @@ class Rule(NamedTuple):
         return self.everywhere.method
 
 
-def seed_of_fits(rng: np.random.Generator) -> int:
-    """The seed from which every stochastic method starts."""
-    return int(rng.integers(2**32))
-
-
 def rule_named(rule: str, workers: Sequence[Hashable], *, beside: Sequence[str] = (WEIGHTED_VOTE,)) -> str:
     """The usual name of a rule: a method, or one or some of the workers as they are.
 
@@ -71,22 +66,22 @@ def rule_named(rule: str, workers: Sequence[Hashable], *, beside: Sequence[str] 
         raise ConfigError(f"{error} Or name workers: {', '.join(map(str, workers[:12]))}{more}.") from None
 
 
-def fit_rule(rule: str, votes: Votes, seed: int, starts: Mapping[str, Fit] | None = None) -> Fit:
+def fit_rule(rule: str, votes: Votes, starts: Mapping[str, Fit] | None = None) -> Fit:
     """Fit a rule by its name; models start from their fits in `starts`, to other votes of the same workers.
 
     >>> votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="xyz", labels=("no", "yes"))
-    >>> fit_rule("weighted-vote", votes, 0).labels(), fit_rule("z", votes, 0).labels()
+    >>> fit_rule("weighted-vote", votes).labels(), fit_rule("z", votes).labels()
     (['yes'], ['no'])
     """
     if rule in ESTIMATORS:
-        return fit_method(rule, votes, seed, (starts or {}).get(rule))
+        return fit_method(rule, votes, (starts or {}).get(rule))
     if rule != WEIGHTED_VOTE:
-        return _fit_judges(as_backend(votes), rule, seed)
-    combined = combination(votes, seed, starts)
-    return fit_method(MAJORITY, votes, seed) if combined is None else combined.fit
+        return _fit_judges(as_backend(votes), rule)
+    combined = combination(votes, starts)
+    return fit_method(MAJORITY, votes) if combined is None else combined.fit
 
 
-def _fit_judges(backend: Backend, rule: str, seed: int) -> Fit:
+def _fit_judges(backend: Backend, rule: str) -> Fit:
     """The majority of the workers that a rule names, of all where these did not vote."""
     judges = list(find_judges(backend.votes.workers, rule_named(rule, backend.votes.workers)))
     votes_j = backend.votes_by_worker().sum(axis=1)
@@ -97,7 +92,7 @@ def _fit_judges(backend: Backend, rule: str, seed: int) -> Fit:
     weight_j = np.zeros(len(votes_j))
     weight_j[judges] = 1.0
     posterior = backend.rows(partial(judge_shares, weight_j))
-    return replace(backend.fit(MAJORITY, seed), method=rule, posterior=posterior)
+    return replace(backend.fit(MAJORITY), method=rule, posterior=posterior)
 
 
 def full_judges(backend: Backend) -> list[str]:
@@ -110,53 +105,39 @@ def full_judges(backend: Backend) -> list[str]:
 
 def rule_fit(backend: Backend, rule: str, seed: int) -> Fit:
     """Fit a rule by its name to all votes, as `check` does."""
-    start = seed_of_fits(as_generator(seed))
-    if backend.whole is not None:
-        return fit_rule(rule, backend.whole, start)
-    return fit_everywhere(backend, rule, start, sample_seed=seed)
+    return fit_everywhere(backend, rule, seed) if backend.whole is None else fit_rule(rule, backend.whole)
 
 
-def fit_everywhere(backend: Backend, rule: str, seed: int, *, sample_seed: int | None = None) -> Fit:
-    """Fit a rule by its name to all votes, wherever they are.
-
-    What the weighted vote needs in memory is a sample, which may have its own seed.
-    """
+def fit_everywhere(backend: Backend, rule: str, seed: int) -> Fit:
+    """Fit a rule by its name to all votes, wherever they are; `seed` draws the sample that the weighted vote needs."""
     rule = rule_named(rule, backend.votes.workers)
     if rule not in ESTIMATORS and rule != WEIGHTED_VOTE:
-        return _fit_judges(backend, rule, seed)
+        return _fit_judges(backend, rule)
     backend.refuse(rule)
     if rule != WEIGHTED_VOTE:
-        return backend.fit(rule, seed)
-    sample = whole_or_sample(backend, rng=as_generator(seed if sample_seed is None else sample_seed))
-    return fit_weighted_vote(backend, sample.votes, seed)[0]
+        return backend.fit(rule)
+    sample = whole_or_sample(backend, rng=as_generator(seed))
+    return fit_weighted_vote(backend, sample.votes)[0]
 
 
-def fit_weighted_vote(backend: Backend, sample: Votes, seed: int) -> tuple[Fit, Mapping[str, Fit]]:
+def fit_weighted_vote(backend: Backend, sample: Votes) -> tuple[Fit, Mapping[str, Fit]]:
     """Fit the weighted vote to votes that are not in memory, and its members; a sample says which models suit them."""
     members = members_for(sample)
     if not members:
         raise ConfigError(f"{WEIGHTED_VOTE} cannot be used on these votes: {unsuited(COMBINED[0], sample)}.")
-    fits = {method: backend.fit(method, seed) for method in members}
+    fits = {method: backend.fit(method) for method in members}
     nothing = np.empty((0, len(backend.votes.labels)))
     mean = combine({method: replace(fit, posterior=nothing) for method, fit in fits.items()})
     rows = {method: fit.posterior for method, fit in fits.items()}
-    model = combined_counts(members, partial(backend.fit, "shared", seed), backend.patterns)
+    model = combined_counts(members, partial(backend.fit, "shared"), backend.patterns)
     return replace(mean, posterior=backend.rows(partial(mean_row, rows, model))), fits
-
-
-def member_fits(backend: Backend, members: Sequence[str], seed: int) -> dict[str, Fit]:
-    """Fit the models that suit these votes, in their order."""
-    suited = [method for method in members if method in backend.methods]
-    if backend.whole is not None:
-        suited = [method for method in suited if not unsuited(method, backend.whole)]
-    return {method: rule_fit(backend, method, seed) for method in suited}
 
 
 def settle_ties(fit: Fit, majority: Fit, breaker: Fit | None) -> Fit:
     """The rule with majority vote's ties decided by another fit; None leaves them to a coin.
 
     >>> votes = Votes.from_codes([0, 0, 1], [0, 1, 0], [1, 0, 1], items="ab", workers="wx", labels="ny")
-    >>> majority = fit_rule("majority", votes, 0)
+    >>> majority = fit_rule("majority", votes)
     >>> settle_ties(majority, majority, replace(majority, posterior=np.array([[.6, .4], [.9, .1]]))).labels()
     ['n', 'y']
     """

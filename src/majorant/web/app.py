@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,27 +25,34 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainT
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from majorant import wording
 from majorant.ask.design import Design
+from majorant.ask.learn import LEARNED
 from majorant.ask.question import Outcome
 from majorant.ask.questions import QUESTIONS
+from majorant.ask.race import Race
+from majorant.ask.session import Session
 from majorant.errors import ConfigError, MajorantError
 from majorant.output import write_files
 from majorant.read.tasks import CANNOT_TELL_WORDS, LABEL_KEYS, read_answers, relabelled_file, table_rows
 from majorant.read.values import whole_number
-from majorant.render.ask import ACCURACY_COSTS, answers_notes, labels_left, outcome_sentence, question_words
+from majorant.render.ask import ACCURACY_COSTS, labels_left, question_words
+from majorant.render.cards import answer_cards
 from majorant.render.figures.canvas import scheme
-from majorant.render.html import MAP_SCRIPT, MAP_STYLE
+from majorant.render.html import MAP_SCRIPT, MAP_STYLE, map_text, say
 from majorant.render.numbers import signed_points
+from majorant.results.rules import AUTO
+from majorant.web import words
 from majorant.web.fields import FIELDS, NO_COLUMN, PLACES, REPEATS_WORDS, ROLES, in_page_words, troubled_fields
 from majorant.web.job import DESIGN, LABEL_ITEMS, TO_LABEL
 from majorant.web.runs import Kept, Runs
+from majorant.wording import printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 HERE = Path(__file__).parent
 _ONE_LABEL = threading.RLock()  # one label at a time is written, from however many browsers
+MAIN_QUESTIONS = (Session.kind, Race.kind)  # which the answer itself rests on
 MORE = 10  # items that are added when those asked are labelled and the question is open
 MOST_FILES, MOST_FIELDS, LONGEST_FIELD = 50, 5000, 1 << 16
 PAGE_POLICY = (
@@ -89,7 +96,7 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
 
     def home(request: Request) -> Response:  # noqa: ARG001
         files = [_row(kept) for kept in runs.all()]
-        return page("home.html.j2", with_map=not files, files=files, limit=limit, limit_words=wording.size_words(limit))
+        return page("home.html.j2", files=files, limit=limit, limit_words=words.file_size(limit))
 
     async def upload(request: Request) -> Response:
         added = []
@@ -109,7 +116,8 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
     def show(request: Request) -> Response:
         kept = kept_of(request)
         if kept.busy:
-            return page("running.html.j2", kept=kept, **_progress(kept))
+            title = words.running_title(kept.state, with_labels=kept.settled)
+            return page("running.html.j2", kept=kept, title=title, **_progress(kept))
         if kept.state == "done" and kept.facts is not None:
             with_map = kept.facts["live_map"] is not None
             return page("answer.html.j2", with_map=with_map, kept=kept, **_answer(kept))
@@ -169,17 +177,18 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
             return back(f"/files/{kept.id}")
         in_sight = "votes" in request.query_params
         return page(
-            "label.html.j2", kept=kept, now=now, in_sight=in_sight, sentence=outcome_sentence(now.outcome),
-            notes=answers_notes(now.outcome), left=labels_left(now.outcome.more),
+            "label.html.j2", kept=kept, now=now, in_sight=in_sight, left=labels_left(now.outcome.more),
             question=question_words(now.design.question.kind, now.outcome.rules),
         )  # fmt: skip
 
     async def begin_labels(request: Request) -> Response:
         kept = kept_of(request)
         async with _form(request) as form:
-            question = str(form.get("question", "rules"))
+            question = str(form.get("question", AUTO))
         now = await run_in_threadpool(labelling, kept.folder / "ask")
-        if question in QUESTIONS and kept.facts is not None and (now is None or now.design.question.kind != question):
+        kind = None if now is None else now.design.question.kind
+        drawn = kind in MAIN_QUESTIONS if question == AUTO else kind == question
+        if question in (AUTO, *other_questions()) and kept.facts is not None and not drawn:
             runs.draw(kept.id, question)
             return back(f"/files/{kept.id}")
         return back(f"/files/{kept.id}/label")
@@ -275,7 +284,7 @@ class _Guard:
         self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
         self.origins = {f"http://{host}" for host in self.hosts}
         self.too_large = (
-            f"That is more than {wording.size_words(limit)}, the largest upload. A large file need not be sent: stop "
+            f"That is more than {words.file_size(limit)}, the largest upload. A large file need not be uploaded: stop "
             "the server and start it with the file: majorant serve votes.csv"
         )
 
@@ -359,43 +368,35 @@ def _result(kept: Kept, name: str) -> Path:
 def _row(kept: Kept) -> dict[str, Any]:
     """What the list of files says of one."""
     facts = kept.facts
-    row = {"kept": kept, "size": wording.size_words(kept.size), "answer": None, **_progress(kept)}
+    row = {"kept": kept, "size": words.file_size(kept.size), "answer": None, **_progress(kept)}
     if facts is None:
         return row
     answer, gain = facts["answer"], facts["answer"]["gain"]
-    bounded = gain["value"] is not None and gain["low"] is not None and answer["differ"]
-    by_labels = answer["source"] == "labels" and facts["accuracy"]["source"] == "model"
+    bounded = gain["value"] is not None and gain["low"] is not None and gain["low"] != gain["high"]
     return {
         **row,
         "answer": answer,
         "gain": "–" if gain["value"] is None else f"{signed_points(gain['value'])} points",
         "ends": f"{signed_points(gain['low'])} to {signed_points(gain['high'])}" if bounded else "",
         "votes": facts["votes"],
-        "majority": "–" if by_labels else _share(facts["accuracy"]["majority"]),  # labels outrank a model
-        "other": "–" if by_labels else _share(facts["accuracy"]["other"]),
-        "source": facts["accuracy"]["source"],
     }
-
-
-def _share(estimate: Mapping[str, Any]) -> str:
-    return "–" if estimate["value"] is None else wording.percent(estimate["value"])
 
 
 def _progress(kept: Kept) -> dict[str, Any]:
     """The stages, those that are done, the present one, and how far that is."""
     progress = kept.progress
     stage = progress.get("stage", "")
-    names = {"looking": wording.LOOKING, "drawing": wording.DRAWING}.get(kept.state, wording.STAGE_WORDS)
+    names = {"looking": words.LOOKING, "drawing": words.DRAWING}.get(kept.state, words.STAGES)
     keys = list(names)
     at = keys.index(stage) if stage in keys else 0 if stage else -1
-    note = wording.progress_note(progress.get("done"), progress.get("total"), progress.get("what") or "")
+    note = words.progress_note(progress.get("done"), progress.get("total"), progress.get("what") or "")
     return {
         "stages": [
             {"key": key, "name": names[key], "state": "done" if n < at else "now" if n == at else "later"}
             for n, key in enumerate(keys)
         ],
         "note": note,
-        "now": names.get(stage, wording.WAITING if kept.state == "waiting" else wording.STARTING),
+        "now": names.get(stage, "Waiting for its turn" if kept.state == "waiting" else "Starting"),
         "at": at + 1,
     }
 
@@ -408,7 +409,7 @@ def _columns(kept: Kept) -> dict[str, Any]:
     understood = preview["columns"]
     missing = [role for role in ROLES[:3] if role not in understood and not preview["workers"]]
     asked = (
-        wording.asked_of_columns(missing)
+        words.ask_for_columns(missing)
         if kept.trouble and "cannot tell which column" in kept.trouble and missing
         else ""
     )
@@ -429,7 +430,7 @@ def _columns(kept: Kept) -> dict[str, Any]:
         "places": PLACES,
         "no_column": NO_COLUMN,
         "repeats": REPEATS_WORDS,
-        "size": wording.size_words(kept.size),
+        "size": words.file_size(kept.size),
     }
 
 
@@ -438,32 +439,29 @@ def _answer(kept: Kept) -> dict[str, Any]:
     assert facts is not None
     answer = facts["answer"]
     given = labelling(kept.folder / "ask")
-    teach = answer["step"]["kind"] == "teach" or (given is not None and given.design.question.kind == "teach")
-    main = "teach" if teach else "rules"
     return {
         "answer": answer,
         "facts": facts,
-        "next": answer["next"],
-        "majority": _share(facts["accuracy"]["majority"]),
-        "other": _share(facts["accuracy"]["other"]),
-        "ends": {name: _ends(facts["accuracy"][name]) for name in ("majority", "other")},
+        "cards": answer_cards(facts),
+        "say": partial(say, facts),
+        "map_text": map_text(facts),
         "given": 0 if given is None else given.given,
-        "asked": main if given is None else given.design.question.kind,
-        "main": main,
+        "asked": None if given is None or given.design.question.kind in MAIN_QUESTIONS else given.design.question.kind,
+        # A rule that labels taught has no name that another design could be drawn for.
+        "questions": {}
+        if answer["rule"] == LEARNED
+        else {kind: question_words(kind, (answer["rule"],)) for kind in other_questions()},
         "accuracy_costs": ACCURACY_COSTS,
-        "questions": {
-            kind: question_words(kind, (answer["rule"],)) for kind in QUESTIONS if kind not in ("rules", main)
-        },
         "in_sight": 0 if given is None else sum(draw in kept.in_sight for draw in given.draws),
         "downloads": [
-            (name, wording.DOWNLOADS[name], wording.size_words(path.stat().st_size))
-            for name, path in kept.downloads.items()
+            (name, words.DOWNLOADS[name], words.file_size(path.stat().st_size)) for name, path in kept.downloads.items()
         ],
     }
 
 
-def _ends(estimate: Mapping[str, Any]) -> str:
-    return wording.between(estimate["low"], estimate["high"], wording.percent)
+def other_questions() -> list[str]:
+    """What labels can answer beside the choice of a rule."""
+    return [kind for kind in QUESTIONS if kind not in MAIN_QUESTIONS]
 
 
 @cache
@@ -482,11 +480,8 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: (
-            wording.printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-        ),
+        finalize=lambda value: printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
     )
-    environment.globals["wording"] = wording
     environment.filters["in_page_words"] = in_page_words
     environment.filters["thousands"] = lambda number: f"{number:,}"
     return environment

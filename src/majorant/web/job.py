@@ -29,7 +29,7 @@ TOLD_EVERY = 0.2  # seconds between two reports of one stage
 KNOWN_ITEMS = 500  # items of a design whose text and votes are kept at hand: nobody labels more in one sitting
 SEED = 0  # as the command line has it, so that both give the same numbers
 TO_LABEL, DESIGN, LABEL_ITEMS = "to_label.csv", "to_label.design.json", "items.json"
-SHOWN = ("answer", "votes", "accuracy", "input", "sample", "tolerance", "level")  # what the page shows of a result
+SHOWN = ("answer", "votes", "accuracy", "rate", "map", "input", "sample", "level")  # what the page shows of a result
 
 
 def work(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:

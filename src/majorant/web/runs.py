@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import majorant
-from majorant.ask.learn import LEARNED
 from majorant.defaults import LEVEL, RESULT_FILES
 from majorant.errors import ConfigError, DataError
 from majorant.filetypes import PACKINGS, type_of_ending
 from majorant.read.files import NamedFile
 from majorant.read.tasks import DESIGN_ENDING
+from majorant.results.rules import AUTO
 from majorant.web.fields import Form, command_of, settings_of, tolerance_of
 from majorant.web.job import DESIGN, TO_LABEL
 
@@ -206,9 +206,7 @@ class Runs:
     def draw(self, id: str, question: str) -> None:
         """Draw the items to label for a question; what was labelled for another one goes."""
         kept = self._free(id)
-        answer = (kept.facts or {})["answer"]
-        pair = None if answer["other"] == LEARNED else ["majority", answer["other"]]
-        between = {"accuracy": [answer["rule"]], "rules": pair}.get(question)
+        between = [(kept.facts or {})["answer"]["rule"]] if question != AUTO else None
         job = self._job(kept, "ask", kept.told(kept.form), kept.form)
         job |= {"question": question, "between": between, "resume": True}
         self._begin(kept, "drawing", job, in_sight=frozenset())

@@ -42,7 +42,6 @@ from majorant.values import FloatArray
 from majorant.votes import Account, IntArray, Votes
 
 SUM = "part int, total binary"
-LABEL_FOLDER = "labels.parquet"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -380,7 +379,7 @@ class SparkBackend(Backend):
 
     def label_files(self, folder: Path, fits: Sequence[Fit], table: LabelTable) -> LabelFiles:
         """A folder that Spark fills, at once: the labels of a cluster need not fit through its driver."""
-        place = folder / LABEL_FOLDER
+        place = folder / "labels.parquet"
         if place.is_file():
             raise ConfigError(f"Cannot write {place}: it is a file, and Spark writes a folder. Move it away.")
         refuse_unsafe([place])

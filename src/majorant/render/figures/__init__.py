@@ -24,6 +24,7 @@ FIGURES = {  # in the order of the page, each with its module, which has a funct
     "agreement": "votes",
     "votes": "votes",
 }
+IN_THE_REPORT = tuple(name for name in FIGURES if name != "workers")  # whose table has a bar for each worker
 
 
 def panels_of(summary: dict[str, Any], name: str) -> list[Panel]:

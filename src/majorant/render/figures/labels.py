@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from majorant.render.answer import rule_name
 from majorant.render.figures.canvas import LIGHT, Panel, clipped
-from majorant.wording import confidence_words, flow_words, percent, reliability_words
+from majorant.wording import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FLOW_SIZE = (440, 300)
+FLOW_SIZE = (440, 220)
 GAP = 0.04  # between labels, as a share of the height
 LEFT, RIGHT, BAR_WIDTH = 0.26, 0.74, 0.022
 THINNEST = 0.004
@@ -28,12 +30,25 @@ def flow_panels(summary: dict[str, Any]) -> list[Panel]:
         for new, n in zip(flow["to"], row, strict=True)
         if n and old != new
     ]
-    title = f"From majority vote to {summary['answer']['other']}"
+    other = clipped(rule_name(summary["answer"]["other"]), 32)
+    title = f"From majority vote to {other}"
     height = max(FLOW_SIZE[1], 46 * len(flow["from"]))
-    return [Panel("flow0", title, flow_words(changes), (FLOW_SIZE[0], height), lambda axes: _draw_flow(axes, flow))]
+    return [
+        Panel("flow0", title, _flow_words(changes), (FLOW_SIZE[0], height), lambda axes: _draw_flow(axes, flow, other))
+    ]
 
 
-def _draw_flow(axes: Axes, flow: dict[str, Any]) -> None:
+def _flow_words(changes: Sequence[tuple[int, str, str]]) -> str:
+    """How many items go from which label to which.
+
+    >>> _flow_words([(3, "tie", "yes")]), _flow_words([])
+    ('Items that change: 3 from tie to yes.', 'Items that change: none.')
+    """
+    every = "; ".join(f"{number:,} from {old} to {new}" for number, old, new in changes[:20])
+    return f"Items that change: {every or 'none'}."
+
+
+def _draw_flow(axes: Axes, flow: dict[str, Any], other: str) -> None:
     items = flow["items"]
     out_r, in_c = [sum(row) for row in items], [sum(column) for column in zip(*items, strict=True)]
     total, most = sum(out_r), max(sum(map(bool, out_r)), sum(map(bool, in_c)))
@@ -51,7 +66,7 @@ def _draw_flow(axes: Axes, flow: dict[str, Any]) -> None:
                 new_y[c] -= n * scale
     axes.set(xlim=(0, 1), ylim=(-0.02, 1.1))
     axes.text(LEFT, 1.06, "majority vote", ha="right", color=LIGHT["soft"])
-    axes.text(RIGHT, 1.06, "the other rule", ha="left", color=LIGHT["soft"])
+    axes.text(RIGHT, 1.06, clipped(other, 20), ha="left", color=LIGHT["soft"])
     axes.axis("off")
 
 
@@ -89,13 +104,29 @@ def confidence_panels(summary: dict[str, Any]) -> list[Panel]:
     bins = [row for row in summary["confidence"]["bins"] if row["items"]]
     if not bins:
         return []
-    words, size = confidence_words(bins), CONFIDENCE_SIZE
+    words, size = _confidence_words(bins), CONFIDENCE_SIZE
     panels = [Panel("confidence0", "How sure the labels are", words, size, lambda axes: _confidences(axes, bins))]
     tested = [row for row in bins if row["gold_items"]]
     if tested:
-        title, words = "Sure, and right? (by gold)", reliability_words(tested)
+        title, words = "Sure, and right? (by gold)", _reliability_words(tested)
         panels.append(Panel("confidence1", title, words, size, lambda axes: _reliability(axes, tested)))
     return panels
+
+
+def _confidence_words(bins: Sequence[Mapping[str, Any]]) -> str:
+    """How many labels are as sure as any."""
+    sure = bins[-1]
+    between = f"from {percent(sure['low'], 0)} to {percent(sure['high'], 0)}"
+    return f"{sure['items']:,} items have a confidence {between}."
+
+
+def _reliability_words(bins: Sequence[Mapping[str, Any]]) -> str:
+    """How often labels are right that are so sure, by gold."""
+    each = (
+        f"{percent(row['mean_confidence'], 0)} sure: right on {row['gold_right']} of {row['gold_items']}"
+        for row in bins
+    )
+    return "; ".join(each) + "."
 
 
 def _confidences(axes: Axes, bins: list[dict[str, Any]]) -> None:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from majorant.render.figures.canvas import LIGHT, Panel, clipped
-from majorant.wording import ACCURACY_ON, NOISE_AXIS, map_words, percent
+from majorant.wording import ACCURACY_ON, NOISE_AXIS, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,7 +15,7 @@ MAP_SIZE = (400, 380)
 TALL = 0.3  # of an axis: the name of the point stands beside it, not above such a region
 HIGH = 0.82  # of an axis: beyond, the name of the point stands below it or to its left
 LEAST_ZOOM = 0.45  # values below this ask for the whole axis
-PLAN_SIZE = (480, 320)
+PLAN_SIZE = (460, 310)
 
 
 def map_panels(summary: dict[str, Any]) -> list[Panel]:
@@ -33,9 +33,13 @@ def map_panels(summary: dict[str, Any]) -> list[Panel]:
 
 
 def _where_votes_lie(plane: dict[str, Any], level: float) -> str:
-    names = clipped(plane["x_name"], 60), clipped(plane["y_name"], 60)
-    around = None if plane["region"] is None else level
-    return map_words(names, plane["point"], level=around, optimal=plane["point_margin"] > 0)
+    x, y = (percent(share, 0) for share in plane["point"])
+    around = "" if plane["region"] is None else f", with its {percent(level, 0)} region around it"
+    inside = "inside" if plane["point_margin"] > 0 else "outside"
+    return (
+        f"{clipped(plane['x_name'], 60)} across, {clipped(plane['y_name'], 60)} up. These votes lie at {x} and {y}"
+        f"{around}, {inside} the region where majority vote is optimal."
+    )
 
 
 def _draw_map(axes: Axes, plane: dict[str, Any]) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from majorant.render.figures.canvas import LIGHT, Panel
-from majorant.wording import COEFFICIENTS, FATE_TITLE, agreement_words, fate_words, percent, votes_words
+from majorant.wording import COEFFICIENTS, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,11 +25,11 @@ def votes_panels(summary: dict[str, Any]) -> list[Panel]:
     fate = _fate(summary["majority"])
     numbers = {name: number for name, number, _ in fate}
     return [
-        Panel("votes0", "Votes per item", votes_words(sizes), VOTES_SIZE, lambda axes: _votes_per_item(axes, sizes)),
+        Panel("votes0", "Votes per item", _votes_words(sizes), VOTES_SIZE, lambda axes: _votes_per_item(axes, sizes)),
         Panel(
             "votes1",
-            FATE_TITLE,
-            fate_words(numbers),
+            "What majority vote makes of the items",
+            ", ".join(f"{name} {number:,}" for name, number in numbers.items()) + ".",
             (400, 150),
             lambda axes: _draw_fate(axes, fate),
         ),
@@ -99,7 +100,7 @@ def agreement_panels(summary: dict[str, Any]) -> list[Panel]:
     ]
     if not rows:
         return []
-    words = agreement_words({title: one["value"] for title, one in rows})
+    words = ", ".join(f"{title} {one['value']:.2f}" for title, one in rows) + "."
     size = (440.0, COEFFICIENT_ROW * len(rows) + 40)
     return [Panel("agreement0", "Agreement between votes", words, size, lambda axes: _draw_agreement(axes, rows))]
 
@@ -122,3 +123,10 @@ def _draw_agreement(axes: Axes, rows: list[tuple[str, dict[str, Any]]]) -> None:
     axes.spines["left"].set_visible(False)
     axes.grid(axis="x")
     axes.set_axisbelow(True)
+
+
+def _votes_words(sizes: Sequence[Mapping[str, int]]) -> str:
+    """How many items hold how many votes."""
+    few = "; ".join(f"{row['items']:,} with {row['votes']}" for row in sizes[:8])
+    more = f"; and {len(sizes) - 8} more numbers" if len(sizes) > 8 else ""
+    return f"Items: {few}{more}."

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from majorant.render.figures.canvas import LIGHT, Panel, clipped
 from majorant.results.workers import FlagKind
-from majorant.wording import ACCURACY_AXIS, accuracies_words, confusion_words, percent, strongest_pair_words
+from majorant.wording import one_of, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +44,7 @@ def workers_panels(summary: dict[str, Any]) -> list[Panel]:
     rows = sorted(known, key=lambda row: -row["votes"])
     if not rows:
         return []
-    words = accuracies_words(rows, sum(map(_stands_out, rows)))
+    words = _accuracies_words(rows, sum(map(_stands_out, rows)))
     if len(rows) <= MOST_NAMED:
         size = (SCATTER_SIZE[0], 90.0 + 30 * len(rows))
         return [Panel("workers0", "Accuracy of each worker", words, size, lambda axes: _by_name(axes, rows))]
@@ -68,7 +69,9 @@ def _by_name(axes: Axes, rows: list[dict[str, Any]]) -> None:
             axes.plot([row["chance"]], [at], "|", ms=14, color=LIGHT["soft"])
     names = [f"{clipped(row['worker'], 14)} ({row['votes']:,})" for row in ranked]
     axes.set_yticks(range(len(ranked)), names, color=LIGHT["ink"])
-    axes.set(xlim=(-0.02, 1.02), ylim=(-0.6, len(ranked) - 0.4), xlabel=ACCURACY_AXIS)
+    axes.set(
+        xlim=(-0.02, 1.02), ylim=(-0.6, len(ranked) - 0.4), xlabel="accuracy (bars: blind guessing); in brackets: votes"
+    )
     axes.xaxis.set_major_formatter(lambda value, _: percent(value, 0))
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
@@ -145,7 +148,7 @@ def dependence_panels(summary: dict[str, Any]) -> list[Panel]:
 
 def _strongest_pair(dependence: dict[str, Any]) -> str:
     pair = max(dependence["pairs"], key=lambda pair: abs(pair["correlation"]))
-    return strongest_pair_words(pair["correlation"], list(map(clipped, pair["workers"])), dependence["sentence"])
+    return _strongest_pair_words(pair["correlation"], list(map(clipped, pair["workers"])), dependence["sentence"])
 
 
 def _draw_pairs(axes: Axes, dependence: dict[str, Any]) -> None:
@@ -182,7 +185,7 @@ def confusion_panels(summary: dict[str, Any]) -> list[Panel]:
         Panel(
             f"confusion{at}",
             clipped(one["worker"], 24),
-            confusion_words([(clipped(labels[k]), row[k]) for k, row in enumerate(one["matrix"])]),
+            _confusion_words([(clipped(labels[k]), row[k]) for k, row in enumerate(one["matrix"])]),
             (side, side),
             partial(_draw_confusion, matrix=one["matrix"], labels=labels),
         )
@@ -213,3 +216,22 @@ def _draw_confusion(axes: Axes, matrix: list[list[float]], labels: list[Any]) ->
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
+
+
+def _accuracies_words(workers: Sequence[Mapping[str, Any]], n_flagged: int) -> str:
+    """How good the workers are, those with the most votes first."""
+    accuracies = [one["accuracy"] for one in workers]
+    votes = f"{workers[-1]['votes']:,} to {workers[0]['votes']:,} votes"
+    between = f"{percent(min(accuracies), 0)} to {percent(max(accuracies), 0)}"
+    return f"{len(workers):,} workers, with {votes}; accuracies from {between}; {n_flagged:,} flagged."
+
+
+def _strongest_pair_words(correlation: float, workers: Sequence[str], test: str) -> str:
+    """Which two workers err together most, or avoid each other's errors most."""
+    strongest = f"the strongest is {correlation:+.2f}, between {one_of(workers)}"
+    return f"Correlation given the true label; {strongest}. {test}"
+
+
+def _confusion_words(right: Sequence[tuple[str, float]]) -> str:
+    """How often a worker is right on each class."""
+    return f"Right when the truth is: {', '.join(f'{label} {percent(share, 0)}' for label, share in right)}."

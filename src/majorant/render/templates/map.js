@@ -114,7 +114,7 @@ const majorantMap = (() => {
   }
 
   const inner = (share) => Math.min(Math.max(share, 1e-6), 1 - 1e-6);
-  const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)} %`;
+  const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)}%`;
   const points = (share) => (share > 0 && share < 0.0005 ? "less than 0.1" : (100 * share).toFixed(1));
 
   function element(name, attributes = {}, ...children) {
@@ -129,7 +129,6 @@ const majorantMap = (() => {
     let state = settings(config), plane = config.plane ?? "accuracies", names = config.labels ?? ["class 1", "class 2"];
     const own = config.point ? settings(config) : null;
     root.classList.add("mj-map");
-    root.classList.toggle("mj-grey", Boolean(config.grey));
     const canvas = element("canvas", { role: "img", tabindex: "-1" });
     const spoken = element("p", { class: "mj-said", role: "status", "aria-live": "polite" });
     const numbers = element("dl", { class: "mj-numbers" });
@@ -153,7 +152,7 @@ const majorantMap = (() => {
       names = three ? ["class 1", "class 2", "class 3"] : ["class 1", "class 2"];
       build();
     });
-    root.replaceChildren(...(config.grey ? [element("p", { class: "mj-reason" }, config.grey)] : []), picture, side);
+    root.replaceChildren(picture, side);
 
     function slider(label, low, high, step, read, write, show) {
       const value = element("output");
@@ -212,7 +211,8 @@ const majorantMap = (() => {
       for (const [key, button] of Object.entries(buttons)) button.setAttribute("aria-pressed", String(key === plane));
       Object.assign(root.dataset, { margin: now.margin, majority: now.majority, best: now.best, loss: now.loss });
       root.classList.toggle("mj-other", now.margin <= 0);
-      const rows = [["majority vote would be right on", percent(now.majority), "majority"], ["the best rule would be on", percent(now.best), "best"], ["so majority would lose", `${points(now.loss)} points`, "loss"]];
+      const right = [["majority vote would be right on", percent(now.majority), "majority"], ["the best rule would be on", percent(now.best), "best"]];
+      const rows = [...(own ? [] : right), ["majority vote would lose", `${points(now.loss)} points`, "loss"]];  // a report has one accuracy
       numbers.replaceChildren(...rows.map(([term, shown, kind]) => element("div", { class: `mj-${kind}` }, element("dt", {}, term), element("dd", {}, ...shown.split(/ (?=points)/).map((part, n) => (n ? element("small", {}, ` ${part}`) : part))))));
       back.hidden = Boolean(own) && own.votes === state.votes && own.prior.every((share, k) => share === state.prior[k]) && own.right.every((hit, k) => hit === state.right[k]);
       canvas.setAttribute("aria-label", `Map. ${axis("x")} across, ${axis("y")} up. ${text}`);

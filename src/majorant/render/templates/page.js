@@ -1,5 +1,5 @@
 "use strict";
-// All of this is comfort: without it the page stands as it was made, and its parts fold by themselves.
+// Optional: without it the page is complete and its parts fold all the same.
 for (const table of document.querySelectorAll("table.sortable")) {
   const heads = table.tHead.rows[0].cells;
   for (const head of heads) {
@@ -26,6 +26,41 @@ function sortBy(table, heads, head) {
     return down ? -less : less;
   };
   body.append(...[...body.rows].sort(order));
+  table.closest(".first")?.nextElementSibling.click();  // sorted by another column, the first rows are others
+}
+
+// Of a long table the first rows, and the others at a click.
+for (const box of document.querySelectorAll("[data-first]")) {
+  const rows = [...box.querySelectorAll("tbody tr:not(.group)")], most = Number(box.dataset.first);
+  if (rows.length < most + 3) continue;
+  for (const row of rows.slice(most)) row.classList.add("later");
+  for (const head of box.querySelectorAll("tr.group")) head.classList.toggle("later", !head.parentElement.querySelector("tr:not(.group):not(.later)"));
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "all";
+  button.textContent = `Show all ${rows.length}`;
+  button.addEventListener("click", () => { box.classList.remove("first"); button.remove(); });
+  box.classList.add("first");
+  box.after(button);
+}
+
+// A command is copied at a click, or selected where the browser does not allow that.
+for (const command of document.querySelectorAll("[data-copy]")) {
+  const button = document.createElement("button"), text = command.textContent;
+  button.type = "button";
+  button.className = "copy";
+  button.textContent = "Copy";
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      button.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(command);
+    }
+  });
+  const code = document.createElement("code");
+  code.append(...command.childNodes);
+  command.append(code, button);
 }
 
 // The index unfolds what it leads to, and marks the part that is being read.

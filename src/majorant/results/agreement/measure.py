@@ -114,7 +114,7 @@ def agreement_from(
     order: Sequence[Hashable] | None = None,
     min_common: int = 10,
 ) -> Agreement:
-    """The same from the counts of all items, wherever they lie; Cohen's kappa from votes in memory, perhaps fewer."""
+    """The same from the counts of all items, wherever they are; Cohen's kappa from votes in memory, perhaps fewer."""
     class_k, no_order = _class_order(sample.labels, sample.labels if order is None and sample.ordered else order)
     n_items = int(patterns.items_p.sum())
     patterns, used_k = _votes_only(patterns, class_k)

@@ -9,7 +9,7 @@ function dropping(form) {
     const size = [...input.files].reduce((sum, file) => sum + file.size, 0);
     if (!input.files.length) return;
     if (size > Number(form.dataset.limit)) {
-      say(`That is more than ${form.dataset.limitWords}, the largest upload. A large file need not be sent: stop the server and start it with the file, majorant serve votes.csv.`);
+      say(`That is more than ${form.dataset.limitWords}, the largest upload. A large file need not be uploaded: stop the server and start it with the file, majorant serve votes.csv.`);
       return;
     }
     say("");
@@ -18,7 +18,7 @@ function dropping(form) {
     sending.hidden = false;
     status.textContent = `Sending ${names}`;
     request.upload.addEventListener("progress", (event) => { if (event.lengthComputable) bar.value = 100 * event.loaded / event.total; });
-    const failed = () => { form.classList.remove("busy"); sending.hidden = true; say("The file did not arrive. Is the server still running? Then choose it again."); };
+    const failed = () => { form.classList.remove("busy"); sending.hidden = true; say("The upload failed. If the server is still running, choose the file again."); };
     request.addEventListener("error", failed);
     request.addEventListener("load", () => {
       if (request.status < 400) { location.assign(request.responseURL); return; }
@@ -53,7 +53,7 @@ function polling(place) {
     try {
       told = await (await fetch(place.dataset.poll)).json();
     } catch {
-      put(now, "The server does not answer.");
+      put(now, "The server does not respond.");
       setTimeout(ask, 3000);
       return;
     }
@@ -86,7 +86,7 @@ function showingRoles(form) {
   for (const picker of pickers) picker.addEventListener("change", show);
 }
 
-// Labels are sent without leaving the page: the answer of the server replaces what is shown, and the focus stays.
+// Labels are sent without leaving the page: the answer of the server replaces what is shown.
 function labelling() {
   let sending = false;
   document.addEventListener("submit", async (event) => {
@@ -95,7 +95,7 @@ function labelling() {
     event.preventDefault();
     if (sending) return;
     sending = true;
-    const body = new FormData(form, button), focus = button?.dataset.key ?? button?.value;
+    const body = new FormData(form, button);
     let answer, page;
     try {
       answer = await fetch(form.action, { method: "POST", body });
@@ -110,8 +110,7 @@ function labelling() {
     if (!next) { location.assign(answer.url); return; }
     history.replaceState(null, "", answer.url);
     now.replaceWith(next);
-    const same = [...next.querySelectorAll("button[data-key]")].find((one) => one.dataset.key === focus && !one.disabled);
-    (same ?? next.querySelector(".classes button") ?? next.querySelector("button"))?.focus({ preventScroll: true });
+    next.querySelector(".item")?.focus({ preventScroll: true });  // no button: it would look preselected
   });
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select, textarea")) return;

@@ -1,0 +1,72 @@
+"""What the local page says while it works, about files, and about columns that it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from majorant.render.numbers import count
+from majorant.wording import one_of
+
+STAGES = {  # of a check, in their order
+    "reading": "Reading the file",
+    "counting": "Counting votes",
+    "comparing": "Comparing majority vote with other rules",
+    "testing": "Testing assumptions",
+    "judging": "Rating workers",
+    "measuring": "Measuring agreement",
+    "writing": "Writing the report",
+}
+LOOKING = {"looking": "Looking at the columns"}
+DRAWING = {"reading": STAGES["reading"], "comparing": "Drawing the items to label"}
+DOWNLOADS = {
+    "labels.csv": "one label per item, with its confidence",
+    "workers.csv": "how good each worker is",
+    "review.csv": "the most doubtful labels",
+    "result.json": "every number",
+    "report.html": "the full report in one file",
+    "to_label.csv": "the items to label, with the labels so far",
+    "to_label.design.json": "the design that evaluates the labels",
+}
+
+
+def running_title(state: str, *, with_labels: bool) -> str:
+    """What is under way."""
+    if state == "looking":
+        return LOOKING["looking"]
+    if with_labels:
+        return "Checking with your labels"
+    return DRAWING["comparing"] if state == "drawing" else "Checking the votes"
+
+
+def progress_note(done: int | None, total: int | None, what: str) -> str:
+    """How far a stage is.
+
+    >>> progress_note(1200, None, ""), progress_note(500, 2000, "sorting")
+    ('1,200 rows', 'sorting, 25%')
+    """
+    if done is None:
+        return ""
+    far = f"{100 * done // total}%" if total else f"{done:,}" if what else f"{done:,} rows"
+    return f"{what}, {far}" if what else far
+
+
+def file_size(n_bytes: int) -> str:
+    """The size of a file as people say it.
+
+    >>> file_size(512), file_size(20_400), file_size(3_200_000_000)
+    ('512 bytes', '20 kB', '3.2 GB')
+    """
+    for unit, name, digits in ((10**9, "GB", 1), (10**6, "MB", 1), (10**3, "kB", 0)):
+        if n_bytes >= unit:
+            return f"{n_bytes / unit:.{digits}f} {name}"
+    return count(n_bytes, "byte")
+
+
+def ask_for_columns(missing: Sequence[str]) -> str:
+    """The question where columns cannot be recognised.
+
+    >>> ask_for_columns(["label"]), ask_for_columns(["item", "label"])
+    ('Which column is the label?', 'Which columns are the item and the label?')
+    """
+    roles = [f"the {role}" for role in missing]
+    return f"Which column is {roles[0]}?" if len(roles) == 1 else f"Which columns are {one_of(roles)}?"
