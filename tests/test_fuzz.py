@@ -243,3 +243,17 @@ def test_in_a_hurry_the_same_is_looked_at(monkeypatch):
     assert [getattr(module, name) for module, name in fuzz.budgeted()] == before
     monkeypatch.setattr(workers, "clipped", lambda name, most=18: str(name)[:8])
     assert "are not named" in fuzz.check_fault(VOTES, whole=False)
+
+
+def test_what_breaks_a_reader_is_made_small_and_kept(monkeypatch, tmp_path):
+    def broken(path):
+        if b"label" in path.read_bytes():
+            raise KeyError("label")
+
+    monkeypatch.setattr(fuzz, "FOUND", tmp_path)
+    monkeypatch.setitem(READERS, "votes", broken)
+    number = next(
+        n for n in range(100) if fuzz.input_case(n).reader == "votes" and b"label" in fuzz.input_case(n).content
+    )
+    assert "KeyError" in fuzz.run_input(number)[1]
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"label"]

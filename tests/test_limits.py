@@ -89,7 +89,7 @@ def test_many_slices_are_refused_before_anything_is_counted(monkeypatch):
 def test_names_that_are_documents(monkeypatch):
     monkeypatch.setenv("MAJORANT_NAME_LENGTH", "10")
     with pytest.raises(
-        DataError, match=r"11 signs in one cell of .*'label': the limit NAME_LENGTH is 10. Name items by"
+        DataError, match=r"11 characters in one cell of .*'label': the limit NAME_LENGTH is 10. Name items by"
     ):
         mj.read({"item": ["a"], "worker": ["w"], "label": ["x" * 11]})
     assert mj.read({"item": ["a"], "worker": ["w"], "label": ["x" * 10]}).labels == ("x" * 10,)

@@ -77,7 +77,6 @@ TYPE_NAMES = {
     "None": "None",
 }
 TYPE_ALIASES = {"Rng": "int | np.random.Generator", "Progress": "Callable", "StageCallback": "Callable", "Ties": "str"}
-UNCHECKED = ("Any", "Unpack", "object")
 
 
 def validated(function: Callable[P, T]) -> Callable[P, T]:
@@ -125,7 +124,7 @@ def _check_reading(reading: Mapping[str, Any]) -> dict[str, Any]:
 def check_argument(name: str, value: Any, hint: str) -> Any:
     """The value, an array given for a sequence as a list; refused if it has another type or lies out of its range."""
     options = _options(hint)
-    if any(re.match(r"\w+", option) and re.split(r"\W", option)[0] in UNCHECKED for option in options):
+    if any(re.match(r"(Any|Unpack|object)\b", option) for option in options):
         return value
     if not any(_fits(value, option) for option in options) or (_is_path(options) and "\0" in str(value)):
         raise ConfigError(f"{name} must be {_listed(options)}, not {_shown(value)}.")

@@ -30,10 +30,6 @@ except ImportError:  # Windows
     fcntl = None
 
 MARK = ".majorant-"
-LEFTOVER = re.compile(r"\..*\.majorant-\w{8}\.(part|rows|old)")
-LONGEST_STEM = 120  # bytes of the target's name in a temporary one: names of 255 bytes are the most that disks take
-A_DAY = 24 * 3600.0
-THROUGH = ("/dev", "/proc")  # files there stand for something else, even where they seem regular
 
 
 @contextlib.contextmanager
@@ -150,14 +146,15 @@ def _destination(path: Path) -> tuple[Path, bool]:
         kind = "a disk" if stat.S_ISBLK(mode) else "a socket"
         raise ConfigError(f"Cannot write {path}: it is {kind}. Name a file.")
     target = path.resolve()
-    special = any(name.is_relative_to(place) for name in (target, path.absolute()) for place in THROUGH)
+    # Files in these folders stand for something else, even where they seem regular.
+    special = any(name.is_relative_to(place) for name in (target, path.absolute()) for place in ("/dev", "/proc"))
     return (path, True) if not stat.S_ISREG(mode) or (special and path.exists()) else (target, False)
 
 
 @contextlib.contextmanager
 def _temporary(folder: Path, stem: str, ending: str) -> Iterator[tuple[os.stat_result, Path]]:
     """A temporary file that is locked as long as its run lives, and gone in the end unless it was moved away."""
-    short = os.fsdecode(os.fsencode(stem)[:LONGEST_STEM])
+    short = os.fsdecode(os.fsencode(stem)[:120])  # most disks take names of up to 255 bytes
     while True:
         handle, name = tempfile.mkstemp(prefix=f".{short}{MARK}", suffix=ending, dir=folder)
         identity, path = os.fstat(handle), Path(name)
@@ -360,7 +357,7 @@ def remove_leftovers(folder: Path, endings: tuple[str, ...]) -> None:
     """Remove temporary files of runs that are gone: unlocked ones, or day-old ones where locks cannot tell."""
     with contextlib.suppress(OSError):  # the folder cannot be listed
         for path in list(folder.iterdir()):
-            leftover = LEFTOVER.fullmatch(path.name) if MARK in path.name else None
+            leftover = re.fullmatch(r"\..*\.majorant-\w{8}\.(part|rows|old)", path.name) if MARK in path.name else None
             if leftover is not None and leftover[1] in endings:
                 with contextlib.suppress(OSError):  # it went meanwhile, or is another user's
                     _remove_if_left(path)
@@ -370,7 +367,7 @@ def _remove_if_left(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     try:
         free = lock(handle, wait=False)
-        left = free or (free is None and time.time() - path.stat().st_mtime > A_DAY)
+        left = free or (free is None and time.time() - path.stat().st_mtime > 24 * 3600)
     finally:
         os.close(handle)
     if left:

@@ -19,7 +19,7 @@ LIMITS = {
     "COUNT_CELLS": 2_000,  # ways for the votes on an item to fall, over all numbers of votes
     "RESAMPLED_CLASSES": 20,  # of one confusion matrix for all, where there are fewer items than it has cells
     "SLICES": 100,
-    "NAME_LENGTH": 1_000_000,  # signs in the name of an item, a worker or a label
+    "NAME_LENGTH": 1_000_000,  # characters in the name of an item, a worker or a label
     "NESTING": 500,  # lists and objects inside each other in a value of JSON
     "SPARK_DRIVER_VOTES": 2_000_000,  # rows of a Spark frame that its driver works on alone; of more, the cluster
     "UNPACKED_RATIO": 300,  # bytes that one byte of a packed file becomes

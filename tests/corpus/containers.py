@@ -155,5 +155,5 @@ def run_container(number: int) -> tuple[int, str | None]:
     if fault is None and growth > MOST_GROWTH:
         fault = f"memory grew by {growth / 1e9:.1f} GB reading {case.name}, {len(case.content):,} bytes"
     if fault is not None and len(case.content) < 100_000:
-        fuzz.keep(case.reader, case.content, case.name[case.name.index(".") :])
+        fuzz.keep_case(case.reader, case.content, case.name[case.name.index(".") :])
     return number, fault

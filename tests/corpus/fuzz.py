@@ -273,6 +273,15 @@ def hurry() -> None:
             module.connect = shared  # type: ignore[attr-defined]
 
 
+@contextmanager
+def read_by_duckdb(yes: bool) -> Iterator[None]:
+    """Read delimited text with DuckDB, as large files are; small ones are usually left to Python's csv."""
+    from majorant.read import delimited
+
+    with mock.patch.object(delimited, "SMALL_FILE", -1 if yes else delimited.SMALL_FILE):
+        yield
+
+
 def read_fault(case: Case) -> str | None:
     """What leaves a reader that should not; None where it reads its input or refuses it in its own words."""
     fault, refusal = _read_outcome(case)
@@ -616,7 +625,7 @@ def _kind(fault: str | None) -> str:
     return "" if fault is None else re.split(r": |\[|\d", fault)[0]
 
 
-def keep(prefix: str, content: bytes, ending: str) -> None:
+def keep_case(prefix: str, content: bytes, ending: str) -> None:
     FOUND.mkdir(exist_ok=True)
     (FOUND / f"{prefix}-{hashlib.sha256(content).hexdigest()[:12]}{ending}").write_bytes(content)
 
@@ -633,11 +642,13 @@ def input_case(number: int) -> Case:
 def run_input(number: int, *, keep: bool = True) -> tuple[int, str | None]:
     """Case `number` of the mutated inputs; a fault is made small and kept."""
     case = input_case(number)
-    fault = read_fault(case)
-    if fault is not None and keep:
+    with read_by_duckdb(number % 2 == 1):
+        fault = read_fault(case)
+        if fault is None or not keep:
+            return number, fault
         same = _kind(fault)
         less = smaller(case.content, lambda content: _kind(read_fault(case._replace(content=content))) == same)
-        keep(case.reader, less, case.name[case.name.index(".") :])
+    keep_case(case.reader, less, case.name[case.name.index(".") :])
     return number, fault
 
 
@@ -649,5 +660,5 @@ def run_table(number: int, *, keep: bool = True) -> tuple[int, str | None]:
     if fault is not None and keep:
         same = _kind(fault)
         less = smaller_table(columns, lambda some: _kind(check_fault(some, level)) == same)
-        keep("table", json.dumps({"level": level, **less}).encode(), ".json")
+        keep_case("table", json.dumps({"level": level, **less}).encode(), ".json")
     return number, fault

@@ -43,7 +43,7 @@ def answer_facts(columns: Columns, old_names: Mapping[str, str] | None = None) -
 
     With other names, the labels of tied items may differ: a coin decides them on panels.
     """
-    result = mj.check(columns, rng=0)
+    result = mj.check(columns, rng=0, repeats="each")
     answer, certificate, table = result.answer, result.certificate, result.labels.table()
 
     def old(name: Any) -> str:

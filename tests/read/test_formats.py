@@ -104,7 +104,7 @@ def test_any_delimiter_by_name(tmp_path):
     (tmp_path / "v.csv").write_text(TEXT.replace(",", "\t"))
     check(read(tmp_path / "v.csv", delimiter="tab"))
     check(read(tmp_path / "v.csv", format="tsv"))
-    with pytest.raises(ConfigError, match="single sign"):
+    with pytest.raises(ConfigError, match="single character"):
         read(tmp_path / "v.csv", delimiter="ab")
 
 

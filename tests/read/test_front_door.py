@@ -12,6 +12,7 @@ import majorant as mj
 from majorant.cli.aggregate import EXPORT_ENDINGS
 from majorant.cli.ask import ask
 from majorant.cli.certify import certify
+from majorant.errors import DataError
 from majorant.filetypes import format_words
 from majorant.read import Reading, as_votes
 from majorant.read.consensus import EXPORTS
@@ -127,3 +128,9 @@ def test_the_command_line_offers_what_the_library_takes():
     tools = next(option for option in ask.params if option.name == "tool").type.choices
     assert tuple(tools) == tuple(TASK_FORMATS) == tuple(TASK_ENDINGS)
     assert {tool: TASK_ENDINGS[tool] for tool in EXPORTS} == EXPORT_ENDINGS
+
+
+def test_a_matrix_is_no_table_of_true_labels():
+    votes = [("i0", "w0", 0), ("i0", "w1", 1), ("i1", "w0", 0)]
+    with pytest.raises(DataError, match=r"has no column of true labels\. Give a table with the columns item and gold"):
+        mj.read(votes, gold=np.zeros((2, 2)))

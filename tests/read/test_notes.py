@@ -88,6 +88,18 @@ def test_votes_that_never_differ_look_like_combined_labels():
     assert NoteKind.UNANIMOUS not in noted(mj.read([(item, "ana", "yn"[i % 2]) for i, item in enumerate(ITEMS)]))
 
 
+def test_a_label_or_id_with_a_control_character_looks_like_the_one_without(tmp_path):
+    """A zero byte, which a declared encoding lets in, does not make another label without a word."""
+    lines = [
+        f"{item},{'ana' if n % 7 else 'ana' + chr(0)}{n % 3},yes{chr(0) * (n == 40)}"
+        for n, item in enumerate(ITEMS * 3)
+    ]
+    (tmp_path / "votes.csv").write_text("\n".join(["item,worker,label", *lines]), encoding="latin-1")
+    facts = noted(mj.read(tmp_path / "votes.csv", encoding="latin-1", repeats="each"))
+    assert facts[NoteKind.LABEL_VARIANTS]["groups"] == [[["yes", 89], ["yes\0", 1]]]
+    assert facts[NoteKind.ID_VARIANTS]["groups"][0] == ["ana\x000", "ana0"]
+
+
 def test_ids_that_look_alike_are_noted_and_stay_apart():
     votes = votes_of("yes", "no", workers=("Ana", "ana", "bo"))
     assert votes.shape[1] == 3

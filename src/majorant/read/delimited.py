@@ -20,10 +20,9 @@ from majorant.read.options import ReadOptions
 from majorant.read.table import ArrowArray, Column, RowSource, text_array
 
 SMALL_FILE = 200_000  # bytes
-DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
-DELIMITER_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
+DELIMITER_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "space": " "}
 SNIFFED_ROWS = 100
-LONGEST_HEADER = 1 << 26  # signs
+LONGEST_HEADER = 1 << 26  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ def open_delimited(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
         return _stream(file, dialect, len(names), positions, header=header, stack=stack, threads=threads)
 
     packed = f", {file.packing}" if file.packing else ""
-    spelt = DELIMITERS.get(dialect.delimiter, f"{dialect.delimiter!r}")
+    spelt = next((word for word, sign in DELIMITER_WORDS.items() if sign == dialect.delimiter), repr(dialect.delimiter))
     code = file.encoding.upper().replace("UTF-8-SIG", "UTF-8 with a byte-order mark")
     return RowSource(
         source=file.name,
@@ -104,15 +103,17 @@ def _long_line(file: File) -> str:
     with io.TextIOWrapper(file.open(), encoding=file.encoding, errors="replace", newline="") as text:
         line = text.readline(LONGEST_HEADER)
     if len(line) == LONGEST_HEADER:
-        raise DataError(f"{file.name}: its first line is longer than {LONGEST_HEADER:,} signs. Check where lines end.")
+        raise DataError(
+            f"{file.name}: its first line is longer than {LONGEST_HEADER:,} characters. Check its line breaks."
+        )
     return line
 
 
 def _dialect(lines: Sequence[str], delimiter: str | None, choice: Choice) -> Dialect:
     if delimiter is not None:
-        sign = DELIMITER_WORDS.get(delimiter, delimiter)
+        sign = DELIMITER_WORDS.get(delimiter, "\t" if delimiter == "\\t" else delimiter)
         if len(sign) != 1 or sign in '"\r\n':
-            raise ConfigError(f"delimiter={delimiter!r}: give a single sign, or tab.")
+            raise ConfigError(f"delimiter={delimiter!r}: give a single character, or tab.")
         return _with_quotes(sign, lines)
     return max((_with_quotes(sign, lines) for sign in ",;\t|"), key=lambda dialect: _fit(dialect, lines, choice))
 
@@ -155,7 +156,7 @@ def _with_quotes(delimiter: str, lines: Sequence[str]) -> Dialect:
 
 
 def _is_even(dialect: Dialect, lines: Sequence[str]) -> bool:
-    """Whether the first rows can be read to the letter, all with as many fields: a backslash is then only a sign."""
+    """Whether the first rows can be read strictly, with equal numbers of fields: a backslash is then plain text."""
     try:
         rows = list(itertools.islice(dialect.reader(lines, strict=True), SNIFFED_ROWS))
     except csv.Error:

@@ -256,7 +256,7 @@ def refuse_long(known: Known, source: str, name: str) -> None:
 
         text = pa.types.is_string(known.type) or pa.types.is_large_string(known.type)
         longest = (pc.max(pc.binary_length(known)).as_py() or 0) if text else 0
-    refuse_beyond("NAME_LENGTH", longest, f"signs in one cell of {source}, column {name!r}", "Name items by an id")
+    refuse_beyond("NAME_LENGTH", longest, f"characters in one cell of {source}, column {name!r}", "Name items by an id")
 
 
 def no_rows(table: Table) -> DataError:

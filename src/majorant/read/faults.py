@@ -19,7 +19,6 @@ from majorant.read.values import TooDeepError
 from majorant.resources import T
 
 P = ParamSpec("P")
-NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS)
 
 
 @contextmanager
@@ -78,7 +77,7 @@ def naming_faults(read: Callable[P, T]) -> Callable[P, T]:
 
 
 def _is_of_input(error: Exception) -> bool:
-    if isinstance(error, OSError) and error.errno in NO_ROOM:
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS):
         return False  # of a file that is being written, which is reported elsewhere
     if isinstance(error, json.JSONDecodeError):  # in a cell
         return True

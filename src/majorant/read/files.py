@@ -29,7 +29,6 @@ from majorant.read.options import ReadOptions
 
 STANDARD_INPUT = "standard input"
 HEAD_BYTES = 1 << 18
-PACKING_MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
 UNREAD = (  # what else the first bytes may be, and what to do about it
     (b"BZh", "bzip2 data", "Unpack it with bunzip2, or pack it with gzip."),
     (b"\xfd7zXZ", "xz data", "Unpack it with unxz, or pack it with gzip."),
@@ -39,7 +38,6 @@ UNREAD = (  # what else the first bytes may be, and what to do about it
     (b"<stata_dta>", "a Stata data file", "Save it as CSV: export delimited."),
     (b"%PDF", "a PDF document", "Export the table as CSV."),
 )
-NOT_FOR_FILES = ("idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "utf-7")
 BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
@@ -70,7 +68,7 @@ def files_in(name: str, folder: Path) -> list[Path]:
     if (folder / "_delta_log").is_dir() or (folder / ".hoodie").is_dir() or _is_iceberg(folder):
         raise DataError(
             f"{name} is a Delta, Iceberg or Hudi table: some of its files may be deleted rows. Read it with its own "
-            "library and hand the frame over, or export it as Parquet."
+            "library and pass the frame, or export it as Parquet."
         )
     files = []
     for path in sorted(folder.rglob("*")):
@@ -250,7 +248,7 @@ def identify(name: str, path: Path, how: ReadOptions) -> File:
     if raw.startswith(b"PK\x03\x04"):
         kind = _type_of_archive(name, archive_members(name, path))
         return File(name=name, path=path, type=kind, packing="", encoding="utf-8", head=raw)
-    packing = next((packing for packing, magic in PACKING_MAGIC.items() if raw.startswith(magic)), "")
+    packing = "gzip" if raw.startswith(b"\x1f\x8b") else "zstd" if raw.startswith(b"\x28\xb5\x2f\xfd") else ""
     ending, unpacked_name = _ending(name)
     if packing != ending and name != STANDARD_INPUT:
         _refuse_packing(name, packing, ending)
@@ -325,7 +323,7 @@ def _encoding(name: str, head: bytes, encoding: str | None) -> str:
     if encoding is not None:
         try:
             code = codecs.lookup(encoding).name
-            if code not in NOT_FOR_FILES:
+            if code not in ("idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "utf-7"):
                 b"a,b\n".decode(code, errors="surrogateescape")  # a LookupError where it makes no text
                 return code
         except (LookupError, ValueError):  # such as a zero byte in its name

@@ -15,8 +15,6 @@ from majorant.read.columns import VOTE_ROLES, Choice, means
 from majorant.read.table import Column, Objects, RowSource, column_length, plain
 from majorant.read.values import kind_key
 
-USUAL_TYPES = ("object", "str", "int64", "float64", "bool", "Int64", "Float64", "Boolean", "String")
-
 
 def open_frame(source: Any, choice: Choice) -> RowSource:
     """The rows of a table in memory, counted from 0."""
@@ -75,7 +73,8 @@ def label_type(source: Any, column: str) -> Any:
         return None
     types = source.dtypes if _module(source) == "pandas" else source.collect_schema()
     kind = types.get(column)
-    return None if kind is None or str(kind) in USUAL_TYPES else kind
+    usual = ("object", "str", "int64", "float64", "bool", "Int64", "Float64", "Boolean", "String")
+    return None if kind is None or str(kind) in usual else kind
 
 
 def _open_columns(name: str, names: Sequence[Any], source: Any) -> RowSource:

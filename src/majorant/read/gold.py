@@ -68,6 +68,11 @@ def load_gold(source: Any, how: ReadOptions, what: str = "gold label") -> GoldFi
     if (design := sample_design(source)) is not None:
         return _sample(source, design)
     with open_table(_as_table(source), how) as table:
+        if "gold" not in table.columns:  # a matrix is one of votes
+            raise DataError(
+                f"{table.source} has no column of true labels. Give a table with the columns item and gold, or a dict "
+                "of labels by item."
+            )
         coded = collect_codes(table, how.most_labels)
     item_n, gold_n = coded.codes["item"], coded.codes["gold"]
     own_items = decode(coded.known["item"], table.kind)
@@ -134,7 +139,7 @@ def match_gold(file: GoldFile, items: Sequence[Any]) -> Gold:
         known = f", e.g. {items[0]!r}" if len(items) else ""
         raise DataError(
             f"{file.source}: none of its {len(place_of)} items, e.g. {unknown[0]!r}, is an item of the votes{known}. "
-            "Check that both files name items alike, or say which column with item=."
+            "Check that both files use the same item names, or name the column with item=."
         )
     notes = list(file.notes)
     if unknown:
@@ -174,7 +179,9 @@ def read_labels(source: Any, votes: Votes, *, column: str = "label") -> NDArray[
     unknown = [value for value in values if value not in code_of]
     if unknown:
         known = ", ".join(repr(label) for label in votes.labels[:8])
-        raise DataError(f"{source}: label {unknown[0]!r} is not a label of the votes ({known}). Write labels alike.")
+        raise DataError(
+            f"{source}: label {unknown[0]!r} is not a label of the votes ({known}). Spell labels as the votes do."
+        )
     code_i = np.full(len(votes.items), -1, dtype=np.int32)
     code_i[list(gold.value_by_item)] = [code_of[value] for value in values]
     return code_i

@@ -21,7 +21,6 @@ from majorant.read.table import Column, RowSource
 from majorant.read.values import loads
 
 EXAMPLE = '{"item": "q1", "worker": "ana", "label": "yes"}'
-LAID_OUT = "vote"  # what messages call a row that came from a record of another tool
 TAIL_BYTES = 1 << 12
 DIAGNOSED_BYTES = 1 << 28  # a larger array that is broken is not parsed again to find the place
 
@@ -101,7 +100,7 @@ def _rows(file: File, text: _Text, names: tuple[str, ...], described: str = "") 
 
     spelt = described or ("JSON" if text.shape == "array" else "JSON Lines")
     packed = f", {file.packing}" if file.packing else ""
-    unit = LAID_OUT if described else "record"
+    unit = "vote" if described else "record"  # what messages call a row
     return RowSource(source=file.name, names=names, kind="json", format=spelt + packed, stream=stream, unit=unit)
 
 

@@ -14,17 +14,17 @@ from majorant.read.values import kind_key
 from majorant.votes import Note, NoteKind
 
 LISTED = 5  # how many items, workers or labels a note names
-UNSEEN_SIGNS = "[\u00ad\u061c\u200b-\u200f\u2060-\u2064\ufeff]"  # soft hyphen, zero-width signs, marks of direction
+# Control characters, soft hyphen, zero-width characters, direction marks.
+UNSEEN_SIGNS = "[\x00-\x08\x0e-\x1f\x7f\u00ad\u061c\u200b-\u200f\u2060-\u2064\ufeff]"
 NO_ANSWER = frozenset((
     "na", "nan", "none", "null", "nil", "notapplicable", "unclear", "unsure", "notsure", "unknown", "cannottell",
     "canttell", "dontknow", "idk", "dk", "refused", "refusal", "noanswer", "abstain", "abstained", "skip", "skipped",
     "error", "parseerror", "timeout", "missing", "?", "-", "--", ".",
 ))  # fmt: skip
-SCORE_WORDS = frozenset(["score", "scores", "rating", "stars", "grade", "likert", "points"])
 
 
 def fold(value: Any) -> str:
-    """What two values share that look alike: no case, spaces, invisible signs or ways to compose accents.
+    """What two values share that look alike: no case, spaces, invisible characters or ways to compose accents.
 
     >>> fold(" Yes\\u200b") == fold("yes"), fold(1.0) == fold("1"), fold("e\\u0301") == fold("\\xe9"), fold("a b")
     (True, True, True, 'a b')
@@ -82,7 +82,8 @@ def _look_like_scores(labels: Sequence[Any], column: str) -> bool:
     if len(labels) < 3:
         return False
     whole = all(float(label).is_integer() for label in labels)
-    return not whole or len(labels) > 10 or bool(SCORE_WORDS & set(name_words(column)))
+    words = {"score", "scores", "rating", "stars", "grade", "likert", "points"}
+    return not whole or len(labels) > 10 or not words.isdisjoint(name_words(column))
 
 
 def _shown(value: Any) -> Any:
@@ -116,7 +117,7 @@ def _all_differ(known: Any) -> bool:
     if not pa.types.is_large_string(known.type):
         return not pa.types.is_string(known.type)  # numbers
     text = known
-    if not pc.all(pc.string_is_ascii(known)).as_py():
+    if not pc.all(pc.ascii_is_printable(known)).as_py():
         text = pc.utf8_normalize(pc.replace_substring_regex(known, UNSEEN_SIGNS, ""), "NFC")
     text = pc.utf8_trim_whitespace(pc.utf8_lower(text))
     return bool(pc.count_distinct(text, mode="all").as_py() == len(known))

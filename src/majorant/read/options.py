@@ -19,7 +19,6 @@ from majorant.votes import Note, NoteKind
 
 POLICIES = ("error", "first", "last", "each")
 MAX_CLASSES = 1000
-INTERNAL = ("needed", "gold_key", "choice", "scale")  # not for callers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,7 +244,8 @@ class ReadOptions:
 
     def given(self) -> dict[str, Any]:
         """The options that differ from their defaults."""
-        given = {option.name: getattr(self, option.name) for option in fields(self) if option.name not in INTERNAL}
+        internal = ("needed", "gold_key", "choice", "scale")  # not for callers
+        given = {option.name: getattr(self, option.name) for option in fields(self) if option.name not in internal}
         default = {option.name: option.default for option in fields(self)}
         return {
             name: value

@@ -32,7 +32,6 @@ from majorant.read.table import (
 from majorant.read.values import cell_values, is_empty, loads, sort_labels
 
 JOINED_BY = " | "
-LABEL_SIGNS = ("|", ";", ",")  # that may separate the labels in a cell
 YES, NO = "yes", "no"
 
 
@@ -318,7 +317,7 @@ def labels_in(cell: Any) -> list[Any] | None:
         return [cell]
     if (found := written_list(cell)) is not None:
         return found
-    sign = next((sign for sign in LABEL_SIGNS if sign in cell), None)
+    sign = next((sign for sign in "|;," if sign in cell), None)
     return [cell.strip()] if sign is None else [part.strip() for part in cell.split(sign) if part.strip()]
 
 

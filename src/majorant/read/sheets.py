@@ -62,8 +62,8 @@ def _read_workbook(file: File, sheet: str | None) -> dict[str, Any]:
         book: dict[str, Any] = json.loads(done.stdout)
     except ValueError:
         raise DataError(
-            f"{file.name} is a spreadsheet that is damaged, or too large to read: a cell far from the others makes it "
-            "so. Save the sheet as CSV."
+            f"{file.name} is a spreadsheet that is damaged, or too large to read: a stray cell far from the table "
+            "is enough. Save the sheet as CSV."
         ) from None
     if "error" in book:
         raise DataError(f"{file.name} is a spreadsheet that cannot be read ({book['error']}). Save it as CSV.")
@@ -77,7 +77,7 @@ def _choose_sheet(source: str, book: dict[str, Any], sheet: str | None) -> str:
     if sheet is not None and sheet not in filled:
         raise DataError(f"{source}, sheet {sheet!r} is empty.")
     if not filled:
-        raise DataError(f"{source} holds no filled sheet.")
+        raise DataError(f"{source} has no sheet with data.")
     if sheet is None and len(filled) > 1:
         raise DataError(f"{source} has several sheets: {listed}. Say which with sheet={filled[0]!r}.")
     return sheet or str(filled[0])

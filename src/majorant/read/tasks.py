@@ -27,7 +27,6 @@ from majorant.wording import NOT_A_SAMPLE
 
 DRAW, ITEM, LABEL, EXPERT = "draw", "item", "label", "expert"
 DESIGN_KEY = "majorant_design"  # in tasks: which design they belong to
-ENCODINGS = ("utf-8-sig", "utf-16", "cp1252")  # as spreadsheets save
 DESIGN_ENDING = ".design.json"
 LABEL_KEYS = "123456789abcdefghijklmnoprtvwxyz"  # for classes; s, u and q have their own meaning
 TASK_ENDINGS = {"csv": ".csv", "label-studio": ".json", "argilla": ".json", "prodigy": ".jsonl"}
@@ -201,7 +200,7 @@ def _text(path: Path | NamedFile) -> str:
         content = Path(path).read_bytes()
     except OSError as error:
         raise DataError(f"Cannot read {path}: {error.strerror or error}.") from None
-    for encoding in ENCODINGS:
+    for encoding in ("utf-8-sig", "utf-16", "cp1252"):  # as spreadsheets save
         if encoding == "utf-16" and content[:2] not in (b"\xff\xfe", b"\xfe\xff"):
             continue
         try:

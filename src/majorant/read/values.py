@@ -19,8 +19,6 @@ from majorant.read.table import (
     plain,
 )
 
-JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
-BRACKETS = re.compile(r"[\[{]+|[\]}]+")
 STATUS_VOTED = frozenset((
     "ok", "okay", "success", "successful", "succeeded", "done", "complete", "completed", "valid", "submitted",
     "answered", "voted", "approved", "true",
@@ -31,7 +29,6 @@ STATUS_NOT_VOTED = frozenset((
     "rejected", "noanswer", "novote", "missing", "unscored", "empty", "draft", "discarded", "pending", "unanswered",
     "false",
 ))  # fmt: skip
-KIND_ORDER = {"bool": 0, "number": 1, "text": 2}
 SIXTY_FOUR_BITS = range(-(2**63), 2**64)
 
 
@@ -63,7 +60,8 @@ def _depth(text: str) -> int:
     2
     """
     depth = deepest = 0
-    for run in BRACKETS.findall(JSON_STRING.sub("", text)):
+    without_texts = re.sub(r'"(?:[^"\\]|\\.)*"?', "", text, flags=re.DOTALL)
+    for run in re.findall(r"[\[{]+|[\]}]+", without_texts):
         depth += len(run) if run[0] in "[{" else -len(run)
         deepest = max(deepest, depth)
     return deepest
@@ -103,7 +101,7 @@ def decode(known: Known, kind: str) -> list[Any]:
     """
     values = as_list(known)
     if kind == "json":
-        # DuckDB takes signs such as a bare tab within text, so they are taken here
+        # DuckDB accepts control characters such as a bare tab within text, so they are accepted here
         return [single(value) for value in loads("[" + ",".join(values) + "]")]
     if kind == "typed" and not is_plain(known):
         return [_whole(v) if isinstance(v, Decimal) else v for v in values]
@@ -213,7 +211,11 @@ def sort_labels(values: Iterable[Hashable]) -> list[Any]:
 
     def order(value: Any) -> tuple[int, str, Any]:
         kind = kind_key(value)[0]
-        rank = 3 if isinstance(value, Complex) and not isinstance(value, Real) else KIND_ORDER.get(kind, 3)
+        rank = (
+            3
+            if isinstance(value, Complex) and not isinstance(value, Real)
+            else {"bool": 0, "number": 1, "text": 2}.get(kind, 3)
+        )
         return rank, "" if rank < 3 else kind, value if rank < 3 else str(value)
 
     return sorted(values, key=order)

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from majorant.read.formats.base import Context, Format, Record, Vote, scalar_fields
 
-SHARED = "all"  # what the one file of a project is called whose members share their labels
-ABOUT = ("text", "filename")
 LABEL_FIELDS = ("label", "cats")
 
 
@@ -38,7 +36,7 @@ def _shared_or_spans(keys: frozenset[str], first: Record) -> str | None:
 
 
 def _refuse_shared(source: str) -> str | None:
-    if Path(source).name.split(".")[0] == SHARED:
+    if Path(source).name.split(".")[0] == "all":  # the one file of a project whose members share their labels
         return (
             "of a project whose members share their labels, so that nobody's own label is known. Turn off 'Share "
             "annotations across all users' in the project, and export again: one file per member."
@@ -49,7 +47,10 @@ def _refuse_shared(source: str) -> str | None:
 EXPORT = Format(
     name="doccano export",
     recognise=lambda keys, _: (
-        {"id", "Comments"} <= keys and bool(keys & {*ABOUT}) and bool(keys & {*LABEL_FIELDS}) and "user" not in keys
+        {"id", "Comments"} <= keys
+        and bool(keys & {"text", "filename"})
+        and bool(keys & {*LABEL_FIELDS})
+        and "user" not in keys
     ),
     votes=_votes,
     kinds=("member", "example"),

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from majorant.read.table import RowSource
 
 NO_ANSWER = "N"
-ZSTANDARD = 93  # a way of packing archives that Python reads from 3.14 on
 SAMPLE_MEMBER = re.compile(
     r"samples/.+_epoch_\d+(\.json|/sample\.json)"
 )  # a sample whole, or one whose messages lie beside it
@@ -50,7 +49,7 @@ def read_archive(path: Path, name: str) -> dict[str, Any]:
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
-            if any(info.compress_type == ZSTANDARD for info in archive.infolist()):
+            if any(info.compress_type == 93 for info in archive.infolist()):  # zstd, which Python reads from 3.14 on
                 raise NotImplementedError
             start = "header.json" if "header.json" in names else "_journal/start.json"
             log = loads(read_member(name, archive, start))
