@@ -191,7 +191,7 @@ class SetMargins(NamedTuple):
 def set_margins(sets: tuple[WorkerSets, ...], fit: Fit) -> SetMargins:
     """The exact margin of every worker set at the fit, as far as it can be found quickly.
 
-    Two classes take a sort. With more, the ballots of a few voters are enumerated; more voters take assignment
+    Two classes need one sort. With more, the ballots of a few voters are enumerated; more voters take assignment
     problems, which only a panel's few sets are worth.
     """
     assert fit.confusion is not None
