@@ -13,7 +13,13 @@ ROOT = Path(__file__).parent
 TEMPLATES = ROOT / "src" / "majorant" / "render" / "templates"
 FORMULA = re.compile(r"^```math\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Pages that live elsewhere in the checkout, by their name on the site; links to them are led there.
-OUTSIDE = {"CHANGELOG.md": "CHANGELOG.md", "SECURITY.md": "SECURITY.md", "benchmarks.md": "benchmarks/README.md"}
+OUTSIDE = {
+    "CHANGELOG.md": "CHANGELOG.md",
+    "SECURITY.md": "SECURITY.md",
+    "benchmarks.md": "benchmarks/README.md",
+    "reproduction.md": "paper/reproduction.md",
+    "errata.md": "paper/errata.md",
+}
 STYLE = """
 :root > * { --md-primary-fg-color: #174a72; --md-accent-fg-color: var(--majority); }
 [data-md-color-scheme="slate"] { --md-primary-fg-color: #16202b; --md-typeset-a-color: var(--majority); }
@@ -77,7 +83,7 @@ def formula(latex: str) -> str:
 def led_home(markdown: str, page: str, repository: str) -> str:
     """Links to files outside docs/: to the page of the site that holds them, else to the repository.
 
-    >>> led_home("[a](../CHANGELOG.md) [b](../tests/x.py)", "ci.md", "https://host/p")
+    >>> led_home("[a](../CHANGELOG.md) [b](../tests/x.py)", "ask.md", "https://host/p")
     '[a](CHANGELOG.md) [b](https://host/p/blob/main/tests/x.py)'
     """
     home = {path: name for name, path in OUTSIDE.items()}

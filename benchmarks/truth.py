@@ -5,8 +5,8 @@
 Gold is hidden from the product, and every number is held against it, beside something simple (the anchor): vote
 share, crowd-kit and cleanlab for confidence, agreement for the order of workers, the smallest margin for the review
 list.  Exits with 1 where a number is worse than its anchor by more than the margin stated with it.  `--write` writes
-docs/truth.md and the tables in docs/labels.md and docs/review.md.  `--peers` runs crowd-kit and cleanlab again, in a
-Python that has them, into truth_peers.json; else what they said before is quoted.  Two minutes.
+truth.md.  `--peers` runs crowd-kit and cleanlab again, in a Python that has them, into truth_peers.json; else what
+they said before is quoted.  Two minutes.
 """
 
 from __future__ import annotations
@@ -42,8 +42,7 @@ from public_sets import data_sets
 
 Floats = NDArray[np.float64]
 HERE = Path(__file__).parent
-DOCS, PEERS = HERE.parent / "docs", HERE / "truth_peers.json"
-MADE_HERE = "<!-- made by benchmarks/truth.py --write -->"
+PAGE, PEERS = HERE / "truth.md", HERE / "truth_peers.json"
 DRAWS = 3
 PEER_NAMES = ("crowd-kit DS", "cleanlab")
 
@@ -112,10 +111,7 @@ def main() -> None:
         goals += new
     print(goal_table(goals))
     if "--write" in sys.argv:
-        fill("labels.md", parts.pop("confidence") + "\n" + parts.pop("confidence_with_gold"))
-        fill("review.md", review_means(parts["review_list"]))
-        page = "\n".join([HEAD, *parts.values(), "## Goals\n", goal_table(goals)])
-        (DOCS / "truth.md").write_text(page, encoding="utf-8")
+        PAGE.write_text("\n".join([HEAD, *parts.values(), "## Goals\n", goal_table(goals)]), encoding="utf-8")
     if missed := [goal.name for goal in goals if not goal.met]:
         sys.exit(f"Missed: {'; '.join(missed)}")
 
@@ -124,15 +120,8 @@ HEAD = """# Are the numbers true?
 
 Made by `python benchmarks/truth.py --write`; nothing here is written by hand. Gold labels are hidden from majorant, and
 each number is held against them. The sets are public; some were looked at while the defaults were chosen, so expect a
-little worse elsewhere. How well confidence is calibrated is on the page about [labels](labels.md).
+little worse elsewhere.
 """
-
-
-def fill(page: str, text: str) -> None:
-    """Replace what this script wrote into a page before."""
-    before, mark, rest = (DOCS / page).read_text(encoding="utf-8").partition(f"{MADE_HERE}\n")
-    _, end, after = rest.partition("<!-- end -->")
-    (DOCS / page).write_text(f"{before}{mark}\n{text}\n{end}{after}", encoding="utf-8")
 
 
 def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
@@ -384,14 +373,6 @@ def review_list(sets: list[Set]) -> tuple[str, list[Goal]]:
         Goal("review of majority's labels, first 100, beside margin", mean_c[6], mean_c[7], 0.0),
     ]
     return about + table(head, rows), goals
-
-
-def review_means(text: str) -> str:
-    """The last row of the table of review lists as a table of its own."""
-    cells = next(line for line in text.splitlines() if line.startswith("| **mean**")).replace("*", "").split(" | ")[1:]
-    rows = [(name, *cells[at : at + 4]) for name, at in (("the labels that are written", 0), ("majority vote's", 4))]
-    rows = [tuple(cell.strip(" |") for cell in row) for row in rows]
-    return table(("wrong labels among", "first 20", "by margin", "first 100", "by margin"), rows)
 
 
 def models_of(one: Set) -> list[Floats]:

@@ -15,8 +15,8 @@ import majorant as mj
 PAGE = Path(__file__).parent / "reference.md"
 HEAD = """# Reference
 
-Every public name of `import majorant as mj`, made from the docstrings by `python docs/make_reference.py`. Types and
-more examples are in `help(mj.check)`. Where a signature ends in `**reading`, the function takes the arguments of
+Every public name of `import majorant as mj`, made from the docstrings by `python docs/make_reference.py`. Types,
+notes and examples are in `help(mj.check)`. Where a signature ends in `**reading`, the function takes the arguments of
 [`read`](#read) as well; `votes` is whatever [`read`](#read) takes: a file, a frame, a dict, a list. Shared parameters:
 
 """
@@ -25,11 +25,9 @@ THEORY = """## theory
 Exact mathematics of majority vote and the optimal rule: small arrays in, numbers out. Shared parameters:
 
 """
-METHODS = """Methods by name; `mj.ESTIMATORS[name]().fit(votes)` returns a `Fit` and takes whatever `read` takes.
-
-| name | what it does |
-|---|---|
-"""
+METHODS = (
+    """Methods by name; `mj.ESTIMATORS[name]().fit(votes)` returns a `Fit`. [Methods](methods.md) describes them: """
+)
 
 
 class Parameter(NamedTuple):
@@ -65,8 +63,7 @@ def _part(head: str, values: dict[str, Any], prefix: str) -> list[str]:
 def _entry(prefix: str, name: str, value: Any, shared: set[tuple[str, str]]) -> str:
     parts = [f"## {prefix}{name}"]
     if isinstance(value, dict):
-        rows = [f"| `{key}` | {_first(method)} |" for key, method in value.items()]
-        return "\n\n".join([*parts, METHODS + "\n".join(rows)]) + "\n"
+        return "\n\n".join([*parts, METHODS + ", ".join(f"`{key}`" for key in value)]) + ".\n"
     sections = _sections(value)
     if not inspect.isclass(value):
         parts.append(f"```\n{_signature(name, value)}\n```")
@@ -78,14 +75,8 @@ def _entry(prefix: str, name: str, value: Any, shared: set[tuple[str, str]]) -> 
         parts.append(f"Fields: {_fields(value)}")
     for returned in _entries(sections.get("Returns", "")):
         parts.append(f"Returns {returned.kind or returned.names}: {returned.text}")
-    for title in ("Raises", "Notes"):
-        if title in sections:
-            listed = _entries(sections[title]) if title == "Raises" else []
-            text = " ".join(f"`{one.names}`: {one.text}" for one in listed) or sections[title]
-            parts.append(f"{title}: {text}" if title == "Raises" else text)
-    example = (inspect.getdoc(value) or "").partition("\n>>> ")[2]
-    if example and not prefix and not inspect.isclass(value):
-        parts.append(f"```\n>>> {example.strip()}\n```")
+    for raised in _entries(sections.get("Raises", "")):
+        parts.append(f"Raises `{raised.names}`: {raised.text}")
     return "\n\n".join(parts) + "\n"
 
 
@@ -130,10 +121,6 @@ def _fields(value: Any) -> str:
     names = [field.name for field in dataclasses.fields(value) if field.repr]
     names += [name for name, one in vars(value).items() if isinstance(one, cached_property)]
     return ", ".join(f"`{name}`" for name in names if not name.startswith("_"))
-
-
-def _first(value: Any) -> str:
-    return " ".join((inspect.getdoc(value) or "").split("\n\n")[0].split())
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ class Cell:
     """One number (or verdict) of the paper beside ours.
 
     `exact` is what theory gives, `error` the standard error of ours and `printed_error` that of the printed number,
-    None where it was not sampled.  `errata` are numbers of docs/errata.md.  Make cells with `compare`.
+    None where it was not sampled.  `errata` are numbers of paper/errata.md.  Make cells with `compare`.
     """
 
     key: str

@@ -63,7 +63,7 @@ def by_erratum(done: Sequence[Finished]) -> dict[int, list[tuple[str, Cell]]]:
 
 
 def story_markdown(done: Sequence[Finished]) -> str:
-    """docs/reproduction.md: what holds, what does not, and which errata say why."""
+    """paper/reproduction.md: what holds, what does not, and which errata say why."""
     return "\n".join([*_opening(done), *_items(done)]) + "\n"
 
 

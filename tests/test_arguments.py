@@ -104,7 +104,7 @@ def test_the_message_names_the_argument(call, message):
 
 
 @pytest.mark.parametrize("source", ["y" * 10_000, {"a": 1}, 3, b"votes", object(), [], {}, "\0"])
-def test_what_cannot_be_votes_is_told(source):
+def test_values_that_cannot_be_votes_are_reported(source):
     with pytest.raises(MajorantError):
         mj.read(source)
 

@@ -47,7 +47,7 @@ def test_many_classes_are_refused_at_once():
     assert time.process_time() - before < 2
 
 
-def test_classes_that_the_items_cannot_tell_apart_are_not_resampled():
+def test_too_many_classes_for_the_items_are_not_resampled():
     votes, _ = simulate(np.full(25, 0.04), 0.5 * np.eye(25) + 0.02, n_items=100, n_votes=3, rng=0)
     claim = multiclass_claim(Case(votes=votes, fit=SharedConfusion().fit(votes), refit=None), None, level=0.95)
     assert claim.reason == "not identified"

@@ -51,7 +51,7 @@ def written(path, table):
 )
 @example({"name": ["x"] * 9, "share": np.full(9, 0.25)}, 4)
 @example({"name": [], "share": np.empty(0)}, 4)
-def test_csv_is_the_same_whoever_writes_it(tmp_path_factory, table, rows):
+def test_csv_does_not_depend_on_the_writer(tmp_path_factory, table, rows):
     folder = tmp_path_factory.mktemp("output")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(output, "ROWS_AT_A_TIME", rows)

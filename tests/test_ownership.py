@@ -181,7 +181,7 @@ def test_a_damaged_record_protects_everything(tmp_path, text):
     assert (tmp_path / "a.txt").read_text() == "a"
 
 
-def test_what_python_code_writes_is_guarded_alike(tmp_path):
+def test_files_written_from_python_are_protected_too(tmp_path):
     result = mj.check(mj.read("v.csv"))
     page = tmp_path / "page.html"
     page.write_text("the user's")
@@ -194,7 +194,7 @@ def test_what_python_code_writes_is_guarded_alike(tmp_path):
         mj.save_state(mj.aggregate("v.csv", "one-coin").state(), tmp_path / "v.csv")
 
 
-def test_a_folder_that_spark_fills_is_guarded_alike(tmp_path):
+def test_a_folder_written_by_spark_is_protected_too(tmp_path):
     """Spark empties a folder before it writes into it."""
     mine = tmp_path / "labels.parquet"
     mine.mkdir()

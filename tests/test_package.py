@@ -50,11 +50,11 @@ def loaded(*arguments):
 
 
 @pytest.mark.parametrize("command", ["check", "certify", "aggregate", "workers", "agreement", "plan"])
-def test_a_wrong_path_is_told_before_anything_heavy_is_loaded(command):
+def test_a_wrong_path_is_reported_before_heavy_imports(command):
     assert loaded(command, "no-such-file.csv") == "LOADED []"
 
 
-def test_a_wrong_column_is_told_before_anything_heavy_is_loaded(tmp_path):
+def test_a_wrong_column_is_reported_before_heavy_imports(tmp_path):
     (tmp_path / "odd.csv").write_text("a,b,c\n1,2,3\n")
     assert loaded("check", str(tmp_path / "odd.csv")) == "LOADED []"
 

@@ -13,7 +13,7 @@ def pages_with_examples():
 
 
 def page_case(page):
-    slow = page.parent.name == "tutorials" or page.name in ("report.md", "ci.md", "several.md")
+    slow = page.parent.name == "tutorials" or page.name in ("report.md", "command-line.md")
     return pytest.param(page, id=str(page.relative_to(ROOT)), marks=[pytest.mark.long] if slow else [])
 
 

@@ -61,7 +61,7 @@ sys.addaudithook(heard)
 """
 
 
-def test_the_page_listens_on_this_machine_alone_and_calls_nobody(tmp_path, monkeypatch):
+def test_the_page_listens_locally_and_makes_no_requests(tmp_path, monkeypatch):
     (tmp_path / "votes.csv").write_text(TABLE)
     (tmp_path / "first").mkdir()
     (tmp_path / "first" / "sitecustomize.py").write_text(EVERY_PROCESS)

@@ -59,7 +59,7 @@ def test_a_page_that_is_ended_leaves_no_upload(tmp_path, number):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no SIGHUP here")
-def test_nohup_is_heard(tmp_path):
+def test_nohup_is_respected(tmp_path):
     ignore = {"preexec_fn": lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)}
     with start(tmp_path, "aggregate", "-", "--out", "-", **ignore) as process:
         process.stdin.write(VOTES[:100])

@@ -214,7 +214,7 @@ def test_every_ordered_choice_of_distinct_workers_is_equally_likely(n_votes, n_w
     assert fit_p(counts[possible], np.full(len(possible), 1 / len(possible))) > P_MIN
 
 
-def test_large_panels_in_part_use_every_worker_and_place_alike():
+def test_large_partial_panels_use_every_worker_and_place_equally():
     votes, _ = simulate([0.5, 0.5], TWO, 400, 300, rng=16, n_workers=301)
     assert fit_p(np.bincount(votes.worker_n, minlength=301), np.full(301, 1 / 301)) > P_MIN
     place = votes.worker_n.reshape(400, 300)[:, :3]
@@ -268,7 +268,7 @@ def test_the_number_of_votes_is_a_number_one_per_item_or_a_distribution():
     assert set(np.unique(drawn)) == {3, 5, 9}
 
 
-def test_an_item_with_very_many_votes_stands_among_small_ones():
+def test_an_item_with_very_many_votes_among_small_ones():
     per_item = np.array([1, 200_000, 2])
     votes, _ = simulate([0.5, 0.5], TWO, 3, per_item, rng=0, n_workers=200_001)
     assert distinct(votes)
@@ -429,7 +429,7 @@ def test_the_largest_sigma_is_accepted_and_a_larger_one_refused_by_its_number():
         perturbed_crew(TWO, 100, 0.21, rng=0)
 
 
-def test_groups_stand_one_after_the_other():
+def test_groups_follow_one_another():
     crew = grouped_crew([TWO, 1 - TWO], [2, 1])
     np.testing.assert_array_equal(crew, [TWO, TWO, 1 - TWO])
 

@@ -111,7 +111,7 @@ def validated(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def _check_reading(reading: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of `read`, which many functions hand on; unknown ones are told where they are read."""
+    """The options of `read`, which many functions pass on; unknown ones are reported by `read`."""
     from majorant.read.options import Reading
 
     hints = Reading.__annotations__

@@ -341,7 +341,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def lock(handle: int, *, wait: bool) -> bool | None:
-    """Whether the lock was taken; None where it cannot be told, as on some network disks."""
+    """Whether the lock was taken; None where that is unknown, as on some network disks."""
     if fcntl is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What can go wrong, by who can mend it. The command line turns each into one message and exit code 2."""
+"""Errors, by who can fix them. The command line turns each into one message and exit code 2."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _VALUE = r"""(?:'[^'\n]*'|"[^"\n]*")"""
 
 
 def respell(text: str, names: Iterable[str], spell: Callable[[str, list[str]], str]) -> str:
-    """A message in other words where it speaks of arguments: `spell` is given a name and the values beside it.
+    """A message with its arguments spelled differently: `spell` gets the name of each and the values beside it.
 
     >>> respell("Say which with item='NAME'.", ["item"], lambda name, values: f"--{name} {values[0]}")
     'Say which with --item NAME.'

@@ -189,7 +189,7 @@ class Result:
     @cached_property
     @limit_native_threads
     def workers(self) -> Workers:
-        """How good each worker is, and who stands out; computed when it is first asked for."""
+        """How good each worker is, and who is flagged; computed when it is first asked for."""
         return assess_workers(
             self._apart,
             self.worker_fit,
@@ -212,7 +212,7 @@ class Result:
     @cached_property
     @limit_native_threads
     def removal(self) -> Removal | None:
-        """What would change without the workers who stand out; not known from a sample."""
+        """What would change without the flagged workers; not known from a sample."""
         if self.chosen.rules.item_p is not None:
             return None
         return removal(self.votes, self.confidence.fit, self.workers, self.chosen.rule.refit)
@@ -405,7 +405,7 @@ def check(
     gold_labels : bool
         Whether gold and expert labels replace the rule's labels in the output.
     stage : callable, optional
-        Told which stage begins, one of CHECK_STAGES.
+        Called with the name of each stage as it begins: counting, comparing, testing, judging, measuring.
 
     Returns
     -------
@@ -557,7 +557,7 @@ class _Rules:
         """A rule on all items as it is compared with others.
 
         Ties are decided the same way under majority vote and the weighted vote, so both leave them tied here.  A rule
-        that labels speak for would decide ties itself, where majority vote tosses a coin.
+        that labels favour would decide ties itself, where majority vote tosses a coin.
         """
         rule, majority = self.fitted[name].everywhere, self.fitted[MAJORITY].everywhere
         return rule if name not in (MAJORITY, WEIGHTED_VOTE) else settle_everywhere(self.backend, rule, majority, None)

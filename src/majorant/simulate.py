@@ -21,7 +21,7 @@ from majorant.values import FloatArray, as_generator
 from majorant.votes import Account, Votes
 
 BLOCK_VOTES = 1 << 16  # the temporary arrays of a block stay in the cache
-VOTES_PER_WORKER = 1000  # of a crowd that is not told how many workers it has
+VOTES_PER_WORKER = 1000  # of a crowd without `n_workers`
 Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
 Indices = NDArray[np.intp]
@@ -50,22 +50,43 @@ def simulate(
     labels: Sequence[Hashable] | None = None,
     gold: float = 0.0,
 ) -> Simulation:
-    """Draw true classes from `prior` and votes on them from `confusion`; the same rng gives the same votes.
+    """Draw true classes and votes on them; the same rng gives the same votes.
 
-    `confusion` is (K, K), shared by all workers, or (J, K, K), one for each.  `n_votes` is a number, one number per
-    item, or a pair (values, weights) to draw it from.  If it equals the number of workers, all vote on every item in
-    their order (a panel); else each item gets that many distinct workers at random (a crowd).  A shared confusion
-    without `n_workers` makes a crowd: a worker per 1000 votes, and at least 10 times as many as vote on one item.
+    Parameters
+    ----------
+    prior : array_like
+        Probability of each class.
+    confusion : array_like of shape (K, K) or (J, K, K)
+        Probability of each label given the class, shared by all workers or one matrix per worker.
+    n_items : int
+        Number of items.
+    n_votes : int, sequence or pair
+        Votes per item: one number, one number per item, or (values, weights) to draw from.  If it equals the number of
+        workers, all vote on every item (a panel); otherwise each item gets distinct workers at random (a crowd).
+    rng : int or numpy Generator
+        Random seed.
+    n_workers : int, optional
+        Size of a crowd with a shared confusion; by default one worker per 1,000 votes, and at least
+        10 times as many as vote on one item.
+    concentration : float or sequence, optional
+        Makes items differ in difficulty: an item's label probabilities are Dirichlet(concentration * confusion[k]).
+    dependence : float
+        Probability d that a vote repeats a draw which its item holds for the worker's group; two votes of a group
+        correlate by d**2 given the class, or d**2 + (1 - d**2) / (1 + concentration).
+    groups : sequence, optional
+        The group of each worker; by default all are in one.
+    labels : sequence, optional
+        Names of the classes.
+    gold : float
+        Share of the items that carry their true label.
 
-    `concentration` c, one number or one per class, makes items differ in difficulty: given the class, an item's own
-    label probabilities are Dirichlet(c confusion[k]), so that the counts of two classes are beta-binomial.  With
-    probability `dependence` d a vote repeats a draw that its item holds for the worker's group (`groups`, one name
-    per worker; one group if not given): two votes of a group that share a confusion have, given the class, the
-    correlation d**2 (with difficulty d**2 + (1 - d**2) / (1 + c)) in each label.  Neither changes the confusions.
+    Returns
+    -------
+    Simulation
+        `votes` and `truth`.
 
-    Class k is called `labels[k]`, by default k.  A random share `gold` of the items, to the nearest item, carries
-    its true label in `votes.gold_i`.
-
+    Examples
+    --------
     >>> votes, truth = simulate([.5, .5], [[.8, .2], [.3, .7]], n_items=1000, n_votes=3, rng=0)
     >>> votes.shape, votes.n_votes, truth.shape
     ((1000, 30, 2), 3000, (1000,))
@@ -189,7 +210,7 @@ def distinct_workers(
 def _redraw_repeats(
     rng: np.random.Generator, worker_n: Codes, local_n: Indices, open_i: NDArray[np.bool_], n_workers: int
 ) -> None:
-    """Draw again whoever came earlier on the same item, until nobody did.
+    """Redraw workers that occur twice on an item, until none does.
 
     No worker is treated differently from another, hence every ordered choice of distinct workers is equally likely.
     """

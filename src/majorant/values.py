@@ -78,7 +78,7 @@ def as_generator(rng: int | np.random.Generator) -> np.random.Generator:
 
 
 def as_seed(rng: int | np.random.Generator) -> int:
-    """One seed for several steps that each start anew: the given one, or one drawn from the generator."""
+    """One seed for several independent steps: the given one, or one drawn from the generator."""
     generator = as_generator(rng)
     return int(rng) if isinstance(rng, int | np.integer) else int(generator.integers(2**32))
 

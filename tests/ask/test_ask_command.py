@@ -61,7 +61,7 @@ def test_race_without_names_runs_the_usual_rules(run, truth):
     assert json.loads(out)["rules"] == ["majority", "weighted-vote", *workers]  # a panel: each judge is a rule
 
 
-def test_a_tool_is_told_how_its_export_comes_back(run, truth):
+def test_the_message_says_how_a_tools_export_comes_back(run, truth):
     _, out, _ = run("ask", "votes.csv", *BETWEEN, "--tool", "label-studio", "--n", 4)
     check = "majorant check votes.csv --gold-file EXPORT --design to_label.design.json"
     assert out.splitlines()[-1] == f"Next     {check}"
@@ -185,4 +185,4 @@ def test_wrong_calls(run, truth):
         assert message in err
     code, _, err = run("label", "votes.csv")
     assert code == 2
-    assert "no file of items" in err
+    assert "is not a file that majorant ask wrote" in err

@@ -147,7 +147,7 @@ def test_identical_rules_are_the_same():
     assert (outcome.verdict, outcome.value.value, race.expected(), outcome.alive) == ("same", 0.0, 0, ("a",))
 
 
-def test_the_favourite_leads_until_labels_tell():
+def test_the_favourite_leads_until_labels_decide():
     race, truth_d = random_race(5, n_rules=4, favourite=2)
     assert race.evaluate(np.full(race.size, UNASKED)).leader == "c"
     assert race.evaluate(truth_d).leader == "a"

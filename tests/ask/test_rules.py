@@ -24,7 +24,7 @@ def fit_named_rule(backend, rule, seed):
     return rule_fit(backend, rule_named(rule, backend.votes.workers), seed)
 
 
-def test_a_judge_is_a_rule_and_the_majority_speaks_where_it_is_silent():
+def test_a_judge_is_a_rule_and_the_majority_fills_its_gaps():
     fit = fit_named_rule(as_backend(VOTES), "gpt", 0)
     assert (fit.method, fit.labels()) == ("gpt", ["no", "no", "no", "yes"])
 
@@ -126,5 +126,5 @@ def test_a_copy_is_no_rule_of_its_own(run, tmp_path):
     assert "name that one" in err
 
 
-def test_nothing_is_planned_by_what_a_judge_believes_of_itself(panel, tmp_path):
+def test_plans_ignore_what_a_judge_believes_of_itself(panel, tmp_path):
     assert mj.ask(str(tmp_path / "votes.csv"), between=("majority", "gpt-1")).expected == 40

@@ -151,7 +151,7 @@ def test_proofs_of_a_rule_that_is_no_better_are_rare_at_every_look():
     assert BETTER + WORSE < 1
 
 
-def test_a_design_that_holds_some_of_the_items_speaks_of_all(finished):
+def test_a_design_over_some_items_makes_claims_about_all(finished):
     _, _, design, labels = finished
     session = replace(design.question, n_items=10 * design.question.size)
     part = replace(design, question=session).evaluate(labels)
@@ -358,7 +358,7 @@ def test_proofs_are_planned_by_what_labels_taught():
     assert abs(planned - design.expected) <= 15
 
 
-def test_a_substitute_who_knows_few_items_is_refused(run, tmp_path):
+def test_a_substitute_expert_with_few_labels_is_refused(run, tmp_path):
     truth = write_panel(tmp_path)
     (tmp_path / "some.csv").write_text("item,gold\n" + "".join(f"{q},{truth[q]}\n" for q in list(truth)[:30]))
     code, _, err = run("ask", "votes.csv", "--expert-from", "some.csv")

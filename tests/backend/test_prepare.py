@@ -171,7 +171,7 @@ def test_an_item_longer_than_a_batch_stays_whole(tmp_path, monkeypatch):
     assert_same(stored, votes)
 
 
-def test_items_without_votes_are_kept_wherever_they_stand(tmp_path):
+def test_items_without_votes_are_kept(tmp_path):
     content = "".join(f"i{n},w{n % 5},{'' if n < 400 or n > 900 else n % 2}\n" for n in range(1200))
     (tmp_path / "votes.csv").write_text(f"item,worker,label\n{content}")
     stored, votes = both(str(tmp_path / "votes.csv"), tmp_path / "work")

@@ -38,7 +38,7 @@ def test_a_stage_shows_how_far_it_is_and_gives_way_when_it_is_done(monkeypatch, 
     assert shown in terminal.getvalue()
 
 
-def test_nothing_is_shown_where_nobody_looks(monkeypatch):
+def test_no_progress_without_a_terminal(monkeypatch):
     terminal = on_terminal(monkeypatch)
     with stages(quiet=True) as (report, progress):
         report("counting", 1, 2)

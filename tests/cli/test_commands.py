@@ -44,7 +44,7 @@ def test_check_says_what_was_read_and_writes_labels_and_result(run):
     assert json.loads(Path("results/result.json").read_text())["votes"]["items"] == 2
 
 
-def test_json_and_text_and_file_tell_the_same(run):
+def test_json_text_and_file_agree(run):
     write("votes.csv", GOOD)
     code, out, _ = run("check", "votes.csv", "--json", "--out", "results")
     assert code == 0
@@ -245,7 +245,7 @@ def test_a_wrong_call_is_exit_code_2(run):
         assert err
 
 
-def test_an_unexpected_fault_is_told_as_one(run, monkeypatch):
+def test_an_unexpected_error_is_reported_as_such(run, monkeypatch):
     monkeypatch.setattr("majorant.cli.source.row_counter", lambda **_: 1 / 0)
     code, _, err = run("check", write("votes.csv", GOOD))
     assert code == 2

@@ -50,7 +50,7 @@ def test_every_flag_named_is_an_option_of_some_command():
     assert set(FLAGS.values()) <= options
 
 
-def test_a_python_caller_is_told_the_argument_and_a_terminal_the_flag(tmp_path, capsys, monkeypatch):
+def test_messages_name_arguments_in_python_and_flags_on_the_terminal(tmp_path, capsys, monkeypatch):
     table = tmp_path / "votes.csv"
     table.write_text("item,task,worker,label\n1,2,3,4\n")
     with pytest.raises(majorant.DataError, match="Say which with item='NAME'"):

@@ -24,7 +24,7 @@ def command(name):
     return command_line.get_command(click.Context(command_line), name)
 
 
-def test_options_stand_in_groups_each_once():
+def test_options_are_in_groups_each_once():
     shown = CliRunner().invoke(command("check"), ["--help"]).output
     for group in GROUPS:
         assert f"\n{group}:\n" in shown

@@ -30,11 +30,11 @@ def test_a_log_names_each_stage_with_its_share(run, votes_file):
 
 
 @pytest.mark.parametrize("how", [[], ["--log-progress", "-q"]])
-def test_a_short_run_that_nobody_asked_says_nothing(run, votes_file, how):
+def test_a_short_run_logs_no_progress(run, votes_file, how):
     assert run("check", votes_file, *how)[2] == ""
 
 
-def test_a_run_logs_by_itself_once_it_is_long(run, votes_file, monkeypatch):
+def test_a_long_run_logs_its_progress(run, votes_file, monkeypatch):
     monkeypatch.setattr("majorant.cli.progress.LONG", 0.0)
     assert "majorant: comparing" in run("check", votes_file)[2]
     assert run("check", votes_file, "--no-log-progress")[2] == ""

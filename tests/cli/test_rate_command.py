@@ -136,14 +136,14 @@ def test_scores_say_that_they_are_averaged(folder):
         (("log.csv", "--label", "pass", "--json", "--summary", "-"), "both print"),
     ],
 )
-def test_wrong_calls_are_told(folder, words, said):
+def test_wrong_calls_are_reported(folder, words, said):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         result = CliRunner().invoke(majorant, ["rate", *words])
     assert said in str(result.exception) or said in result.output
 
 
-def test_the_class_stands_in_the_command_where_it_is_not_obvious(folder):
+def test_the_command_names_the_class_where_it_is_not_obvious(folder):
     write(
         folder / "animals.csv",
         ("item", "judge", "label"),
@@ -159,7 +159,7 @@ def test_the_class_stands_in_the_command_where_it_is_not_obvious(folder):
     )
 
 
-def test_several_pairs_are_told_one_by_one(folder):
+def test_several_pairs_are_reported_one_by_one(folder):
     rng, rows, gold = np.random.default_rng(2), [], []
     strength = {"llama": 0.0, "mistral": 0.2, "qwen": 2.0}
     for q in range(120):

@@ -74,10 +74,10 @@ def test_json_holds_the_numbers_of_the_library(run):
     assert facts["witness"]["counts"] == [2, 2]
 
 
-def test_a_crew_by_name_from_a_file_or_from_standard_input(tmp_path, run):
-    (tmp_path / "crew.json").write_text(json.dumps(CREW))
-    arguments = ["--prior", ".5,.5", "--labels", "cat,dog", "--crew"]
-    by_file = run(*arguments, "crew.json")
+def test_a_named_panel_is_read_from_a_file_or_standard_input(tmp_path, run):
+    (tmp_path / "panel.json").write_text(json.dumps(CREW))
+    arguments = ["--prior", ".5,.5", "--labels", "cat,dog", "--panel"]
+    by_file = run(*arguments, "panel.json")
     by_stdin = run(*arguments, "-", text=json.dumps(CREW))
     assert (by_file.returncode, by_file.stdout) == (0, by_stdin.stdout)
     assert "cat from Bob Cy, dog from Ann: majority says cat, the optimal rule says dog" in by_file.stdout
@@ -102,21 +102,21 @@ def test_what_is_too_large_is_marked(run):
     ("arguments", "message"),
     [
         (["--prior", ".5,.6", "--confusion", "1,0/0,1"], "prior sums to 1.1"),
-        (["--prior", ".5,.5"], "either --confusion (shared by all) or --crew (one each)"),
-        ([*MODEL, "--crew", "crew.json"], "either --confusion (shared by all) or --crew (one each)"),
+        (["--prior", ".5,.5"], "either --confusion (shared by all) or --panel (one each)"),
+        ([*MODEL, "--panel", "panel.json"], "either --confusion (shared by all) or --panel (one each)"),
         ([*MODEL, "--labels", "a,b,c"], "--labels names 3 classes, --prior lists 2"),
         ([*MODEL, "--votes", "three"], "is not a list of whole numbers such as 3,5,7"),
         ([*MODEL, "--votes", "0"], "n_votes must lie between 1"),
         ([*MODEL, "--map", "map.txt"], "a map is written as .svg, .png or .pdf"),
         ([*MODEL, "--votes", "1,3,5,7,9", "--map", "map.svg"], "room for 4 numbers of votes, not 5"),
-        (["--prior", ".5,.5", "--crew", "none.json"], "none.json: cannot be read"),
-        (["--prior", ".5,.5", "--crew", "bad.json"], "bad.json: is not JSON"),
-        (["--prior", ".5,.5", "--crew", "number.json"], "confusions must have shape"),
-        (["--prior", ".5,.5", "--crew", "crew.json", "--map", "map.svg"], "leave out --crew"),
+        (["--prior", ".5,.5", "--panel", "none.json"], "none.json: cannot be read"),
+        (["--prior", ".5,.5", "--panel", "bad.json"], "bad.json: is not JSON"),
+        (["--prior", ".5,.5", "--panel", "number.json"], "confusions must have shape"),
+        (["--prior", ".5,.5", "--panel", "panel.json", "--map", "map.svg"], "leave out --panel"),
     ],
 )
 def test_a_wrong_call_is_one_sentence_and_writes_nothing(tmp_path, run, arguments, message):
-    inputs = {"crew.json": json.dumps(CREW), "bad.json": "{", "number.json": "3"}
+    inputs = {"panel.json": json.dumps(CREW), "bad.json": "{", "number.json": "3"}
     for name, text in inputs.items():
         (tmp_path / name).write_text(text)
     done = run(*arguments)
@@ -127,8 +127,8 @@ def test_a_wrong_call_is_one_sentence_and_writes_nothing(tmp_path, run, argument
 
 
 def test_a_description_agrees_with_its_parts():
-    crew = np.array(list(CREW.values()))
-    facts = theory.describe_panel([0.5, 0.5], crew)
-    assert facts.margin == theory.panel_margin([0.5, 0.5], crew)
+    panel = np.array(list(CREW.values()))
+    facts = theory.describe_panel([0.5, 0.5], panel)
+    assert facts.margin == theory.panel_margin([0.5, 0.5], panel)
     assert facts.gap == pytest.approx(facts.optimal_accuracy - facts.majority_accuracy, abs=1e-12)
     assert (facts.handicap, facts.radius, facts.n_votes) == (None, None, 3)

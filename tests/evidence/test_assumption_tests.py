@@ -42,7 +42,7 @@ def test_the_mixture_is_the_chance_of_each_count():
     assert mixture(prior_k, chance_k, 3) == pytest.approx(expected)
 
 
-def test_a_handful_of_items_tells_nothing():
+def test_a_handful_of_items_decides_nothing():
     assert status(0, 5, 6) == "untestable"
 
 

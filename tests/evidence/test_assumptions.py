@@ -28,7 +28,7 @@ def test_a_claim_is_open_if_an_assumption_failed_or_cannot_be_tested(status, rea
 
 
 @pytest.mark.parametrize("status", [Status.PASSED, Status.UNTESTED])
-def test_a_claim_stands_if_its_assumptions_passed_or_nothing_tests_them(status):
+def test_a_claim_holds_if_its_assumptions_passed_or_are_untested(status):
     claim = assume(OPTIMAL, Tested(Assumption.INDEPENDENT_ITEMS, status))
     assert replace(claim, assumptions=()) == OPTIMAL
 

@@ -72,7 +72,7 @@ def test_merged_and_single_items_give_one_claim():
     assert one.verdict == two.verdict
 
 
-def test_margin_is_the_crews_own_and_loss_is_worked_out_by_hand():
+def test_margin_is_that_of_the_panel_and_loss_matches_a_hand_calculation():
     votes, copies, fit = panel(UNLIKE)
     claim = claim_of(named_claim, case_of(votes, fit, copies))
     assert claim.accuracy == pytest.approx(panel_accuracy(fit.prior, fit.confusion), abs=0.003)
@@ -278,7 +278,7 @@ def test_items_are_drawn_with_replacement_whichever_way():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_margin_of_each_set_is_the_crews_own(n_classes):
+def test_the_margin_of_each_worker_set_is_that_of_its_panel(n_classes):
     votes = simulate(
         np.full(n_classes, 1 / n_classes),
         one_coin_crew(np.linspace(0.6, 0.9, 7), n_classes),

@@ -75,7 +75,7 @@ def crews(n_crews, n_items, seed=0, **how):
 
 
 @pytest.mark.parametrize(("how", "status"), [({}, "passed"), ({"concentration": 12}, "failed")])
-def test_a_panel_of_many_crews_is_tested_for_hard_items(how, status):
+def test_a_panel_of_many_worker_sets_is_tested_for_hard_items(how, status):
     votes = crews(12, 250, **how)
     fit = DawidSkene().fit(votes)
     assert dependence(votes, fit, rng=0).tested.status == status
@@ -87,7 +87,7 @@ def test_a_panel_of_too_many_parameters_is_said_to_be_untested():
     assert (found.tested.status, found.n_eff.reason) == ("untestable", "too many workers and classes")
 
 
-def test_gold_speaks_where_it_is_given():
+def test_gold_is_used_where_it_is_given():
     votes, _ = simulate([0.5, 0.5], ALIKE, 2_000, 3, n_workers=60, gold=0.5, rng=3)
     certificate = certify(votes, rng=0)
     assert (certificate.gold.verdict, certificate.gold.certainty) == ("optimal", "proved")

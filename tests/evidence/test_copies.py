@@ -127,7 +127,7 @@ def test_two_experts_among_weak_judges_are_no_copies() -> None:
         assert not find_copies(as_votes(label_ij)).groups
 
 
-def test_a_crowd_names_its_copier_and_nobody_else() -> None:
+def test_only_the_copier_of_a_crowd_is_named() -> None:
     votes, _ = simulate([0.5, 0.5], [[0.75, 0.25], [0.25, 0.75]], n_items=3000, n_votes=5, n_workers=60, rng=0)
     assert find_copies(votes).groups == ()
     source, copier = 3, 7

@@ -153,7 +153,7 @@ def test_a_pair_is_tested_as_by_mantel_and_haenszel():
     )
 
 
-def test_a_copy_on_very_many_gold_items_is_told():
+def test_a_copy_on_very_many_gold_items_is_reported():
     label_gj = np.array([[0, 0], [1, 1]])
     found = pair_tests(GoldItems(label_gj, np.zeros(2, dtype=np.int64), np.array([900_000.0, 100_000.0]), 2), [(0, 1)])
     assert found.correlation_q[0] == pytest.approx(1)
@@ -182,7 +182,7 @@ def test_votes_that_are_missing_are_left_out():
     assert worth_by_gold(half, 0.95).value <= 4.5
 
 
-def test_gold_items_with_one_vote_tell_nothing():
+def test_gold_items_with_one_vote_are_not_evidence():
     label_ij = np.zeros((100, 3), dtype=np.int64)
     label_ij[51:, 1:] = NO_LABEL
     found = gold_items(label_ij, np.zeros(100, dtype=np.int64), np.ones(100), 2)

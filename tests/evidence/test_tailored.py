@@ -496,7 +496,7 @@ def test_a_limit_on_boxes_can_only_refuse():
     assert invert.invert(null, 0.05, work // 2).why == "too many boxes"
 
 
-def test_a_model_that_stands_is_found_near_the_likeliest():
+def test_a_model_that_is_not_rejected_is_found_near_the_likeliest():
     """Exactly what a model on the boundary expects: it stands, and so does the side, with or without a search."""
     crowd = Crowd("", 0.8, 0.8, 0.2, {5: 2000})
     null = null_side(mirrored({5: np.round(2000 * sum(crowd.cells(5)))}), 5, 3)

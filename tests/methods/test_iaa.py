@@ -142,7 +142,7 @@ def test_without_pairs_or_with_wrong_settings_it_says_so():
         IAA(pairs="all")
 
 
-def test_a_label_that_nobody_gave_does_no_harm():
+def test_an_unused_label_does_no_harm():
     votes = Votes.from_codes([0, 0, 1, 1], [0, 1] * 2, [0, 0, 1, 1], items="ab", workers="xy", labels="012")
     answer = IAA().fit(votes)
     assert np.isfinite(answer.posterior).all()

@@ -1,4 +1,4 @@
-"""Errata of the conditions, each shown; the number in a test's name is that of docs/errata.md."""
+"""Errata of the conditions, each shown; the number in a test's name is that of paper/errata.md."""
 
 import re
 from pathlib import Path
@@ -216,7 +216,7 @@ def test_49_log_odds_differ_by_more_than_the_proof_says():
 
 def test_docs_name_every_erratum_and_only_tests_and_functions_that_exist():
     root = Path(__file__).parents[2]
-    page = (root / "docs" / "errata.md").read_text()
+    page = (root / "paper" / "errata.md").read_text()
     defined = "".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
     assert sorted(map(int, re.findall(r"^### (\d+)\. ", page, re.MULTILINE))) == list(range(1, 50))
     named = set(re.findall(r"`(test_\w+)`", page))

@@ -1,4 +1,4 @@
-"""Errata of the tables on real data, counted straight from the published files; numbers as in docs/errata.md."""
+"""Errata of the tables on real data, counted straight from the published files; numbers as in paper/errata.md."""
 
 import csv
 import os

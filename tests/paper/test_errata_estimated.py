@@ -1,4 +1,4 @@
-"""Errata of Theorem 3.5 and of the appendix's bounds, each shown; numbers as in docs/errata.md."""
+"""Errata of Theorem 3.5 and of the appendix's bounds, each shown; numbers as in paper/errata.md."""
 
 import json
 from itertools import product

@@ -1,4 +1,4 @@
-"""The erratum of figure 4; its number as in docs/errata.md."""
+"""The erratum of figure 4; its number as in paper/errata.md."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Errata of the tables on simulated data, each shown; numbers as in docs/errata.md."""
+"""Errata of the tables on simulated data, each shown; numbers as in paper/errata.md."""
 
 import json
 from pathlib import Path

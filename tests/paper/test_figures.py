@@ -151,13 +151,13 @@ def test_without_data_the_synthetic_part_still_runs(monkeypatch, tmp_path):
 
 
 def test_errata_are_called_as_in_the_documentation():
-    text = (Path(__file__).parents[2] / "docs" / "errata.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "paper" / "errata.md").read_text(encoding="utf-8")
     found = {number: title.replace("`", "") for number, title in re.findall(r"^### (\d+)\. (.+)$", text, re.M)}
     assert printed("errata") == found
 
 
 def test_the_documentation_tells_of_every_item_and_leaves_nothing_unexplained():
-    page = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "paper" / "reproduction.md").read_text(encoding="utf-8")
     assert [name for name in items() if f"| `{name}` |" not in page] == []
     assert "| unexplained | 0 |" in page
     assert "quick run" not in page

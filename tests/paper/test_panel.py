@@ -86,7 +86,7 @@ def test_certificates_of_many_sets_are_those_of_certify_counts():
         assert supported[0] >= proved[0]
 
 
-def test_certificates_do_not_depend_on_the_company_of_sets_that_lack_a_count():
+def test_certificates_do_not_depend_on_other_sets_without_a_count():
     proved, supported = certified(np.array([[5000, 3100, 3000, 5200.0], [300, 0, 0, 200.0]]), np.random.default_rng(0))
     assert (proved.tolist(), supported.tolist()) == ([True, False], [True, False])
 

@@ -116,7 +116,7 @@ def test_sampled_cells_are_within_noise_of_exact_ones(name, quick):
 
 @pytest.mark.parametrize(("name", "quick"), RUNS + WHOLE)
 def test_every_difference_is_explained(name, quick):
-    page = (ROOT / "docs" / "errata.md").read_text()
+    page = (ROOT / "paper" / "errata.md").read_text()
     known = set(map(int, re.findall(r"^### (\d+)\. ", page, re.MULTILINE)))
     for cell in cells(name, quick=quick).values():
         assert cell.mark != "unexplained", cell
@@ -141,7 +141,7 @@ def test_a_changed_number_would_be_unexplained(monkeypatch):
 
 
 def test_titles_of_errata_are_those_of_the_list():
-    page = (ROOT / "docs" / "errata.md").read_text()
+    page = (ROOT / "paper" / "errata.md").read_text()
     titles = {number: title.replace("`", "") for number, title in re.findall(r"^### (\d+)\. (.*)$", page, re.MULTILINE)}
     assert dict(printed("errata")) == titles
 

@@ -56,7 +56,7 @@ def test_a_mark_of_byte_order_in_a_cell_stays(tmp_path, monkeypatch, small):
     assert read(path).items == ("\ufeffa", "b", "a")
 
 
-def test_the_line_that_tells_excel_the_delimiter_is_no_header(tmp_path):
+def test_excels_sep_line_is_not_a_header(tmp_path):
     path = tmp_path / "votes.csv"
     path.write_text("sep=;\nitem;worker;label\na;w;1,5\na;x;2\n")
     assert read(path).labels == ("1,5", "2")

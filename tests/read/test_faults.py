@@ -99,7 +99,7 @@ def test_a_header_of_any_length(tmp_path):
     assert mj.read(path, wide=True).shape == (2, 300, 2)
 
 
-def test_faults_of_our_own_are_not_hidden():
+def test_our_own_bugs_are_not_hidden():
     with pytest.raises(TypeError), named_faults("votes.csv"):
         raise TypeError
 

@@ -108,7 +108,7 @@ def test_any_delimiter_by_name(tmp_path):
         read(tmp_path / "v.csv", delimiter="ab")
 
 
-def test_delimiter_is_told_by_the_rows_not_by_text_in_them(tmp_path):
+def test_the_delimiter_is_detected_from_rows_not_from_text_in_them(tmp_path):
     (tmp_path / "v.csv").write_text("item;worker;label\na,b,c;ana;yes\nd,e,f;bo;no\n")
     assert read(tmp_path / "v.csv").items == ("a,b,c", "d,e,f")
 

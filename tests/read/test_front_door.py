@@ -84,7 +84,7 @@ def test_votes_that_are_read_take_no_names_of_columns():
         mj.check(mj.read(FRAME), item="task")
 
 
-def test_what_can_be_told_is_what_read_takes():
+def test_read_takes_what_can_be_distinguished():
     keywords = [p.name for p in inspect.signature(mj.read).parameters.values() if p.kind is p.KEYWORD_ONLY]
     assert list(get_type_hints(Reading)) == keywords
 

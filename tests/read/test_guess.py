@@ -156,7 +156,7 @@ class TestFilesOfOneWorker:
             path.write_text(path.read_text().replace("my-llm", f"model-{n}"))
         assert set(mj.read(folder).workers) == {"model-0", "model-1", "model-2"}
 
-    def test_files_of_the_same_name_are_told_by_their_folders(self, folder, tmp_path_factory):
+    def test_files_of_the_same_name_are_distinguished_by_folder(self, folder, tmp_path_factory):
         place = tmp_path_factory.mktemp("runs")
         for path in folder.iterdir():
             (place / path.stem).mkdir()
@@ -214,7 +214,7 @@ class TestOtherColumnsOfWideTables:
         people = pd.DataFrame({"item": range(60), "ana": WIDE["rater1"], "bo": WIDE["rater2"], "cy": TRUTH})
         assert left_out(people) == {}
 
-    def test_texts_and_values_of_their_own_are_no_workers(self):
+    def test_columns_of_text_or_unique_values_are_not_workers(self):
         frame = wide(notes2=[f"text {i}" for i in range(60)], ward=["A", "B", "C"] * 20)
         assert left_out(frame) == {"notes2": "values", "ward": "alone"}
 

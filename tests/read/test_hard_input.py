@@ -295,7 +295,7 @@ def test_single_class(write):
     assert kinds(votes) == ["single-class"]
 
 
-def test_item_nobody_labelled_stays_an_item(write):
+def test_an_unlabelled_item_stays_an_item(write):
     votes = read(write(HEADER + "q1,ana,yes\nq2,ana,\nq1,bo,no\n"))
     assert votes.items == ("q1", "q2")
     assert votes.votes_i.tolist() == [2, 0]

@@ -31,7 +31,7 @@ def test_a_wide_table_names_its_workers(tmp_path):
     assert preview(path, workers="ana,bo").ignored == ("cy",)
 
 
-def test_trouble_leaves_the_columns_in_sight(tmp_path):
+def test_errors_keep_the_columns_visible(tmp_path):
     path = tmp_path / "votes.csv"
     path.write_text(f"snippet,who,stars\n{'x' * 999},w,1\nb,x,0\n")
     found = preview(path)

@@ -147,7 +147,7 @@ def test_max_classes():
         read(table, max_classes=19)
 
 
-def test_progress_is_told_rows_so_far():
+def test_progress_receives_rows_read_so_far():
     seen = []
     read([(k, "w", 1) for k in range(5)], progress=seen.append)
     assert seen[-1] == 5

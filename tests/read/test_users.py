@@ -312,7 +312,7 @@ SPAN = {"text": "a", "spans": [], "answer": "accept", "_input_hash": 1, "_view_i
     ],
     ids=["Scale", "boxes", "spans", "s3", "gs"],
 )
-def test_what_holds_no_votes_or_lies_elsewhere_says_what_to_do(make, words, tmp_path):
+def test_files_without_votes_get_a_message_with_the_next_step(make, words, tmp_path):
     assert words in run(str(make(tmp_path)))
 
 

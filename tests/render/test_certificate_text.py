@@ -112,7 +112,7 @@ def test_the_same_reason_is_said_once():
     assert certificate_sentence(of(claim(), THREE)) == f"{claim_sentence(claim())} {claim_sentence(THREE)}"
 
 
-def test_gold_that_decides_speaks_first():
+def test_decisive_gold_comes_first():
     gold = claim(kind="gold", certainty=Certainty.PROVED, n_labels=200)
     assert certificate_sentence(of(FAILED, gold=gold)).startswith("By the gold labels, no rule")
 
@@ -210,7 +210,7 @@ def test_workers_who_err_together_are_named(run):
         "worth the votes on an item are worth 1.9 independent ones (1.5 to 2.4)",
     ]
     _, text, _ = run("certify", certificate=replace(certificate, level=1 - 1e-9))
-    assert "none stands out" in text  # 1e-8, of two pairs
+    assert "none is significant" in text  # 1e-8, of two pairs
     _, printed, _ = run("certify", "--json", certificate=certificate)
     found = json.loads(printed)["dependence"]
     assert found["n_eff"]["value"] == 1.93
@@ -223,7 +223,7 @@ def test_workers_who_do_not_are_not_said_to(run):
     alone = replace(TOGETHER, tested=passed, truth="estimated", n_eff=Estimate(2.9, reason="rough"))
     alone = replace(alone, pairs=alone.pairs[1:])
     _, text, _ = run("certify", certificate=replace(of(claim()), dependence=alone))
-    assert "none stands out" in text
+    assert "none is significant" in text
     assert "worth at most about 2.9 independent ones" in text
     assert dependence_sentence(alone) == "No shared errors are seen (p = 0.6)."
     assert dependence_sentence(replace(alone, tested=replace(passed, status=Status.UNTESTABLE))) == ""

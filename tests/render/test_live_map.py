@@ -67,7 +67,7 @@ def test_the_numbers_are_those_of_the_theory():
     assert not wrong, wrong[0]
 
 
-def test_votes_stand_where_the_map_of_the_result_puts_them():
+def test_votes_are_where_the_map_of_the_result_puts_them():
     facts = summary("crowd")
     settings = json.loads(live_map(facts))
     assert settings["labels"] == ["ham", "spam"]
@@ -75,7 +75,7 @@ def test_votes_stand_where_the_map_of_the_result_puts_them():
     assert settings["regions"]["balance"] == facts["map"][0]["region"]
 
 
-def test_it_stands_under_theory_where_its_assumptions_passed(no_pictures):
+def test_it_is_under_theory_where_its_assumptions_passed(no_pictures):
     assert len(json.loads(live_map(summary("panel")))["point"]["prior"]) == 3
     for name in ("crowd", "panel"):
         html = render(summary(name))

@@ -80,7 +80,7 @@ def test_every_number_is_that_of_the_result(page):
         assert text.replace("\u00a0", " ") in shown, path
 
 
-def test_the_parts_stand_in_their_order(page):
+def test_the_parts_are_in_order(page):
     name, html, reader = page
     facts = summary(name)
     sections = [attrs["id"] for tag, attrs in reader.elements if tag == "section"]

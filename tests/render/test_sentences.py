@@ -100,7 +100,7 @@ def test_a_number_of_a_model_never_poses_as_the_truth(kind, key):
 
 
 @pytest.mark.parametrize(("kind", "key"), CASES)
-def test_what_is_not_tested_and_what_would_turn_a_verdict_stand_in_every_place(kind, key):
+def test_untested_assumptions_and_breakdown_are_shown_everywhere(kind, key):
     result, shown = outputs(kind, key)
     flat = {place: re.sub(r"\s+", " ", text) for place, text in shown.items()}
     for claim in (result.certificate.anonymous, result.certificate.named):

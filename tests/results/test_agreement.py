@@ -231,7 +231,7 @@ def test_constant_pairs_beside_single_votes():
     assert "two or more" in found.krippendorff.reason
 
 
-def test_repeated_votes_count_each_and_a_worker_is_never_his_own_pair():
+def test_repeated_votes_count_and_a_worker_is_never_paired_with_themselves():
     votes = Votes.from_codes([0, 0, 0, 1, 1], [0, 0, 1, 0, 1], [0, 1, 0, 1, 1], items="ab", workers="wx", labels=(0, 1))
     found = agreement(votes, rng=0)
     assert found.pairs.n_pairs == 1

@@ -14,7 +14,7 @@ def share(confusion, n=200, prior=None, **sizes):
 
 
 @pytest.mark.parametrize(("n_workers", "n_items"), [(5, 60), (30, 60), (200, 300)])
-def test_workers_who_are_alike_seldom_seem_to_told_apart(n_workers, n_items):
+def test_equal_workers_seldom_seem_to_differ(n_workers, n_items):
     alike = np.tile([[0.7, 0.2, 0.1], [0.3, 0.6, 0.1], [0.1, 0.3, 0.6]], (n_workers, 1, 1))
     assert share(alike, n_items=n_items, n_votes=4, prior=[0.6, 0.3, 0.1]) < 0.06
 

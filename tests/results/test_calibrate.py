@@ -52,7 +52,7 @@ ALIKE = np.array([[[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.1, 0.6]]] * 3)
 
 
 @pytest.mark.parametrize("shape", ["urn", "lure", "ease"])
-def test_the_ballots_of_a_crew_have_probability_1_and_without_echo_are_independent(shape):
+def test_ballot_probabilities_sum_to_1_and_factorise_without_echo(shape):
     np.testing.assert_allclose(ballot_chances(shape, CREW, 0.3).sum(axis=0), 1)
     alone = ballot_chances(shape, CREW, 1e-12)
     expected = [np.prod(CREW[np.arange(3), :, list(labels)], axis=0) for labels in all_ballots(3, 3)]

@@ -90,7 +90,7 @@ def test_the_region_of_a_crowd_holds_the_truth_at_its_level():
     assert all(81 <= count <= 99 for count in held.values()), held  # 90 expected, 3 standard deviations
 
 
-def test_a_panel_lies_at_the_mean_of_its_judges_with_a_region_that_shrinks():
+def test_a_panel_is_at_the_mean_of_its_judges_with_a_shrinking_region():
     widths = []
     for n_items in (300, 3000):
         crew = one_coin_crew([0.9, 0.8, 0.75, 0.7, 0.6], n_classes=2)

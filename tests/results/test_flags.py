@@ -113,7 +113,7 @@ def test_who_copies_another_is_flagged_with_the_name():
     assert flag.agreed <= flag.shared == 300
 
 
-def test_repeated_votes_make_nobody_a_copy():
+def test_repeated_votes_do_not_make_a_worker_a_copy():
     """Each vote counted twice: agreements and shared items are both counted per item."""
     votes, _ = simulate(HALF, one_coin_crew([0.75] * 20), 400, 8, rng=2)
     twice = Votes.from_codes(

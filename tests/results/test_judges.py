@@ -63,7 +63,7 @@ def test_a_judge_below_the_bar_hardly_ever_passes_the_gate():
     assert binomtest(passed, n_runs, 0.05, alternative="greater").pvalue > 1e-3
 
 
-def test_good_and_bad_judges_are_told_apart():
+def test_good_and_bad_judges_are_distinguished():
     rng = np.random.default_rng(4)
     good = mj.judges(panel([0.98, 0.6], 600, rng), bar=0.9)
     assert good.gate is Gate.MET
@@ -73,7 +73,7 @@ def test_good_and_bad_judges_are_told_apart():
     assert gate_text(poor).startswith("Not good enough to gate on at 90%: even the best,")
 
 
-def test_the_order_of_candidates_is_told_per_judge():
+def test_the_order_of_candidates_is_reported_per_judge():
     found = {one.judge: one for one in mj.judges(FIXTURES / "pairwise.csv", position="order").positions}
     assert (found["ana"].pairs, found["ana"].consistent) == (4, 4)
     assert (found["cy"].consistent, found["cy"].first_twice, found["cy"].second_twice) == (1, 3, 0)
@@ -90,7 +90,7 @@ def test_any_wording_of_the_order_will_do(given, swapped):
     assert one.p_value == pytest.approx(2 / 2**8)
 
 
-def test_what_cannot_be_told_is_refused():
+def test_ambiguous_input_is_refused():
     table = {"prompt": [1, 2], "judge": ["j", "j"], "shown": ["left", "A"], "winner": ["A", "B"]}
     with pytest.raises(ConfigError, match="cannot tell from 'left'"):
         mj.judges(table, position="shown")
@@ -108,7 +108,7 @@ def test_a_column_that_says_the_order_is_found_and_makes_one_verdict_of_both():
     assert note.facts == {"verdicts": 12, "changed": 3, "places": []}
 
 
-def test_labels_that_are_places_are_told_from_names():
+def test_positions_and_names_are_distinguished_in_labels():
     rows = [
         (i, j, order, "A" if (i % 3 == 0) == (order == "original") else "B")
         for i in range(9)
@@ -134,7 +134,7 @@ def test_judges_who_err_together_are_worth_less():
     assert mj.judges(panel([0.8] * 3, 20, rng)).worth.value is None
 
 
-def test_a_judge_with_two_gold_items_is_left_out_by_name_and_blocks_nobody():
+def test_a_judge_with_two_gold_items_is_left_out_and_does_not_affect_others():
     table = panel([0.6, 0.6], 600, np.random.default_rng(0))
     for item in (0, 1):
         for name, value in {"item": item, "judge": "late", "verdict": 1, "gold": table["gold"][2 * item]}.items():
@@ -145,7 +145,7 @@ def test_a_judge_with_two_gold_items_is_left_out_by_name_and_blocks_nobody():
     assert "  Left out, too few gold items: late" in judges_lines(found)
 
 
-def test_few_gold_labels_leave_nobody_out():
+def test_few_gold_labels_exclude_no_judge():
     assert mj.judges(panel([0.6, 0.9], 6, np.random.default_rng(0))).left_out == ()
 
 

@@ -46,7 +46,7 @@ def test_at_even_odds_a_majority_of_two_to_one_is_called_wrong_at_most_at_the_le
     assert wrong <= 0.05 * runs + 2 * np.sqrt(0.05 * 0.95 * runs)
 
 
-def test_a_crowd_whose_workers_are_alike_is_not_harmed():
+def test_a_crowd_of_equal_workers_is_not_harmed():
     """Three votes hardly tell prior and accuracies apart: by the mean alone some of these crowds lose two points."""
     lost = []
     for seed in range(12):

@@ -187,7 +187,7 @@ def test_the_planned_gold_decides_most_of_the_time(odds_c, share_c):
 
 
 @pytest.mark.parametrize("n_votes", [1, 2])
-def test_votes_that_do_not_tell_how_good_they_are_bear_no_plan(n_votes):
+def test_votes_that_identify_nothing_get_no_plan(n_votes):
     with pytest.raises(NotIdentified, match="collect a third vote"):
         plan(crowd(n_votes=n_votes, n_items=300))
 

@@ -54,7 +54,7 @@ def test_labels_correct_what_the_judges_say():
     assert found.overall.more[0.05] < found.overall.more[0.03]
 
 
-def test_without_labels_only_the_panel_speaks():
+def test_without_labels_only_the_panels_rate_is_shown():
     table, _, _ = log()
     found = mj.rate(table, label="pass")
     assert (found.value, found.low, found.high, found.labels) == (None, None, None, 0)
@@ -154,7 +154,7 @@ def test_gold_beside_the_votes():
     assert (found.labels, found.order) == (60, Order.SHUFFLED)
 
 
-def test_a_design_of_ask_knows_its_order(tmp_path):
+def test_a_design_keeps_the_order_of_its_items(tmp_path):
     table, truth, _ = log(questions=100)
     votes = mj.read(table, item="item", worker="judge", label="verdict")
     design = mj.ask(votes, question="accuracy", n=50)

@@ -115,7 +115,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
     assert (held / n_runs > 0.75).all()
 
 
-def test_a_rule_nearer_to_gold_is_told():
+def test_a_rule_nearer_to_gold_is_reported():
     rng = np.random.default_rng(7)
     gold = rng.integers(1, 6, 200)
     given = np.clip(gold[:, None] + rng.integers(-2, 3, (200, 5)), 1, 5)

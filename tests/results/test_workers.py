@@ -108,7 +108,7 @@ def test_agreement_is_the_share_of_other_votes_that_say_the_same():
     np.testing.assert_allclose(found.agreement_j, [0.75, 0.75, 0])
 
 
-def test_flags_name_who_stands_out_and_nobody_else():
+def test_only_outlying_workers_are_flagged():
     crew = np.concatenate([mixed_crew([[0.85, 0.15], [0.15, 0.85]], 20, spammers=2, adversaries=1), [[[1, 0]] * 2]])
     votes, _ = simulate(HALF, crew, 1500, 7, rng=1)
     found = assess_workers(votes, Hierarchical().fit(votes))

@@ -94,7 +94,7 @@ def test_uniform_noise_does_not_depend_on_the_number_of_votes():
 
 
 @pytest.mark.parametrize("n_classes", [3, 4, 5])
-def test_labels_that_nobody_gives(n_classes):
+def test_unused_labels(n_classes):
     rng = np.random.default_rng(n_classes)
     for n_votes in range(1, 9):
         prior_bk, confusion_bkl = oracle.draw_models(rng, 100, n_classes)

@@ -45,7 +45,7 @@ def two_class_crews(rng, n_crews, n_voters):
 
 
 @pytest.mark.parametrize("rule", ["majority", "map"])
-def test_two_class_crews_equal_the_sum_over_every_vote(rule):
+def test_two_class_panels_equal_the_sum_over_every_vote(rule):
     rng = np.random.default_rng(3)
     for n_voters, n_crews in [
         *[(n_voters, N_DRAWS // 5) for n_voters in range(1, 6)],
@@ -59,7 +59,7 @@ def test_two_class_crews_equal_the_sum_over_every_vote(rule):
 
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize(("n_voters", "n_classes"), [(2, 2), (4, 2), (4, 3), (6, 3), (4, 4), (3, 5), (4, 6)])
-def test_crews_of_any_number_of_classes_equal_the_sum_over_every_vote(n_voters, n_classes, ties):
+def test_panels_of_any_number_of_classes_equal_the_sum_over_every_vote(n_voters, n_classes, ties):
     rng = np.random.default_rng(n_voters + 10 * n_classes)
     for _ in range(many(5, quick=2)):
         prior = rng.dirichlet(np.ones(n_classes))
@@ -82,7 +82,7 @@ def test_equal_voters_are_a_crowd():
 
 
 @pytest.mark.parametrize("case", GOLDEN["test_vectors"]["binary_hetero"])
-def test_golden_crews(case):
+def test_golden_panels(case):
     prior = [case["nu0"], 1 - case["nu0"]]
     crew = [coin(a, b) for a, b in zip(case["T00"], case["T11"], strict=True)]
     assert panel_accuracy(prior, crew, "majority") == pytest.approx(case["mv_random_ties"], abs=1e-13)
@@ -132,13 +132,13 @@ voter = st.tuples(st.floats(0, 1, allow_subnormal=False), st.floats(0, 1, allow_
 
 @settings(deadline=None, max_examples=many(100, quick=30))
 @given(p=st.floats(0, 1), voters=st.lists(voter, min_size=1, max_size=8), n_cells=st.integers(1, 300))
-def test_bracket_contains_any_crew(p, voters, n_cells):
+def test_bracket_contains_the_accuracy_of_any_panel(p, voters, n_cells):
     prior, crew = [p, 1 - p], [coin(*hits) for hits in voters]
     low, high = panel_accuracy_bracket(prior, crew, n_cells)[1:]
     assert low <= min(crew_answers([prior], [crew]).map[0], 1) <= high
 
 
-def test_bracket_of_a_large_crew_is_narrow_and_nested():
+def test_bracket_of_a_large_panel_is_narrow_and_nested():
     rng = np.random.default_rng(5)
     prior_dk, confusion_dhkl = two_class_crews(rng, 1, 101)
     prior, crew = prior_dk[0], 0.4 + 0.2 * confusion_dhkl[0]

@@ -71,7 +71,7 @@ def test_labels_that_a_voter_never_gives(n_classes, n_votes):
 
 
 @given(data=st.data(), n_classes=st.integers(2, 3), n_votes=st.integers(1, 5), ties=st.sampled_from(TIES))
-def test_margin_of_rough_crews(data, n_classes, n_votes, ties):
+def test_margin_of_rough_panels(data, n_classes, n_votes, ties):
     ties = ties if n_classes == 2 else "exclude"
     row = (
         st.lists(st.integers(0, 4), min_size=n_classes, max_size=n_classes)
@@ -144,7 +144,7 @@ def test_an_adversary_is_used_by_the_optimal_rule():
     )
 
 
-def test_a_crew_that_is_never_wrong():
+def test_a_panel_that_is_never_wrong():
     for n_classes in (2, 3):
         prior = np.full(n_classes, 1 / n_classes)
         witness = panel_witness(prior, [np.eye(n_classes)] * 3)

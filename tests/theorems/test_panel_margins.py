@@ -10,7 +10,7 @@ from oracles import margins as oracle
 @pytest.mark.parametrize(("n_classes", "n_votes"), [(2, 1), (2, 3), (2, 4), (2, 5), (3, 3), (3, 4)])
 @pytest.mark.parametrize("zeros", [0.0, 0.05])
 @pytest.mark.parametrize("small", [True, False])
-def test_margins_of_all_crews_under_all_models(n_classes, n_votes, zeros, small, monkeypatch):
+def test_margins_of_all_panels_under_all_models(n_classes, n_votes, zeros, small, monkeypatch):
     if not small:  # as larger crews are treated, and those beyond the first batch
         monkeypatch.setattr("majorant.theory.panel.NETWORK_UP_TO", 0)
         monkeypatch.setattr("majorant.theory.panel.MOST_BALLOTS", 1)

@@ -39,7 +39,7 @@ def draw(rng, n_models):
 
 
 @pytest.mark.parametrize("n_votes", [1, 2, 3, 4, 5, 6])
-def test_the_worst_crew_is_at_the_ends(n_votes):
+def test_the_worst_panel_is_at_the_ends(n_votes):
     rng = np.random.default_rng(n_votes)
     prior_bk, confusion_bkl = draw(rng, many(3500))
     sigma_b = rng.uniform(0.001, 0.2, len(prior_bk))
@@ -71,7 +71,7 @@ def test_majority_stays_optimal_up_to_the_radius_and_no_further(n_votes):
 
 
 @given(nu0=st.floats(0.05, 0.95), a=st.floats(0.3, 1), b=st.floats(0.3, 1), n_votes=st.integers(1, 7), data=st.data())
-def test_no_crew_within_the_radius_is_lost(nu0, a, b, n_votes, data):
+def test_majority_is_optimal_for_every_panel_within_the_radius(nu0, a, b, n_votes, data):
     prior, confusion = two_class(nu0, a, b)
     radius = perturbation_radius(prior, confusion, n_votes)
     reach = st.floats(-radius * 0.999, radius * 0.999)

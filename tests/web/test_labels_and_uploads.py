@@ -114,7 +114,7 @@ def test_labels_that_many_browsers_send_at_once_are_all_kept(server):
         assert json.loads(page(server, f"/files/{id}/download/result.json").text)["answer"]["labels"] > 0
 
 
-def test_an_upload_to_a_full_disk_is_told_and_leaves_nothing(server):
+def test_an_upload_to_a_full_disk_is_reported_and_leaves_nothing(server):
     content, _ = table()
     good = send(server, "votes.csv", content)
     before = sorted(server.runs.folder.rglob("*"))

@@ -146,7 +146,7 @@ def test_every_answer_is_marked_and_the_page_holds_nothing_inline(server):
     assert "was removed, or the server was started anew" in page(server, "/files/none").text
 
 
-def test_nobody_gets_in_without_the_key(server):
+def test_requests_without_the_key_are_refused(server):
     for path in (
         "/",
         "/files",
@@ -179,7 +179,7 @@ def test_forms_of_other_sites_are_refused(server, headers):
     assert ask(server, "POST", f"/{TOKEN}/files", b"", **headers).status == 403
 
 
-def test_bad_uploads_are_told_in_plain_words(server):
+def test_bad_uploads_get_a_plain_error_message(server):
     empty = ask(server, "POST", f"/{TOKEN}/files", b"--zz--\r\n", content_type="multipart/form-data; boundary=zz")
     assert empty.status == 400
     assert "No file was chosen" in empty.text
@@ -342,7 +342,7 @@ def test_labels_decide_in_the_page_as_on_the_command_line(server, checked, termi
 
 
 @pytest.mark.long
-def test_two_files_stand_side_by_side_and_a_file_of_gold_labels_counts(server, terminal, tmp_path):
+def test_two_files_are_listed_and_a_gold_file_is_used(server, terminal, tmp_path):
     (content, truth), (other, _) = table(n_items=60), table(n_items=40, seed=6)
     answer = parts(server, "/files", ("file", "one.csv", content), ("file", "two.csv", other))
     assert answer.headers["location"] == f"/{TOKEN}/"
@@ -402,7 +402,7 @@ def test_another_question_is_answered_in_the_page_as_on_the_command_line(server,
     assert not unlike(ours, (tmp_path / "results" / "result.json").read_text())
 
 
-def test_a_fault_of_the_table_is_said_beside_the_form(server):
+def test_errors_in_the_table_are_shown_beside_the_form(server):
     id = send(server, "twice.csv", b"item,worker,label\na,w,1\na,w,0\nb,w,1\n")
     page(server, f"/files/{id}/columns", do="check")
     shown = page(server, f"/files/{settle(server, id)}").text
@@ -485,7 +485,7 @@ def test_a_large_file_is_worked_on_from_files(tmp_path, monkeypatch):
     assert (tmp_path / "own.csv").exists()
 
 
-def test_a_busy_port_and_a_missing_package_are_told(monkeypatch):
+def test_a_busy_port_and_a_missing_package_are_reported(monkeypatch):
     how = {"browser": False, "memory": 10**9, "limit": LIMIT, "say": print}
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))

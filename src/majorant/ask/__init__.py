@@ -1,1 +1,4 @@
-"""Gold by design: which items an expert should label, and exact statements from what the expert says."""
+"""Which items an expert should label, and what the labels prove: questions, designs, learned rules, rates.
+
+May import backends, methods, evidence and results; imported by the pipeline, rendering, web and the command line.
+"""

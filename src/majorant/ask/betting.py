@@ -50,7 +50,7 @@ def bounds(
 ) -> tuple[float, float]:
     """A lower and an upper bound for the mean of n numbers; each fails, at any draw ever, with at most its alpha.
 
-    `y` are the draws so far, in their order; NaN stands for a draw that is not known: 0 for the lower bound, 1 for the
+    `y` are the draws so far, in their order; NaN means that a draw is not known: 0 for the lower bound, 1 for the
     upper.  The bounds never leave what the draws make possible, so they meet in the mean once all n are drawn.
 
     >>> [round(end, 3) for end in bounds([1] * 12 + [0] * 2, 40, .025, .025)]

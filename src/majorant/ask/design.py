@@ -152,7 +152,7 @@ class Design:
     def after(self, n: int, answers: Sequence[ExpertAnswer], *, at_random: bool = False) -> Design:
         """The same design with up to n further items, after these answers; `at_random`, of a session, for a rate."""
         if at_random and not self.n_sample:
-            raise ConfigError("This design drew no random sample that could go on: draw one with majorant ask --rate.")
+            raise ConfigError("This design has no random sample to extend: draw one with majorant ask --rate.")
         return self._asking(n, self._answers(answers).answer_d, at_random=at_random)
 
     def codes(self, answers: Iterable[ExpertAnswer]) -> Codes:

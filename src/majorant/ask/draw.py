@@ -306,7 +306,7 @@ def expected_leads(label_rd: Codes, belief_rd: FloatArray) -> tuple[FloatArray, 
 
 
 def random_order(backend: Backend, item_d: Codes, seed: int) -> Codes:
-    """The positions of these items, whose codes rise, in a random order: all, or those that come first."""
+    """A random order of these items, given in ascending order: all of their positions, or the first MOST."""
     if not len(item_d):
         return np.empty(0, dtype=np.int64)
     n_items = backend.votes.shape[0]

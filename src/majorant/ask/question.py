@@ -67,7 +67,7 @@ class Question(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Outcome:
-    """What expert labels by design say: facts, no sentences.
+    """What expert labels drawn by a design show.
 
     `value` is what is bounded, as a share of the items: the lead of a rule, or an accuracy.
     The last eight fields are filled by the design, which knows how items were drawn, and their names.

@@ -44,7 +44,7 @@ def draw_teaching(backend: Backend, wanted: Wanted) -> Design:
 def draw_race(backend: Backend, wanted: Wanted) -> Design:
     """Items on which the rules differ."""
     if not 2 <= len(wanted.rules) <= MOST_RULES:
-        raise ConfigError(f"between names two to {MOST_RULES} rules, not {len(wanted.rules)}.")
+        raise ConfigError(f"between= takes two to {MOST_RULES} rules, not {len(wanted.rules)}.")
     fits = {rule: rule_fit(backend, rule, wanted.seed) for rule in wanted.rules}
     design = draw_rules(
         backend,

@@ -371,7 +371,7 @@ class Standing:
     decisive_qr: FloatArray  # share of these items on which one of the two is right
 
     def of_two(self) -> str:
-        """How the second of two rules stands to the first."""
+        """How the second of two rules compares with the first."""
         if self.beats_qr[1, 0] or self.beats_qr[0, 1]:
             return "better" if self.beats_qr[1, 0] else "worse"
         return "same" if self.within_qr[0, 1] and self.within_qr[1, 0] else OPEN

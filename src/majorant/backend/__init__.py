@@ -1,6 +1,6 @@
-"""Votes in memory, in sorted files or on a Spark cluster, behind one protocol.
+"""Where votes are: in memory, in sorted files, or on a Spark cluster, behind one protocol.
 
-It may import `read`, `methods` and what is below them.
+May import `read`, `methods` and what is below them; imported by everything that counts or fits.
 """
 
 from __future__ import annotations

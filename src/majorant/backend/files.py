@@ -49,9 +49,9 @@ class FileBackend(Backend):
     memory
         The most bytes of memory to use.
     report
-        Told what is being done, and for how many votes it is done.
+        Called with what is being done, and for how many votes.
     steps
-        Told of each step of a fit.
+        Called at each step of a fit.
     """
 
     votes: StoredVotes

@@ -80,7 +80,7 @@ def prepare(
     resume
         Whether to use votes that are already sorted, if the files and options are unchanged.
     report
-        Told what is being done and how far it is.
+        Called with what is being done and the share that is done.
 
     Raises
     ------
@@ -245,7 +245,7 @@ def _sorted_rows(connection: Any, staged: Staged) -> Iterator[Rows]:
 
 
 def _staged_rows(staged: Staged) -> Iterator[Rows]:
-    """All rows as they are, where the rows of every item already stand together."""
+    """All rows as they are, where the rows of every item are already contiguous."""
     import pyarrow.parquet as pq
 
     n_rows, others = 0, [role for role in staged.coded.table.columns if role != "item"]

@@ -50,7 +50,7 @@ def stage_table(table: Table, path: Path, options: ReadOptions, report: Report =
     options
         How the table is read.
     report
-        Told how many rows have been read.
+        Called with the number of rows read so far.
 
     Raises
     ------
@@ -261,7 +261,7 @@ class _ItemColumn:
         except UnicodeEncodeError:
             raise DataError(
                 f"{self.source}, column {self.name!r}: an item holds half a character (a lone surrogate) and "
-                "cannot be written down. Decode the text with the encoding it was written in."
+                "cannot be encoded. Decode the text with the encoding it was written in."
             ) from None
 
     def _plain(self, array: Any) -> Any:

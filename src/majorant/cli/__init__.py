@@ -1,4 +1,7 @@
-"""The command line: one file per command, loaded when it is called, so that `majorant --help` answers at once."""
+"""The command line: one file per command, loaded when it is called, so that `majorant --help` is fast.
+
+May import everything; nothing imports it but `__main__`.
+"""
 
 from __future__ import annotations
 
@@ -49,11 +52,11 @@ class _ReaderGoneError(Exception):
 
 
 def _meant(word: str) -> str:
-    """What somebody may have meant who typed a word that is no command."""
+    """Suggest a command for an unknown word."""
     from difflib import get_close_matches
 
     if os.path.exists(word):  # noqa: PTH110
-        return f"To work on that file: majorant check {word}"
+        return f"To check that file: majorant check {word}"
     close = get_close_matches(word, COMMANDS, n=1)
     return f"Did you mean {close[0]}?" if close else ""
 

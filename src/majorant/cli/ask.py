@@ -317,7 +317,7 @@ def _show(source: Source, design: Design, out: Path, labels: dict[Any, Any], opt
 
 
 def _refuse_labelled(out: Path) -> None:
-    """Refuse to write over labels that somebody gave."""
+    """Refuse to overwrite labels."""
     from majorant.read.tasks import read_answers
 
     if not out.is_file():

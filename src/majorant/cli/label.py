@@ -38,7 +38,7 @@ def label(file: str, design: str | None, go_on: bool) -> None:
     path = Path(file)
     recognised = recognise(path, design=design) if path.is_file() else None
     if recognised is None:
-        raise DataError(f"{file} is no file of items that majorant ask wrote, with its design beside it.")
+        raise DataError(f"{file} is not a file that majorant ask wrote, with its design beside it.")
     drawn, place = recognised.design, recognised.path
     if path.suffix != ".csv" or len(drawn.labels) > len(LABEL_KEYS):
         raise ConfigError(f"majorant label takes a CSV file of up to {len(LABEL_KEYS)} classes. Use a labelling tool.")

@@ -1,6 +1,6 @@
 """The options that commands share: how results are shown and how chance is seeded.
 
-Arguments as the command line spells them: the library speaks of `repeats='first'`, a terminal of --repeats first.
+Arguments as the command line spells them: the library says `repeats='first'`, a terminal --repeats first.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ EXAMPLES = {
 
 
 class Grouped(click.Command):
-    """A command whose help begins with examples, and whose options stand in groups."""
+    """A command whose help begins with examples, and whose options are grouped."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write examples, then the options group by group, the command's own first."""
@@ -105,7 +105,9 @@ class Grouped(click.Command):
             with formatter.section("Examples"):
                 for example in EXAMPLES[self.name]:
                     formatter.write(f"{'':{formatter.current_indent}}{example}\n")
-        home = {name: group for group, names in GROUPS.items() for name in names.split()}
+        reads_votes = any(parameter.name == "item" for parameter in self.params)  # else --workers is no column
+        groups = {group: names for group, names in GROUPS.items() if reads_votes or group != "Which column is what"}
+        home = {name: group for group, names in groups.items() for name in names.split()}
         shown: dict[str, list[tuple[str, str]]] = {group: [] for group in ("Options", *GROUPS)}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None

@@ -28,14 +28,14 @@ def row_counter(*, quiet: bool) -> Iterator[Callable[[int], None] | None]:
 
 @contextlib.contextmanager
 def at_work(what: str, *, quiet: bool) -> Iterator[None]:
-    """Say what takes its time, with the time it has taken, where somebody watches."""
+    """Show what is being done and for how long, on a terminal."""
     with _spinner(what, quiet=quiet):
         yield
 
 
 @contextlib.contextmanager
 def stages_of_check(*, quiet: bool, logged: bool | None, bar: bool = True) -> Iterator[Callable[[str], None]]:
-    """A callback that is told each stage of `check`: shows it with the share that is done and about the time left.
+    """A callback for the stages of `check`: shows each with the share done and the time left.
 
     On a terminal as a bar, unless another one is there already; else as lines on standard error, if they are `logged`:
     None logs those of a run that has taken LONG, no others.

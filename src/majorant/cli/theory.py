@@ -22,7 +22,7 @@ from majorant.cli.options import (
 from majorant.errors import ConfigError, DataError
 
 MOST_PANELS = 4
-LONGEST_CREW = 100_000_000  # signs of JSON on standard input
+LONGEST_PANEL = 100_000_000  # signs of JSON on standard input
 
 
 def _vote_counts(ctx: click.Context, param: click.Parameter, value: str) -> list[int]:
@@ -37,7 +37,7 @@ def _vote_counts(ctx: click.Context, param: click.Parameter, value: str) -> list
 @click.option("--prior", metavar="LIST", callback=number_list, required=True, help="Probability of each class: .6,.4")
 @click.option("--confusion", metavar="ROWS", callback=number_rows, help="Shared by all, a row per class: .8,.2/.3,.7")
 @click.option(
-    "--crew",
+    "--panel",
     metavar="FILE",
     help="Instead, a confusion matrix per voter: a JSON list of them, or an object that names the voters; - is stdin.",
 )
@@ -69,7 +69,7 @@ def _summary(
     *,
     prior: list[float],
     confusion: list[list[float]] | None,
-    crew: str | None,
+    panel: str | None,
     votes: list[int],
     ties: str,
     labels: list[str] | None,
@@ -79,10 +79,10 @@ def _summary(
 
     if labels is not None and len(labels) != len(prior):
         raise ConfigError(f"--labels names {len(labels)} classes, --prior lists {len(prior)}.")
-    if (confusion is None) == (crew is None):
-        raise ConfigError("Say how the voters vote: either --confusion (shared by all) or --crew (one each).")
-    if crew is not None:
-        voters, confusions = _read_crew(crew)
+    if (confusion is None) == (panel is None):
+        raise ConfigError("Say how the voters vote: either --confusion (shared by all) or --panel (one each).")
+    if panel is not None:
+        voters, confusions = _read_panel(panel)
         return theory_summary(prior, [describe_panel(prior, confusions, ties)], ties, labels=labels, voters=voters)
     descriptions = [describe(prior, confusion or [], n_votes, ties) for n_votes in votes]
     spans = optimal_votes(prior, confusion or []) if len(prior) == 2 else None
@@ -94,24 +94,24 @@ def _draw(picture: str, model: dict[str, Any]) -> None:
     from majorant.theory import accuracy_region
 
     if model["confusion"] is None:
-        raise ConfigError("--map shows one confusion matrix for all: leave out --crew.")
+        raise ConfigError("--map shows one confusion matrix for all: leave out --panel.")
     if len(model["votes"]) > MOST_PANELS:
         raise ConfigError(f"--map has room for {MOST_PANELS} numbers of votes, not {len(model['votes'])}.")
     regions = [accuracy_region(model["prior"], n_votes, model["confusion"]) for n_votes in model["votes"]]
     draw_map(regions, picture)
 
 
-def _read_crew(source: str) -> tuple[list[str] | None, Any]:
+def _read_panel(source: str) -> tuple[list[str] | None, Any]:
     """Voters' names, if they have any, and their confusion matrices."""
     from majorant.ownership import note_input
 
     note_input(source)
     try:
-        crew = json.loads(sys.stdin.read(LONGEST_CREW) if source == "-" else Path(source).read_text(encoding="utf-8"))
+        panel = json.loads(sys.stdin.read(LONGEST_PANEL) if source == "-" else Path(source).read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(f"{source}: cannot be read ({error.strerror}). Check the name.") from None
     except (ValueError, RecursionError):
         raise DataError(f"{source}: is not JSON. Give a list of matrices such as [[[.8,.2],[.3,.7]], ...].") from None
-    if isinstance(crew, dict):
-        return list(crew), list(crew.values())
-    return None, crew
+    if isinstance(panel, dict):
+        return list(panel), list(panel.values())
+    return None, panel

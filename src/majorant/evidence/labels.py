@@ -44,7 +44,7 @@ def gold_evidence(
     level : float
         Probability that all intervals hold at once, at every number of labels: several rules share the error.
     n_rules : int
-        How many rules share it, where these labels also speak about others.
+        How many rules share it, where these labels also decide about others.
 
     Returns
     -------

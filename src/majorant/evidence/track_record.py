@@ -110,7 +110,7 @@ def _trust(pairs: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
 def overstatement(panel: bool, sets: Sequence[PublicSet] | None = None) -> tuple[int, Estimate]:
     """By how much the models overstate accuracy on public panels or crowds: how many sets, the mean, most of the range.
 
-    The interval holds eight sets of ten.
+    The interval covers eight of ten sets.
     """
     every = public_sets() if sets is None else sets
     excess = [

@@ -2,6 +2,7 @@
 
 One method, or one family, per file: a frozen dataclass of settings with `fit(votes) -> Fit` and its `Traits`. `em.py`
 is the loop that the models share, `tables.py` the pass over the votes, `online.py` the update of a fit by new votes.
+May import theory, votes and kernels; imported by backends and everything above them.
 """
 
 from __future__ import annotations

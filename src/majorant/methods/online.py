@@ -145,7 +145,7 @@ def fit_or_update(votes: Votes, method: str, state: State | None) -> Fit:
 
 
 def online_method(method: str, settings: Mapping[str, float]) -> Any:
-    """The method of that name with these settings; refused if it is not online."""
+    """The method of that name with these settings; an error if it cannot be updated."""
     from majorant.methods import ESTIMATORS
 
     estimator = ESTIMATORS.get(method)

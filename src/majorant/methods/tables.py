@@ -230,7 +230,7 @@ def _posterior(block: Block, tables: Tables) -> tuple[FloatArray, FloatArray]:
 
 
 class Odds(NamedTuple):
-    """Two classes: how much each vote, by (worker, label), and the prior speak against class 1, in nats."""
+    """Two classes: how much each vote, by (worker, label), and the prior count against class 1, in nats."""
 
     vote_c: FloatArray
     prior: float

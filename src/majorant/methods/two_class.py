@@ -31,7 +31,7 @@ EQUAL = 1e-9  # numbers that differ by a smaller share are equal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KOS:
-    """Items and workers send each other messages, each made of all that they heard from others; two classes.
+    """Items and workers send each other messages, each leaving out what the receiver said; two classes.
 
     An item tells a worker the sum of the other workers' votes; a worker tells an item how far the worker's other votes
     agree. Messages start at 1 and are scaled to mean square 1 each round. A sum of 0 is a tie, as for an item whose
@@ -93,7 +93,7 @@ class Spectral:
 
     Worker j is right with probability (1 + theta_j) / 2 whatever the class, so the mean product of two workers' signs
     is theta_a theta_b, up to noise; `skill` is theta. Votes are weighted by it. The crowd as a whole is taken to be
-    right more often than wrong, and if that cannot be told all items tie.
+    right more often than wrong, and if that is unknown all items tie.
 
     Examples
     --------
@@ -222,7 +222,7 @@ def _agreement_between(
 
 
 def skill_signs(agreement: PairAgreement, size_j: FloatArray) -> FloatArray:
-    """+1 for workers who side with the informative majority, -1 for those against it, 0 if that cannot be told.
+    """+1 for workers who side with the informative majority, -1 for those against it, 0 if that is unknown.
 
     Every worker starts on the side of truth and moves, round by round, to where the worker's agreement with the others
     puts it; parts of the crowd without a common item settle separately.

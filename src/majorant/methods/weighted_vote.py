@@ -117,14 +117,14 @@ def combination(votes: Votes, starts: Mapping[str, Fit] | None = None) -> Combin
 def combined_counts(
     members: Collection[str], alike: Callable[[], Fit], patterns: Callable[[], Patterns]
 ) -> CountModel | None:
-    """What counts tell, where workers are not told apart; None where they are."""
+    """The posterior by vote counts, where workers do not differ; None where they do."""
     return count_model(patterns(), alike()) if set(members) == set(SHRINKING) else None
 
 
 def members_for(votes: Votes) -> tuple[str, ...]:
     """The members that the votes can bear; empty where majority vote would be alone.
 
-    Where workers are not told apart by more than noise, those that would follow the noise are left out; a majority is
+    Where workers do not differ by more than noise, those that would follow the noise are left out; a majority is
     then turned over only where counts alone show it wrong.
     """
     members = tuple(method for method in COMBINED if not unsuited(method, votes))
@@ -145,7 +145,7 @@ def combine(fits: Mapping[str, Fit]) -> Fit:
     """The mean of the posteriors, priors and confusion matrices; its method is called `weighted-vote`.
 
     All fits must be of the same votes; majority vote alone may lack a confusion matrix per worker.  `learned` holds
-    "shares", the weight of the shares of votes, which are no belief, in the mean.
+    "shares", the weight of the shares of votes, which are not probabilities, in the mean.
     """
     first = next(iter(fits.values()))
     return Fit(

@@ -1,4 +1,7 @@
-"""Read votes from files, frames, judge logs and exports of labelling tools, with an account of every row."""
+"""Read votes from files, frames, judge logs and exports of labelling tools, with an account of every row.
+
+May import `votes` and what is below it; imported by everything that takes votes.
+"""
 
 from __future__ import annotations
 

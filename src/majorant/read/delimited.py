@@ -27,7 +27,7 @@ LONGEST_HEADER = 1 << 26  # characters
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How the fields of a file are told apart."""
+    """How the fields of a file are separated."""
 
     delimiter: str
     quote: str = '"'
@@ -174,7 +174,7 @@ def _positions(file: File, first: Sequence[str], choice: Choice) -> tuple[str, .
     if len(first) != len(roles):
         raise DataError(
             f"{file.name}, row 1: has {len(first)} fields, but columns='{','.join(roles)}' names {len(roles)}. "
-            "Name every column; _ stands for one to skip."
+            "Name every column; _ skips one."
         )
     return tuple(f"column {p + 1}" for p in range(len(roles)))
 

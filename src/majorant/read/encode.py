@@ -33,11 +33,11 @@ from majorant.read.values import is_plain, kind_key
 
 Codes = NDArray[np.int32]
 MERGE_AT = 1 << 20
-Progress = Callable[[int], None]  # told how many rows have been read so far
+Progress = Callable[[int], None]  # called with the number of rows read so far
 
 
 class Coder:
-    """Collects one column; `finish` gives its codes (-1 where nothing stands) and its values in order of appearance.
+    """Collects one column; `finish` gives its codes (-1 where a cell is empty) and its values in order of appearance.
 
     Parts are encoded one by one.  Their values wait, and are merged when they outnumber the known ones: so every value
     is merged a bounded number of times.

@@ -256,7 +256,7 @@ def identify(name: str, path: Path, how: ReadOptions) -> File:
         refuse_unpacked(name, path.stat().st_size, declared_size(path, packing, raw))
     head = raw if not packing else _unpacked_head(name, path, packing)
     if packing and not head:
-        raise DataError(f"{name} holds an empty file, packed. Check that the export that wrote it finished.")
+        raise DataError(f"{name} contains an empty compressed file. Check that the export that wrote it finished.")
     if packing and _type_of_magic(head) is not None:
         raise DataError(f"{name} holds a packed Parquet file or workbook. Unpack it first; it is compressed already.")
     binary = _type_of_magic(head)

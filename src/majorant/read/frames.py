@@ -182,7 +182,7 @@ def coded(cells: Iterable[Any], source: str, name: str) -> Objects:
         if isinstance(value, str) and not _is_unicode(value):
             raise DataError(
                 f"{source}, row {row}, column {name!r}: {value!r} holds half a character (a lone surrogate) and cannot "
-                "be written down. Decode the text with the encoding it was written in."
+                "be encoded. Decode the text with the encoding it was written in."
             )
         try:
             code = codes.setdefault(kind_key(value), len(values))

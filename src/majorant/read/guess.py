@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from majorant.read.columns import ALIASES, VOTE_ROLES, name_words
 
-HINTS = {  # words in the names of columns that speak for a role
+HINTS = {  # words in the names of columns that suggest a role
     "item": frozenset((
         "path", "file", "filename", "img", "picture", "url", "uri", "text", "review", "essay", "tweet", "sentence",
         "comment", "clip", "video", "patient", "pair", "key",
@@ -42,7 +42,7 @@ class _Column:
     length: float  # of a value, on average
     lists: bool
     measures: bool  # numbers such as 0.35, or times
-    hints: Mapping[str, int]  # how much its name speaks for each role
+    hints: Mapping[str, int]  # how strongly its name suggests each role
 
     def fits(self, role: str) -> bool:
         """Whether its values could have a role."""
@@ -108,7 +108,7 @@ def _describe(place: int, name: str, values: Sequence[Any], by_name: Mapping[str
 
 
 def _hint(role: str, name: str) -> int:
-    """2 if the words of a name speak for a role, 1 for an id that could be an item, -2 if they speak for another."""
+    """2 if the words of a name suggest a role, 1 for an id that could be an item, -2 if they suggest another."""
     words = name_words(name)
 
     def speaks_for(one: str) -> bool:
@@ -121,7 +121,7 @@ def _hint(role: str, name: str) -> int:
 
 
 def _candidates(role: str, columns: Sequence[_Column]) -> list[tuple[int, int]]:
-    """The columns that could have a role, each with its hint; those whose names speak for it, if there are any.
+    """The columns that could have a role, each with its hint; those whose names suggest it, if there are any.
 
     Of columns that say the same, such as the id of a text and the text, one is taken: rather short than long.
     """
@@ -142,7 +142,7 @@ def _candidates(role: str, columns: Sequence[_Column]) -> list[tuple[int, int]]:
 def _score(
     columns: Sequence[_Column], items: tuple[int, int], workers: tuple[int, int], labels: tuple[int, int]
 ) -> int | None:
-    """How well three columns are items, workers and labels; None if they are not, or only the values speak for it."""
+    """How well three columns are items, workers and labels; None if they are not, or only the values suggest it."""
     (i, item_hint), (j, worker_hint), (k, label_hint) = items, workers, labels
     item, worker, label = columns[i], columns[j], columns[k]
     if len({i, j, k}) < 3 or max(item_hint, worker_hint) <= 0:

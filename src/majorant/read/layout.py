@@ -289,7 +289,7 @@ def sample_columns(rows: RowSource, positions: Sequence[int]) -> list[list[Any]]
 
 
 def _is_blank(value: Any) -> bool:
-    """Empty, or a text that stands for nothing."""
+    """Empty, or a text that means no value."""
     return is_empty(value) or (isinstance(value, str) and value.strip() in ("NA", "NaN", "."))
 
 

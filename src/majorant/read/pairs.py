@@ -237,7 +237,7 @@ def are_places(
 ) -> bool:
     """Whether labels such as A and B are the places in which a judge saw the candidates, and not their names.
 
-    `keys` holds the item and the judge of each verdict.  They are taken for places if `positions` speak of swapping and
+    `keys` holds the item and the judge of each verdict.  They are taken for places if `positions` mention swapping and
     each of several judges contradicts itself on most pairs otherwise: one such judge may just prefer a place.
 
     >>> keys = [(q, j) for j in "jk" for q in (1, 1, 2, 2)]

@@ -324,7 +324,7 @@ def sample_size(content: Mapping[str, Any]) -> int:
 def sample_design(source: Any) -> Mapping[str, Any] | None:
     """The content of the design beside a file of labels if it begins with a random sample; None for plain gold.
 
-    Labels of any other design are refused: whoever takes them for a random sample is misled.
+    Labels of any other design are refused: they are no random sample.
     """
     if not is_file(source) or not (design_path(source).exists() or may_be_drawn(source)):
         return None

@@ -130,7 +130,7 @@ def _several_rules(outcome: Outcome) -> str:
     dropped = f" Out: {listed(out)}." if out else ""
     if outcome.decided:
         apart = [rule_name(rule) for rule in outcome.alive if rule != outcome.leader]
-        alike = f" Not told apart: {listed([best, *apart])}." if apart else ""
+        alike = f" Not distinguished: {listed([best, *apart])}." if apart else ""
         claim = f"{_capital(best)} is within {near} points of the best of these {len(outcome.rules) - len(same)} rules"
         return f"{claim} ({count(outcome.labels, 'label')}{_skipped(outcome)}, {_level(outcome)}).{dropped}{alike}"
     right = [f"{rule_name(rule)} {outcome.right[rule]:,}" for rule in outcome.rules if rule != outcome.leader]
@@ -227,7 +227,7 @@ def ask_lines(facts: Mapping[str, Any], check: str, learned: LearnedRule | None 
 
 
 def substitute_lines(outcome: Outcome, files: Sequence[str], check: str) -> list[str]:
-    """What labels of somebody in place of an expert say, and whose truth it is."""
+    """What the labels of a substitute expert say, and whose truth it is."""
     return [outcome_sentence(outcome), _whose_truth(outcome), f"Wrote    {one_of(files)}.", f"Next     {check}"]
 
 

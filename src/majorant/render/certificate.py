@@ -272,11 +272,11 @@ def _dependence_facts(certificate: Certificate) -> list[tuple[str, str]]:
 
 
 def _clear_pairs(dependence: Dependence, alpha: float) -> str:
-    """The pairs that stand out, all pairs considered, the strongest first."""
+    """The significant pairs, corrected for their number, the strongest first."""
     pairs = sorted(dependence.pairs, key=lambda pair: -abs(pair.correlation))
     clear = [pair for pair in pairs if pair.p_value * len(pairs) <= alpha]
     if not clear:
-        return "none stands out"
+        return "none is significant"
     strongest = listed(f"{' and '.join(map(shown, pair.workers))} {pair.correlation:+.2f}" for pair in clear)
     source = "on gold items" if dependence.truth == "gold" else "by votes alone, rough"
     return f"correlated given the true label ({source}): {strongest}"

@@ -308,7 +308,7 @@ def write_markdown(summary: dict[str, Any], path: str | os.PathLike[str]) -> Pat
 
 
 def write_summary(text: str, path: str | os.PathLike[str]) -> Path:
-    """Write Markdown to a file; to a job's summary it is added, since other commands write there too."""
+    """Write Markdown to a file, or append it to a job summary, where other commands write too."""
     target = Path(path)
     if not is_job_summary(path):
         return write_files({target: text})[0]

@@ -69,7 +69,7 @@ def _group_text(group: CopyGroup) -> str:
 
 
 def workers_line(workers: Workers, copies: Sequence[CopyGroup], removal: Removal | None) -> str:
-    """Who stands out, in a sentence or three."""
+    """Which workers are flagged, in one to three sentences."""
     parts = [_skill_text(workers)]
     if n_same := len(_flagged_names(workers, FlagKind.ONE_LABEL)):
         parts.append(f"{n_same:,} always gave the same label.")

@@ -1,1 +1,4 @@
-"""From fits to decisions: the labels, who is good, what to look at."""
+"""What follows from a fit: labels, workers, judges, review list, plan, agreement, comparison.
+
+May import evidence, methods and backends; imported by the pipeline and rendering.
+"""

@@ -2,7 +2,7 @@
 
 Two opinions are averaged (their geometric mean): the rule's probabilities, tempered so that they allow for votes that
 depend on each other, and the plain shares of votes, with one vote spread over all labels.  On public data sets the
-average is better calibrated than either.  Twenty gold labels or more shift and stretch it: docs/labels.md.
+average is better calibrated than either.  Twenty gold labels or more shift and stretch it: docs/decide.md.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ def _folds(names: Sequence[Hashable]) -> NDArray[np.int64]:
 
 
 def scores(fit: Fit) -> FloatArray:
-    """The log-probabilities of a fit; shares of votes are no probabilities, and each vote counts for one instead."""
+    """The log-probabilities of a fit; shares of votes are not probabilities, and each vote counts for one instead."""
     if fit.method in ESTIMATORS and ESTIMATORS[fit.method].traits.vote_shares:
         return np.asarray(fit.posterior * fit.votes_i[:, None])
     return np.log(np.maximum(fit.posterior, UNSURE))

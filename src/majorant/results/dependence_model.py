@@ -1,6 +1,6 @@
 """Votes that may depend on each other: what they say about the truth if hard items and shared errors are allowed for.
 
-Statement and limits: docs/labels.md.
+Statement and limits: docs/decide.md.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ class Judges(Tabular):
     gate : Gate
         Whether `bar` is met, and by whom: `best`.
     sub_panels : tuple of SubPanel
-        The best one, three and five judges, held against all; empty where there are too few labels.
+        The best one, three and five judges, compared with all; empty if there are too few labels.
     copies : Copies
         Judges who repeat another.
     repeats : tuple of Repeats

@@ -273,7 +273,7 @@ def with_known(fit: Fit, votes: Votes) -> Fit:
 def expert_labels(design: Design, answers: Sequence[ExpertAnswer]) -> dict[str, Hashable]:
     """What experts said of the items of a design, by the text of the item's name; nothing where they disagree.
 
-    A label that is no class of the votes is still the expert's label.
+    A label that is not a class of the votes is still the expert's label.
     """
     code_d = design.codes(answers)
     said = {str(design.order[d]): design.labels[code_d[d]] for d in np.flatnonzero(code_d >= 0)}

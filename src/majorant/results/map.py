@@ -134,7 +134,7 @@ def _replicates(votes: Votes, fit: Fit, rng: np.random.Generator) -> FloatArray 
 def _two_panels(
     votes: Votes, place: _Place, level: float, edge: Callable[[Model], Line] | None
 ) -> tuple[MapPanel, ...]:
-    # Shares of 0 and 1 cannot be told from a few items: the point keeps half an item away from the border.
+    # A few items cannot show shares of 0 and 1: the point keeps half an item away from the border.
     least = max(MAP_EDGE, 0.5 / (np.count_nonzero(votes.votes_i) + 1))
     nu, t00, t11 = place.share_3.clip(least, 1 - least)
     first, second = votes.labels

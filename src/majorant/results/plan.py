@@ -3,7 +3,7 @@
 A model of the votes forecasts how much more votes gain, not how often labels are right: on public crowds the gain was
 forecast within 1.5 points on average, and half to one and two thirds of it came true; the level was off by 5.  So the
 level is given only where gold labels measure it.  On public panels more judges of the same kind gained nothing, and
-nothing is forecast.  docs/plan.md has the numbers.
+nothing is forecast.  benchmarks/truth.md has the numbers.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Plan:
     stopping : tuple of Stopping
         What stopping early would have saved.
     sub_panels : tuple of SubPanel
-        The best one, three and five judges of a panel by gold, held against all.
+        The best one, three and five judges of a panel by gold, compared with all.
     """
 
     target: float

@@ -2,7 +2,7 @@
 
 Where workers differ in skill, items come in the order in which the models of the votes doubt the label that was
 written: the median of what each model gives it.  On panels, where models mislead, and where workers are alike, they
-come in the order of the vote's margin.  docs/review.md says how many wrong labels each order finds.
+come in the order of the vote's margin.  docs/decide.md says how many wrong labels each order finds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which judges to keep: the best one, three or five of a panel by gold labels, held against all of them.
+"""Which judges to keep: the best one, three or five of a panel by gold labels, compared with all of them.
 
 The best of many sub-panels looks better than it is, so each interval allows for the number of sub-panels that there are
 of its size: it holds whichever of them is chosen.
@@ -101,7 +101,7 @@ def best_sub_panels(votes: Votes, copies: Copies, *, level: float) -> tuple[SubP
 
 
 class _GoldVotes(NamedTuple):
-    """What some judges said of the gold items, -1 for nothing, and what is true."""
+    """The labels of some judges on the gold items, -1 where there is none, and the truth."""
 
     label_ag: IntArray
     gold_g: IntArray

@@ -45,7 +45,7 @@ class FlagKind(StrEnum):
     FEW_VOTES = "too few votes"  # to judge; nothing is held against the worker
 
 
-# Flags that speak for removal; on a panel that shares mistakes, who disagrees may be the one who is right.
+# Flags that suggest removal; on a panel that shares mistakes, who disagrees may be the one who is right.
 GROUNDS = tuple(kind for kind in FlagKind if kind not in (FlagKind.FEW_VOTES, FlagKind.DISAGREES))
 
 

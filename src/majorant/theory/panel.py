@@ -106,7 +106,7 @@ def _two_class_worst(prior_k: FloatArray, confusion_hkl: FloatArray, ties: str) 
 def _two_class_fill(
     prior_k: FloatArray, confusion_hkl: FloatArray, c: int, fewest: int, most: int
 ) -> WorstBallot | None:
-    """The ballot, with `fewest` to `most` votes against c, that speaks least for c; None if there is none.
+    """The ballot, with `fewest` to `most` votes against c, with the least evidence for c; None if there is none.
 
     Everyone starts with a vote for c; then those change who take most from c's odds, first those who cannot vote
     for c at all.  Only ballots that the other class j can give count, so a weight is never +inf where it is used.

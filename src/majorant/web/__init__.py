@@ -1,6 +1,6 @@
-"""`majorant serve`: drop a file of votes into a page on this machine, see the answer, label a few items.
+"""`majorant serve`: a local page to check a file of votes and label a few items. It deletes its files when it stops.
 
-It leaves nothing behind when it ends.
+May import the pipeline and rendering; imported only by the command line.
 """
 
 from __future__ import annotations

@@ -1,1 +1,4 @@
-"""Votes in a Spark frame: blocks on the cluster, and what is small beside them."""
+"""Votes in a Spark frame, packed into blocks on the cluster.
+
+May import what `backend` may; imported only through `as_backend` and the command line.
+"""

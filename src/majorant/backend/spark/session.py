@@ -1,4 +1,4 @@
-"""A Spark session for a command: quiet, on this machine unless told otherwise, ended with the command."""
+"""A Spark session for a command: quiet, on this machine by default, stopped with the command."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def spark_session(master: str, *, memory: str = "2g", settings: dict[str, str] |
 
 
 def require_spark() -> None:
-    """Refuse to go on where a part of Spark is missing, with the line that installs it."""
+    """Raise an error if a part of Spark is missing, with the command that installs it."""
     for package in ("pyspark", "pandas"):  # PySpark hands over Arrow only where pandas is installed; we never use it
         if importlib.util.find_spec(package) is None:
             raise ConfigError(f"Spark needs the Python package {package}, which is not installed: {INSTALL}")

@@ -286,7 +286,7 @@ def _as_counts(n_votes: int, counts: ArrayLike) -> FloatArray:
 def _fit_difficulty(
     histograms: Histograms, theta_3: FloatArray, rng: np.random.Generator
 ) -> tuple[FloatArray, Tested] | None:
-    """The likeliest pair of beta-binomials, and its test; None if it does not fit, or if that cannot be told.
+    """The likeliest pair of beta-binomials, and its test; None if it does not fit, or if that is unknown.
 
     `theta_3` is the best pair of binomials, from which the search starts.
     """

@@ -176,7 +176,7 @@ class Breakdown(NamedTuple):
 def find_breakdown(
     histograms: Histograms, sizes: list[int], verdict: Verdict, theta_3: FloatArray, level: float
 ) -> Breakdown | None:
-    """At which correlation of votes on an item the likelihood ratio no longer bears a verdict out.
+    """At which correlation of votes on an item the likelihood ratio no longer supports a verdict.
 
     None for an open verdict, and if there are too many cells. `theta_3` is the best pair of binomials.
 

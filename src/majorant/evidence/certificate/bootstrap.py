@@ -199,7 +199,7 @@ def majority_losses(
     """What majority gives away under each model on untied items, as a share of the items with votes.
 
     Item i counts weight_bi[b, i] times under model b; NaN if no item has votes. Most items are never lost: the worst
-    that any model says of each vote, added up, still speaks for majority.
+    that any model says of each vote, added up, still favours majority.
 
     >>> from majorant.evidence.certificate.design import leaders
     >>> votes = Votes.from_codes([0, 1], [0, 0], [0, 1], items="ab", workers="w", labels="ny")

@@ -42,7 +42,7 @@ from majorant.theory.panel import ballot_work, can_enumerate_ballots, count_dist
 from majorant.values import Estimate, FloatArray
 from majorant.votes import IntArray, Votes
 
-VOTES_PER_CLASS = 20  # votes per class that a typical worker must have given for workers to be told apart
+VOTES_PER_CLASS = 20  # votes per class that a typical worker must have given to distinguish workers
 _UNTESTED = (Assumption.INDEPENDENT_ITEMS, Assumption.VOTES_PER_ITEM, Assumption.LARGE_SAMPLE)
 BY_WORKER = tuple(Tested(one, Status.UNTESTED) for one in (Assumption.STABLE_WORKERS, *_UNTESTED))
 BY_ONE_MATRIX = tuple(Tested(one, Status.UNTESTED) for one in (Assumption.BETTER_THAN_GUESSING, *_UNTESTED))
@@ -148,7 +148,7 @@ def named_claim(case: Case, replicates: Replicates | None, *, level: float) -> C
 
 
 def is_thin(votes: Votes, copies: ArrayLike | None = None) -> bool:
-    """Whether workers gave too few votes to be told apart.
+    """Whether workers gave too few votes to distinguish them.
 
     Confusion matrices of workers with few votes fit noise, and overstate what knowing them gains.
     """
@@ -191,7 +191,7 @@ class SetMargins(NamedTuple):
 def set_margins(sets: tuple[WorkerSets, ...], fit: Fit) -> SetMargins:
     """The exact margin of every worker set at the fit, as far as it can be found quickly.
 
-    Two classes take a sort. With more, the ballots of a few voters are enumerated; more voters take assignment
+    Two classes need one sort. With more, the ballots of a few voters are enumerated; more voters take assignment
     problems, which only a panel's few sets are worth.
     """
     assert fit.confusion is not None
@@ -346,7 +346,7 @@ def count_cells(sets: WorkerSets, models: PanelModels) -> PanelCounts:
 def _is_beaten_on_counts(
     at_fit: Sequence[PanelCounts], again: Sequence[PanelCounts], common: Sequence[int], level: float
 ) -> bool:
-    """Whether the best rule clearly decides some count of a common number of votes otherwise; all tried together."""
+    """Whether the best rule clearly differs from majority on some count of votes, corrected for their number."""
     n_tried = sum(int((~cells.tied_c).sum()) for cells in at_fit)
     for n in common:
         odds_c = at_fit[n].odds_bc[0]

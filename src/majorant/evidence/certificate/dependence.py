@@ -27,7 +27,7 @@ from majorant.votes import IntArray, Votes
 DRAWS = 10_000
 MOST_TESTED_PAIRS = 100  # those with the most items in common
 PAIR_ITEMS = 30  # that a pair must share
-UNTOLD = 1e-3  # a pair that keeps less: its correlation cannot be told from other confusion matrices
+UNTOLD = 1e-3  # a pair that keeps less: its correlation looks like other confusion matrices
 ENOUGH_GOLD = 50  # items, with two votes or more
 Pairs = list[tuple[int, int]]
 SYMMETRIC = 1e-6  # skewness, times standard errors, that changes nothing
@@ -171,7 +171,7 @@ def _one_step(evidence: _PairScores) -> PairTests:
 
 
 def _pair_results(votes: Votes, pairs: Pairs, tests: PairTests) -> tuple[Pair, ...]:
-    """The pairs of which something can be told, the most correlated first."""
+    """The pairs with an estimate, the most correlated first."""
     results = [
         Pair(
             workers=(votes.workers[a], votes.workers[b]),
@@ -185,7 +185,7 @@ def _pair_results(votes: Votes, pairs: Pairs, tests: PairTests) -> tuple[Pair, .
 
 
 def _rough_worth(evidence: _PairScores, n_votes: float) -> Estimate:
-    """n / (1 + (n - 1) rho), rho the one correlation for all pairs that the votes bear out best.
+    """n / (1 + (n - 1) rho), rho the one correlation for all pairs that fits the votes best.
 
     Strong dependence draws the estimated truth to itself, so no interval would hold its level.
     """
@@ -311,7 +311,7 @@ class PairTests(NamedTuple):
 
 
 def gold_items(label_ij: IntArray, gold_i: IntArray | None, copies_i: FloatArray, n_classes: int) -> GoldItems | None:
-    """The items from which dependence can be told by gold; None where they are too few."""
+    """The gold items that show dependence; None if they are too few."""
     if gold_i is None:
         return None
     known = np.flatnonzero((gold_i >= 0) & ((label_ij != NO_LABEL).sum(axis=1) >= 2))

@@ -124,7 +124,7 @@ def _lexical_order(worker_ih: IntArray, n_workers: int) -> IntArray:
 
 
 def as_copies(votes: Votes, copies: ArrayLike | None) -> FloatArray:
-    """How many items each item of `votes` stands for: once each unless told otherwise."""
+    """How many items each item of `votes` stands for: one each by default."""
     if copies is None:
         return np.ones(len(votes.items))
     copies_i = np.asarray(copies, dtype=float)

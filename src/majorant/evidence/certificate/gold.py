@@ -265,7 +265,7 @@ def worse_p_values(cells: GoldCells) -> FloatArray:
 
 
 def not_optimal_p_value(cells: GoldCells, alpha: float) -> float:
-    """One p-value against "majority loses nothing in any cell", from the cells that can speak at alpha."""
+    """One p-value against "majority loses nothing in any cell", from the cells that can be significant at alpha."""
     telling_c = cells.gold_c >= np.log2((cells.n_classes - 1) / alpha)
     return simes(worse_p_values(cells)[telling_c])
 
@@ -333,8 +333,8 @@ def _product(positive: FloatArray, factor: FloatArray) -> tuple[FloatArray, Floa
 def _error_shares(cells: GoldCells, alpha: float) -> tuple[float, NDArray[np.bool_]]:
     """What each bound may fail with, and which untied cells hold enough gold for bounds of their own.
 
-    Enough: were all of it right, majority would be proved right in that cell. Both follow from the votes and from which
-    items are gold, not from their labels. The cells that lack gold share one bound.
+    A cell has enough if majority would be proved right if all of its gold labels agreed.  Both follow from the
+    votes and from which items are gold, not from their labels.  The cells that lack gold share one bound.
     """
     ordered_c = -np.sort(-cells.gold_c)
     # With m cells that have bounds of their own.

@@ -114,7 +114,7 @@ def plan_items(
 ) -> int | None:
     """Fresh items that would decide on their own with 80% power; None if no feasible number would.
 
-    By the nats per item that tell the fitted model from the nearest one on the other side. The items at hand have been
+    By the nats per item between the fitted model and the nearest one on the other side. The present items have been
     looked at: judging them again together with others would be a second test of the same items, at no level.
     """
     expected_c = cells.totals(items_c) * np.exp(BINOMIALS.log_shares(cells, theta_3))

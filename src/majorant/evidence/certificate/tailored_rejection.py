@@ -310,7 +310,7 @@ class Run:
 
 
 def run_from(target: float, spread: float) -> Run:
-    """A run from the target on, for a sum of this standard deviation.
+    """A run of values from the target upwards, for a sum of this standard deviation.
 
     >>> run_from(10, 2.0)
     Run(target=10, length=14, cycle=31)

@@ -1,4 +1,7 @@
-"""The formats of other tools: a module each, and a line in FORMATS."""
+"""Formats of other tools: one module each, and an entry in FORMATS.
+
+May import `votes` and `read.columns`; imported only by `read`.
+"""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class TableFormat:
 
     name: str
     recognise: Callable[[frozenset[str]], bool]  # by the names of the columns
-    roles: Callable[[Sequence[str]], Mapping[str, str]]  # role -> column; what is not named is found as ever
+    roles: Callable[[Sequence[str]], Mapping[str, str]]  # role -> column; other roles are detected as usual
     workers: Callable[[Sequence[str]], Sequence[str]] | None = None  # a row an item: the columns of its workers
     answer: Callable[[str], Any] | None = None  # what a cell of labels says that holds JSON; else the cell as it is
     judges: bool = False

@@ -106,7 +106,7 @@ def _chosen(value: Any) -> Any:
 
 
 def _cell(text: str) -> Any:
-    """What a cell of CSV says, where JSON stands in it."""
+    """What a CSV cell says that contains JSON."""
     if not text.startswith(("{", "[{")):
         return text
     said = _chosen(loads(text))

@@ -1,4 +1,7 @@
-"""The figures: a summary in, panels out; nothing is computed here that a reader could quote."""
+"""The figures of the report: a summary in, panels out. Nothing is computed here that a reader could quote.
+
+May import what `render` may; imported by `render`.
+"""
 
 from __future__ import annotations
 

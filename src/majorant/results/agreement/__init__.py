@@ -1,4 +1,7 @@
-"""How well workers agree, beyond chance: from counts per item, and from the tables of pairs of workers."""
+"""How well workers agree beyond chance: from counts per item, and from the tables of pairs of workers.
+
+May import what `results` may; imported by the pipeline and rendering.
+"""
 
 from majorant.results.agreement.coefficients import Agreement, PairKappas
 from majorant.results.agreement.measure import agreement

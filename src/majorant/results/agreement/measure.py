@@ -70,15 +70,29 @@ def agreement(  # type: ignore[misc]
 ) -> Agreement:
     """How well workers agree: percent, Cohen, Fleiss, Krippendorff (nominal, ordinal) and Gwet's AC1.
 
-    `votes` is whatever `mj.read` takes (a file, a frame, a dict, a list) with the same arguments, such as `item=`.
+    Parameters
+    ----------
+    votes : Any
+        Whatever `mj.read` takes, with the same keyword arguments, such as `item=`.
+    rng : int, numpy Generator or None
+        Random seed; None computes no intervals.
+    level : float
+        Confidence level of the intervals.
+    n_boot : int
+        Number of bootstrap resamples.
+    order : sequence, optional
+        The labels from lowest to highest, for the ordinal alpha of labels that are not numbers.
+    min_common : int
+        Cohen's kappa is averaged over pairs of workers with so many items in common: with fewer it is biased downwards.
 
-    Assumes items drawn independently: intervals are percentiles over resamples of the items, the workers staying as
-    they are; `rng=None` draws nothing.  With up to 4,096 different rows of counts (for Cohen: items) that is the
-    exact bootstrap; beyond, 4,096 random bags of items are drawn from.  Cohen's resamples are centred on the
-    value, and are fewer, or none, where pairs of votes are very many; `resampling` and `reason` say what was done.  The
-    ordinal alpha needs labels that are numbers, or `order`, the labels from lowest to highest.  Cohen's kappa is
-    averaged over workers with `min_common` items in common: with fewer it is biased downwards.
+    Returns
+    -------
+    Agreement
+        The coefficients with percentile intervals over resamples of the items; `resampling` and `reason` say what was
+        done where there are very many votes.
 
+    Examples
+    --------
     >>> votes = Votes.from_codes([0, 0, 1, 1, 2, 2], [0, 1] * 3, [0, 0, 1, 1, 0, 1],
     ...                          items="abc", workers="wx", labels=("no", "yes"))
     >>> found = agreement(votes)

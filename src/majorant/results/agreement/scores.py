@@ -77,9 +77,24 @@ def scores(
 ) -> Scores:  # fmt: skip
     """Agreement by distance, and mean, median and majority of each item, of labels that are numbers or have an order.
 
-    Assumes items drawn independently: intervals are percentiles over resamples of items, the workers staying as they
-    are.  `votes` is whatever `mj.read` takes; `order=` gives labels that are no numbers their order.
+    Parameters
+    ----------
+    votes : Any
+        Whatever `mj.read` takes, with the same keyword arguments; `order=` gives labels that are not numbers an order.
+    rng : int or numpy Generator
+        Random seed.
+    level : float
+        Confidence level of the intervals.
+    n_boot : int
+        Number of bootstrap resamples.
 
+    Returns
+    -------
+    Scores
+        Coefficients with percentile intervals over resamples of the items, and a mean, median and majority per item.
+
+    Examples
+    --------
     >>> found = scores({"item": [1, 1, 2, 2, 3, 3], "worker": ["a", "b"] * 3, "label": [1, 2, 4, 5, 3, 3]})
     >>> round(found.interval_alpha.value, 3), found.mean_i.tolist()
     (0.833, [1.5, 4.5, 3.0])
@@ -118,7 +133,7 @@ def label_values(votes: Votes) -> tuple[FloatArray, bool]:
         return np.arange(len(votes.labels), dtype=np.float64), True
     if not all(isinstance(label, numbers.Real | Decimal) and not isinstance(label, bool) for label in votes.labels):
         shown = ",".join(map(str, votes.labels[:6]))
-        raise ConfigError(f"these labels are no numbers. Give their order, from lowest to highest: order={shown!r}.")
+        raise ConfigError(f"these labels are not numbers. Give their order, from lowest to highest: order={shown!r}.")
     return np.array([float(label) for label in votes.labels]), False  # type: ignore[arg-type]
 
 
