@@ -4,9 +4,9 @@
 
 Gold is hidden from the product, and every number is held against it, beside something simple (the anchor): vote
 share, crowd-kit and cleanlab for confidence, agreement for the order of workers, the smallest margin for the review
-list.  Exits with 1 where a number is worse than its anchor by more than the margin stated in GOALS.  `--write` writes
-docs/truth.md.  `--peers` runs crowd-kit and cleanlab again, in a Python that has them, into truth_peers.json; else what
-they said before is quoted.  Two minutes.
+list.  Exits with 1 where a number is worse than its anchor by more than the margin stated with it.  `--write` writes
+docs/truth.md and the tables in docs/labels.md and docs/review.md.  `--peers` runs crowd-kit and cleanlab again, in a
+Python that has them, into truth_peers.json; else what they said before is quoted.  Two minutes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ from public_sets import data_sets
 
 Floats = NDArray[np.float64]
 HERE = Path(__file__).parent
-PAGE, PEERS = HERE.parent / "docs" / "truth.md", HERE / "truth_peers.json"
+DOCS, PEERS = HERE.parent / "docs", HERE / "truth_peers.json"
+MADE_HERE = "<!-- made by benchmarks/truth.py --write -->"
 DRAWS = 3
 PEER_NAMES = ("crowd-kit DS", "cleanlab")
 
@@ -103,15 +104,18 @@ def main() -> None:
     ]
     if "--peers" in sys.argv:
         PEERS.write_text(json.dumps(run_peers(sets, sys.argv[sys.argv.index("--peers") + 1]), indent=1) + "\n")
-    parts, goals = [], []
+    parts: dict[str, str] = {}
+    goals: list[Goal] = []
     for section in (confidence, confidence_with_gold, workers, review_list, forecasts, stopping, simulated_copies):
-        text, new = section(sets)
-        print(text, flush=True)
-        parts.append(text)
+        parts[section.__name__], new = section(sets)
+        print(parts[section.__name__], flush=True)
         goals += new
     print(goal_table(goals))
     if "--write" in sys.argv:
-        PAGE.write_text("\n".join([HEAD, *parts, "## Goals\n", goal_table(goals)]), encoding="utf-8")
+        fill("labels.md", parts.pop("confidence") + "\n" + parts.pop("confidence_with_gold"))
+        fill("review.md", review_means(parts["review_list"]))
+        page = "\n".join([HEAD, *parts.values(), "## Goals\n", goal_table(goals)])
+        (DOCS / "truth.md").write_text(page, encoding="utf-8")
     if missed := [goal.name for goal in goals if not goal.met]:
         sys.exit(f"Missed: {'; '.join(missed)}")
 
@@ -120,8 +124,15 @@ HEAD = """# Are the numbers true?
 
 Made by `python benchmarks/truth.py --write`; nothing here is written by hand. Gold labels are hidden from majorant, and
 each number is held against them. The sets are public; some were looked at while the defaults were chosen, so expect a
-little worse elsewhere.
+little worse elsewhere. How well confidence is calibrated is on the page about [labels](labels.md).
 """
+
+
+def fill(page: str, text: str) -> None:
+    """Replace what this script wrote into a page before."""
+    before, mark, rest = (DOCS / page).read_text(encoding="utf-8").partition(f"{MADE_HERE}\n")
+    _, end, after = rest.partition("<!-- end -->")
+    (DOCS / page).write_text(f"{before}{mark}\n{text}\n{end}{after}", encoding="utf-8")
 
 
 def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
@@ -328,7 +339,7 @@ def wrong_among(wrong: Floats, doubt: Floats, most: int) -> float:
 
 def review_list(sets: list[Set]) -> tuple[str, list[Goal]]:
     """Wrong labels among the first 20 and 100 of the list: of the labels written, and of majority vote's labels."""
-    rows, cells = [], []
+    rows, cells, added = [], [], []
     for one in sets:
         label_i, sure_i = one.written
         majority_i, _ = vote_share(one)
@@ -344,6 +355,10 @@ def review_list(sets: list[Set]) -> tuple[str, list[Goal]]:
             ours_i = label_doubt(blind, labels, sure_i, models)
             wrong = 1 - one.right(labels)
             line += [wrong_among(wrong, order[one.known], most) for most in (20, 100) for order in (ours_i, margin_i)]
+        listed = np.isin(one.known, one.result.review.item_p)
+        if listed.sum() >= 20:  # of 100; the others have no gold
+            said = one.result.review.gain * np.count_nonzero(one.votes.votes_i) / len(one.result.review.item_p)
+            added.append(float((1 - one.right(label_i))[listed].mean() / said))
         cells.append((*line, (1 - sure_i[one.known]).mean(), 1 - one.right(label_i).mean()))
         rows.append((one.name, *(f"{x:.2f}" for x in line)))
     cell_sc = np.array(cells)
@@ -356,9 +371,12 @@ def review_list(sets: list[Set]) -> tuple[str, list[Goal]]:
         "smallest margin: for the labels that are written, and for majority vote's labels, which hold more mistakes. "
         f"Worst set beside the margin: {worst_c[0]:+.2f} and {worst_c[1]:+.2f}, {worst_c[2]:+.2f} and "
         f"{worst_c[3]:+.2f}. The labels are expected to be wrong on {100 * mean_c[8]:.0f}% of the items, and are on "
-        f"{100 * mean_c[9]:.0f}%.\n\n"
+        f"{100 * mean_c[9]:.0f}%. An expert on the whole list adds {np.median(added):.1f} times the accuracy "
+        f"that is expected, in the median ({np.quantile(added, 0.1):.1f} to "
+        f"{np.quantile(added, 0.9):.1f} on 8 sets of 10).\n\n"
     )
     goals = [
+        Goal("accuracy that an expert adds, as a share of what is expected", float(np.median(added)), 1.0, 0.1),
         Goal("review of written labels, first 20, beside margin", mean_c[0], mean_c[1], 0.0),
         Goal("review of written labels, first 100, beside margin", mean_c[2], mean_c[3], 0.0),
         Goal("review of written labels, first 100, worst set beside margin", worst_c[1], 0.0, 0.08),
@@ -366,6 +384,14 @@ def review_list(sets: list[Set]) -> tuple[str, list[Goal]]:
         Goal("review of majority's labels, first 100, beside margin", mean_c[6], mean_c[7], 0.0),
     ]
     return about + table(head, rows), goals
+
+
+def review_means(text: str) -> str:
+    """The last row of the table of review lists as a table of its own."""
+    cells = next(line for line in text.splitlines() if line.startswith("| **mean**")).replace("*", "").split(" | ")[1:]
+    rows = [(name, *cells[at : at + 4]) for name, at in (("the labels that are written", 0), ("majority vote's", 4))]
+    rows = [tuple(cell.strip(" |") for cell in row) for row in rows]
+    return table(("wrong labels among", "first 20", "by margin", "first 100", "by margin"), rows)
 
 
 def models_of(one: Set) -> list[Floats]:

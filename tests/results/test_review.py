@@ -45,10 +45,10 @@ def test_with_models_the_median_doubt_about_the_written_label_decides():
     assert found.by_models
 
 
-def test_the_gain_is_the_doubt_of_confidence_over_all_items_with_votes():
+def test_the_gain_is_a_little_more_than_the_doubt_of_confidence_over_all_items_with_votes():
     found = review(small(), LABELS, SURE, most=2)
-    assert np.isclose(found.gain, (0.5 + 0.4) / 4)
-    assert "2 most doubtful items would add about 22 points" in review_line(found)
+    assert np.isclose(found.gain, 1.3 * (0.5 + 0.4) / 4)
+    assert "2 most doubtful items would add about 29 points" in review_line(found)
 
 
 def test_the_list_says_who_said_what_the_written_label_first():

@@ -19,7 +19,6 @@ from majorant.values import FloatArray
 
 SHARES_F: FloatArray = (np.arange(8) + 0.5) / 8  # of its capital that each of the eight bettors stakes
 ROUNDING = 1e-9  # a sum counts as above a candidate's only beyond this, relative to the larger of it and 1
-HALVINGS = 45
 
 
 def log_capital(y: ArrayLike, n: ArrayLike, mean: ArrayLike, weight_f: FloatArray | None = None) -> FloatArray:
@@ -71,7 +70,7 @@ def _lower(y_t: FloatArray, n: int, alpha: float, weight_f: FloatArray | None) -
     refuted, possible = total / n, (total + n - len(y_t)) / n
     if len(y_t) == n or evidence_above(y_t, n, refuted, weight_f) < -np.log(alpha):
         return refuted
-    for _ in range(HALVINGS):
+    for _ in range(45):  # to the last digit of a float
         middle = (refuted + possible) / 2
         if evidence_above(y_t, n, middle, weight_f) >= -np.log(alpha):
             refuted = middle

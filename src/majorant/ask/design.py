@@ -244,7 +244,8 @@ class Design:
         body = {key: value for key, value in content.items() if key != "digest"}
         if digest_of(body) != content.get("digest"):
             raise DataError(
-                f"{source} was changed after it was drawn, so its labels prove nothing. Restore it, or ask anew."
+                f"{source} was changed after it was drawn, so its labels prove nothing. Restore it, or draw "
+                "new items with majorant ask."
             )
         from majorant.ask.questions import QUESTIONS  # which draw designs
 
@@ -273,7 +274,9 @@ class Design:
         except OSError as error:
             raise DataError(f"Cannot read {path}: {error.strerror or error}.") from None
         except (ValueError, RecursionError):
-            raise DataError(f"{path} is damaged: it is not the JSON that majorant ask wrote. Ask anew.") from None
+            raise DataError(
+                f"{path} is damaged: it is not the JSON that majorant ask wrote. Draw new items with majorant ask."
+            ) from None
         if not isinstance(content, Mapping):
             raise DataError(f"{path} is not a design of majorant ask.")
         return cls.from_dict(content, source=str(path))
@@ -284,8 +287,8 @@ class Design:
             drawn = f"It was drawn for {shlex.join(self.call)}. " if self.call else ""
             raise DataError(
                 "These votes are not those that the design was drawn for: votes were added, removed or changed since, "
-                f"or are read in another way. {drawn}Use the votes of then, or ask again; labels that you have stay "
-                "good as labels of their items."
+                f"or are read in another way. {drawn}Use the same votes, or draw new items; the labels that "
+                "you have stay good as labels of their items."
             )
 
 

@@ -34,8 +34,7 @@ from majorant.votes import Votes
 
 MOST = 20_000  # items of the order that a design keeps: nobody labels more
 WHOLE_ORDER = 1_000_000  # up to so many items all are put in order; of more, those that come first
-TIE_SEED, DIGEST_SEED, FRESH_SEED = 0x74_6965, 0x766F_7465, 0x6672_6573  # seeds apart from that of the order
-SAMPLED = 256  # items whose names go into the digest of the votes
+DIGEST_SEED = 0x766F_7465
 MODELS = {LEARNED, WEIGHTED_VOTE, *ESTIMATORS} - {MAJORITY}  # rules that know probabilities
 DECIMALS = 9  # of figures for planning: sums over parts differ in their last digit, designs must not
 
@@ -101,7 +100,8 @@ def draw_accuracy(
         known, labelled = _known(rule, *after)
         seen = np.sort(_codes(backend, labelled))
     rest = voted[~np.isin(voted, seen)]
-    item_d = rest[random_order(backend, rest, seed ^ FRESH_SEED)]
+    fresh_seed = seed ^ 0x6672_6573  # apart from that of a race
+    item_d = rest[random_order(backend, rest, fresh_seed)]
     posterior_dk = fit_of_items(backend, fit, item_d).posterior
     question = WrittenLabels(
         rule=rule,
@@ -170,7 +170,8 @@ def draw_session(
 def _coin_labels(posterior_dk: FloatArray, names: Sequence[Hashable]) -> Codes:
     """The best class of each item; of tied ones a coin decides that is fixed by the item's name."""
     best_dk = chances(posterior_dk) > 0
-    nth_d = name_hashes(names, TIE_SEED) % best_dk.sum(axis=1).astype(np.uint64)
+    coin_seed = 0x74_6965  # apart from that of the order
+    nth_d = name_hashes(names, coin_seed) % best_dk.sum(axis=1).astype(np.uint64)
     return np.asarray((np.cumsum(best_dk, axis=1) == nth_d[:, None] + 1).argmax(axis=1))
 
 
@@ -366,7 +367,7 @@ def votes_digest(backend: Backend) -> str:
     worker_j = name_hashes(backend.votes.workers, DIGEST_SEED)
     label_k = name_hashes(backend.votes.labels, DIGEST_SEED + 1)
     total = backend.sum(partial(_hash_of_part, worker_j, label_k), doing="comparing")
-    sampled = backend.draw(min(1.0, SAMPLED / max(backend.votes.shape[0], 1)), DIGEST_SEED)
+    sampled = backend.draw(min(1.0, 256 / max(backend.votes.shape[0], 1)), DIGEST_SEED)  # items by name
     named = np.zeros(1, np.uint64)
     if len(sampled):
         few = backend.take(np.sort(sampled))

@@ -13,7 +13,6 @@ from majorant.backend import Backend, MemoryBackend
 from majorant.errors import ConfigError, DataError
 from majorant.votes import Votes
 
-CANNOT_TELL = "?"
 AT_ONCE = 10  # items
 
 
@@ -29,7 +28,7 @@ def answer_design(design: Design, label_of: Mapping[str, Any], most: int) -> tup
     ('better', True)
     """
     while True:
-        labels = {item: label_of.get(str(item), CANNOT_TELL) for item in design.items}
+        labels = {item: label_of.get(str(item), "?") for item in design.items}
         longer = design.more(min(AT_ONCE, most - len(labels)), labels)
         if len(longer.items) == len(design.items) or design.evaluate(labels).decided:
             return design, labels

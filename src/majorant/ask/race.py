@@ -29,9 +29,6 @@ Mask = NDArray[np.bool_]
 ROUNDING = 1e-9
 NEAR_TIE = 1e-6  # of a probability: fits in memory and from files differ by no more
 UNPLANNED = 40  # labels, where nothing tells how far two rules are apart
-MOST_AT_ONCE = 1 << 16  # draws of pairs that are judged together
-LABELS_TO_PLAN = 8  # below so many the plan is the model's
-LEAST_MORE = 5  # labels: fewer more are not worth a session
 
 
 def labels_to_decide(lead: float | None, decisive: float, differ: int, least: float) -> int:
@@ -271,7 +268,7 @@ class Race:
         for worst_st, y_t in zip(worst_pst, draws, strict=True):
             known_t = np.isfinite(y_t)
             worst_st[:, : len(y_t)] = np.where(known_t, (y_t, 1 - y_t), 0.0)
-        at_once = max(1, MOST_AT_ONCE // max(worst_pst[:1].size, 1))
+        at_once = max(1, (1 << 16) // max(worst_pst[:1].size, 1))  # pairs, by the memory that they take
         parts = [slice(start, start + at_once) for start in range(0, len(pairs), at_once)]
         evidence = [
             evidence_above(worst_pst[part, :, None], n_p[part, None, None], mean_pc[part, None], self.bet_f)
@@ -323,9 +320,9 @@ class Race:
     def _more(self, standing: Standing, labels: int, left: int) -> int:
         """What is planned in all less what was given, a few at least, at most what is left."""
         leader = standing.leader
-        enough = labels >= LABELS_TO_PLAN
+        enough = labels >= 8  # with fewer the plan is the model's
         by_labels = (standing.estimate_qr[leader], standing.decisive_qr[leader]) if enough else (None, None)
-        return min(max(self._planned(leader, *by_labels) - labels, LEAST_MORE), left)
+        return min(max(self._planned(leader, *by_labels) - labels, 5), left)
 
     def to_dict(self) -> dict[str, Any]:
         """The content as plain data for JSON."""

@@ -29,16 +29,10 @@ from majorant.values import FloatArray, lock
 
 IntArray = NDArray[np.integer[Any]]
 
-# How strongly each kind of coefficient is drawn to its prior, in labels; the same for every data set.
-INTERCEPT_PENALTY, PREDICTION_PENALTY, SLICE_PENALTY, JUDGE_PENALTY = 0.5, 1.5, 4.0, 15.0
+INTERCEPT_PENALTY = 0.5  # how strongly the mean is drawn to its prior, in labels
 PRIOR_SLOPE = 0.5  # of the panel's own predictions, before any label
-PRIOR_VARIANCE, PRIOR_LABELS = 0.15, 4.0  # of a residual, and how many labels that guess is worth
-LEAST_VARIANCE = 0.002
 MOST_STAKED = 0.99  # of an account
-GOAL_MARGIN = 1.25  # accounts aim above the goal, which they would otherwise only approach
 ROUNDING = 1e-9  # a candidate counts as impossible only beyond this, relative to the range of a residual
-MOST_BETS = 5_000  # labels that are bet on: their interval is a point wide
-CANDIDATES, REFINEMENTS = 25, 4  # of the search for a bound: to 3e-6 of its range
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -73,7 +67,7 @@ class Features:
         return cls(
             value_id=np.hstack([np.ones((n, 1)), _centred(prediction), slices, judge]),
             prior_d=np.repeat([start, PRIOR_SLOPE / max(n_predictions, 1), 0.0, 0.0], widths),
-            penalty_d=np.repeat([INTERCEPT_PENALTY, PREDICTION_PENALTY, SLICE_PENALTY, JUDGE_PENALTY], widths),
+            penalty_d=np.repeat([INTERCEPT_PENALTY, 1.5, 4.0, 15.0], widths),  # in labels, for every data set
         )
 
     def learn(self, item_t: ArrayLike, y_t: ArrayLike) -> FloatArray:
@@ -163,7 +157,8 @@ def offer_bets(
     Bets
     """
     unit, y = np.asarray(unit_t, dtype=np.int64), np.asarray(y_t, dtype=float)
-    n_labels = 0 if len(unit) == n else min(len(unit), MOST_BETS)  # what is known needs no bets
+    # What is known needs no bets, and after 5,000 the interval is a point wide.
+    n_labels = 0 if len(unit) == n else min(len(unit), 5_000)
     least_i, most_i = (np.broadcast_to(np.asarray(end, dtype=float), n) for end in (low_i, high_i))
     y_st = np.where(np.isnan(y), [least_i[unit], most_i[unit]], y)
     residual_st, known_st = np.zeros((2, n_labels)), np.zeros((2, n_labels))
@@ -188,9 +183,10 @@ def offer_bets(
     told = ~np.isnan(y)
     scale = float((most_i - least_i).max(initial=0.0)) ** 2
     square_t = np.where(told[:n_labels], residual_st[0], 0.0) ** 2
-    seen_t = PRIOR_LABELS + np.concatenate([[0.0], np.cumsum(told[:n_labels])])
-    variance_t = (PRIOR_LABELS * PRIOR_VARIANCE * scale + np.concatenate([[0.0], np.cumsum(square_t)])) / seen_t
-    variance_t = np.maximum(variance_t, LEAST_VARIANCE * scale)
+    guess, worth = 0.15 * scale, 4.0  # of the variance, and how many labels that guess is worth
+    seen_t = worth + np.concatenate([[0.0], np.cumsum(told[:n_labels])])
+    variance_t = (worth * guess + np.concatenate([[0.0], np.cumsum(square_t)])) / seen_t
+    variance_t = np.maximum(variance_t, 0.002 * scale)
     return Bets(
         n=n,
         drawn=len(unit),
@@ -254,10 +250,10 @@ def mirrored(bets: Bets) -> Bets:
 def _lower(bets: Bets, least: float, most: float, alpha: float, *, whole: bool) -> float:
     """The largest candidate that is refuted; refutation is monotone in the candidate."""
     refuted, kept = least, most
-    for _ in range(REFINEMENTS if most > least else 0):
-        candidate_c = np.linspace(refuted, kept, CANDIDATES)
+    for _ in range(4 if most > least else 0):  # to 3e-6 of the range
+        candidate_c = np.linspace(refuted, kept, 25)
         standing = np.flatnonzero(evidence_above(bets, candidate_c, alpha) < -np.log(alpha))
-        first = int(standing[0]) if len(standing) else CANDIDATES - 1
+        first = int(standing[0]) if len(standing) else len(candidate_c) - 1
         if first == 0:
             break
         refuted, kept = float(candidate_c[first - 1]), float(candidate_c[first])
@@ -285,7 +281,7 @@ def max_of(log_tc: Iterable[FloatArray], start: FloatArray) -> FloatArray:
 def log_capitals(bets: Bets, mean: ArrayLike, alpha: float) -> Iterator[FloatArray]:
     """The log capital after each label, for each candidate mean; infinite once the labels make it impossible."""
     mean_c, n = np.asarray(mean, dtype=float), bets.n
-    aim = float(-np.log(alpha)) + np.log(GOAL_MARGIN)
+    aim = float(-np.log(alpha)) + np.log(1.25)  # above the goal, which accounts would otherwise only approach
     horizon_h, weight_h = horizons(n)
     log_hc = np.repeat(np.log(weight_h)[:, None], len(mean_c), axis=1)
     impossible_c = np.zeros(len(mean_c), dtype=bool)

@@ -186,10 +186,10 @@ class _Substitute:
         n_items = backend.votes.shape[0]
         if len(label_of) < 0.5 * n_items:
             raise ConfigError(
-                f"{self.name} labels {len(label_of):,} of {n_items:,} items, and whoever answers in place of an "
-                "expert must know most of them. Use these labels as they are: check with --gold or --gold-file."
+                f"{self.name} labels {len(label_of):,} of {n_items:,} items, and a substitute for an expert must "
+                "know most of them. Use these labels as they are: check with --gold or --gold-file."
             )
-        backend = without_gold(backend)  # whose truth it is must be one
+        backend = without_gold(backend)  # the substitute alone says what is true
         design = replace(_drawn(backend, {**options, "n": options["n"] or 10}), truth=self.name, judged_by=worker)
         return answer_design(design, label_of, most=max(options["n"] or 0, 200))
 

@@ -30,15 +30,12 @@ from majorant.tally import PairCounts, is_panel, pair_counts, votes_by_worker
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
-IDENTICAL_ITEMS = 100  # shared items from which identical answers are always reported
 SHARED_ITEMS = 30  # that a pair must share to be tested
 REPEATED = 0.5  # a copy surely repeats the other on more than this share of the items
 NEAR_COPY = 0.75  # a pair is cleared once it surely repeats less than this
 STANDARD_ERRORS = 2.0
-SIMILAR = 0.85  # of the pair's own agreement: others who agree so well with one of the two may be copies as well
-MOST_CLOSE = 10  # others who are left out; of more, there are so many that a few copies among them matter little
+MOST_CLOSE = 10  # others who are left out; of more, a few copies among them matter little
 COMPARED_VOTES = 1_000_000  # beyond, those on a random sample of the items
-COMPARED_PAIRS = 5_000  # of workers compared closely, those that agree most
 COMPARED_ITEMS = 20_000  # compared for one pair
 
 
@@ -120,7 +117,8 @@ def find_copies(votes: Votes | Backend) -> Copies:
         if not in_doubt and not _differ_rarely(pair, 0.0, pairs.n_tested):
             continue  # they differ too often for copies, however rarely they are expected to agree
         compared = _compare(index, pair, partners)
-        identical = pair.shared >= IDENTICAL_ITEMS and pair.agreed == pair.shared
+        # Identical answers on many items are a fact, whoever else voted.
+        identical = pair.shared >= 100 and pair.agreed == pair.shared
         if identical or (
             compared.z(REPEATED) > STANDARD_ERRORS and _differ_rarely(pair, compared.expected, pairs.n_tested)
         ):
@@ -253,7 +251,7 @@ def _similar_pairs(votes: Votes) -> _Similar:
             shared, agreed = int(counts.items_p[p]), int(agreed_p[p])
             similar.append(_Pair(a, b, shared, agreed, float(similarity_p[p]), float(upper_p[p])))
     similar.sort(key=lambda pair: -pair.similarity)
-    return _Similar(similar[:COMPARED_PAIRS], n_tested)
+    return _Similar(similar[:5_000], n_tested)
 
 
 def _covariance(counts: PairCounts, agreement_p: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -365,7 +363,7 @@ def _compare(index: _VoteIndex, pair: _Pair, partners: dict[int, list[tuple[int,
     close: set[int] = set()
     for j in (pair.a, pair.b):
         for other, similarity in partners[j]:
-            if similarity < SIMILAR * pair.similarity or len(close) > MOST_CLOSE:
+            if similarity < 0.85 * pair.similarity or len(close) > MOST_CLOSE:
                 break
             if other not in (pair.a, pair.b):
                 close.add(other)

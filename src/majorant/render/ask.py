@@ -13,7 +13,6 @@ from majorant.render.numbers import count, one_decimal, percent_of, points_range
 from majorant.wording import NOT_A_SAMPLE as NOT_A_SAMPLE
 from majorant.wording import listed, one_of
 
-A_SAMPLE = "These items are a random sample, so their labels also measure every rule and every judge."
 ACCURACY_COSTS = "Measuring accuracy to 3 points takes hundreds of labels; comparing two rules takes tens."
 
 
@@ -197,7 +196,9 @@ def sample_note(outcome: Outcome) -> str:
             f"{outcome.n_sampled:,} of the labels are a random sample and measure every rule and judge; the others "
             "were picked because the rules disagree on them."
         )
-    return A_SAMPLE if outcome.uniform else NOT_A_SAMPLE
+    if outcome.uniform:
+        return "These items are a random sample, so their labels also measure every rule and every judge."
+    return NOT_A_SAMPLE
 
 
 def ask_lines(facts: Mapping[str, Any], check: str, learned: LearnedRule | None = None) -> list[str]:

@@ -106,9 +106,18 @@ def failed_text(tested: Tested) -> str:
 def more_items_text(claim: Claim) -> str:
     """How many fresh items would settle an open claim."""
     what = "gold labels" if claim.family == Family.GOLD else "items"
-    if not claim.more_items:
-        return f"more {what} of this kind would not settle it"
-    return f"about {_round(claim.more_items):,} fresh {what} would settle it"
+    more = more_items(claim)
+    return f"about {_round(more):,} fresh {what} would settle it" if more else f"more {what} would hardly settle it"
+
+
+def more_items(claim: Claim) -> int | None:
+    """How many fresh items would settle an open claim; None beyond ten times those that there are.
+
+    >>> more_items(Claim(family=Family.NAMED, n_items=100, more_items=2000)) is None
+    True
+    """
+    have = claim.n_labels if claim.family == Family.GOLD else claim.n_items
+    return claim.more_items if claim.more_items is not None and claim.more_items <= 10 * max(have, 1) else None
 
 
 def loss_text(loss: Estimate) -> str:
@@ -240,14 +249,14 @@ def claim_facts(claim: Claim) -> list[tuple[str, str]]:
         facts.append(("margin", f"{claim.margin:+.3f} nats"))
     if claim.loss.value is not None:
         facts.append(("loss", loss_text(claim.loss)))
-    if claim.accuracy is not None:
+    if claim.accuracy is not None and (claim.family == Family.GOLD or claim.verdict != Verdict.OPEN):
         items = "gold items" if claim.family == Family.GOLD else "items, by the model"
         facts.append(("majority", f"right on {100 * claim.accuracy:.1f}% of the {items}"))
     if claim.tied_share:
         facts.append(("ties", f"{100 * claim.tied_share:.1f}% of the items, left out"))
     if text := breakdown_text(claim):
         facts.append(("robust", text))
-    if claim.more_items:
+    if more_items(claim):
         facts.append(("more", more_items_text(claim)))
     return facts
 
@@ -315,7 +324,7 @@ def claim_summary(claim: Claim) -> dict[str, Any]:
         "breakdown_sentence": breakdown_text(claim),
         "n_items": claim.n_items,
         "n_labels": claim.n_labels,
-        "more_items": claim.more_items,
+        "more_items": more_items(claim),
     }
 
 

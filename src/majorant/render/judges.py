@@ -13,7 +13,6 @@ from majorant.results.sub_panels import GOLD_TO_CHOOSE, Enough, SubPanel
 from majorant.wording import listed, one_of, shown
 
 PRINTED = 30  # judges
-PAIRS_PRINTED = 3
 
 
 def gate_text(judges: Judges) -> str:
@@ -88,7 +87,7 @@ def judges_lines(judges: Judges) -> list[str]:
     if text := copies_text(judges.copies.groups):
         lines.append(text)
     lines += _worth(judges)
-    lines += [_pair_line(pair) for pair in judges.repeats[:PAIRS_PRINTED]]
+    lines += [_pair_line(pair) for pair in judges.repeats[:3]]
     return [*lines, *map(_position_line, judges.positions)]
 
 

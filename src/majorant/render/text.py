@@ -46,7 +46,7 @@ def _judges(read: dict[str, Any]) -> list[str]:
         return []
     command = f"majorant judges {read['source'].split(' (')[0]}"
     return _wrapped(
-        "Judges", f"{command} rates each judge by gold: who repeats whom, and is it good enough to gate on?"
+        "Judges", f"{command} rates each judge by gold and says who repeats whom."
     )
 
 

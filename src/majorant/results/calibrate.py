@@ -30,13 +30,10 @@ from majorant.votes import IntArray, Votes
 Refit = Callable[[Votes], Fit]  # the rule, fitted to other votes
 DEPENDENCE_ENTRIES = 100_000  # votes times classes of the items from which the dependence of votes is learned
 MOST_ENTRIES = 4_000_000  # and of those from which the temperature is
-MOST_TEMPERED = 50_000  # items; of more, every so manyth: two numbers are learned from them
 LIKELY_CASES, RARE = 2, 0.05
 LEAST_TEMPERATURE, MOST_TEMPERATURE, MOST_EPSILON = 0.1, 20.0, 0.5
 FOLDS, FOLD_SEED = 5, 2**32 + 2
 UNSURE = 1e-300  # a probability of 0 counts as this
-BINS = 10
-GOLD_TO_CALIBRATE = 20  # items; with fewer, gold says too little about confidence
 SUREST = 0.99  # more than this counts as this much, and less than the rest as the rest
 
 
@@ -122,10 +119,11 @@ def calibrate(
             fit=fit, confidence_i=confidence_i, calibration=None, reliability=judged, source=None, dependence=None,
         )  # fmt: skip
     lesson = _learn(votes, fit, refit, crowd, as_generator(rng))
-    some = slice(None, None, len(lesson.score_sk) // MOST_TEMPERED + 1)
+    # Two numbers are learned from them: 50,000 items are enough.
+    some = slice(None, None, len(lesson.score_sk) // 50_000 + 1)
     learned = Calibration(*learn_calibration(lesson.score_sk[some], lesson.believed_sk[some]))
     source: Literal["gold", "votes"] = "votes"
-    if n_gold(votes) >= GOLD_TO_CALIBRATE:
+    if n_gold(votes) >= 20:  # with fewer, gold says too little about confidence
         learned, source = _learn_from_gold(learned, votes, fit), "gold"
     confidence_i = label_confidence(learned, votes, fit)
     return Labels(
@@ -338,7 +336,7 @@ class Reliability:
     gold_items: int
 
 
-def reliability(votes: Votes, fit: Fit, confidence_i: FloatArray, *, bins: int = BINS) -> Reliability:
+def reliability(votes: Votes, fit: Fit, confidence_i: FloatArray, *, bins: int = 10) -> Reliability:
     """Confidence in bins of equal width from 0 to 1; items without votes are left out.
 
     >>> from majorant.methods.majority import Majority

@@ -20,10 +20,7 @@ from majorant.votes import IntArray, Votes
 
 SHAPES = ("polya_urn", "common_cause", "difficulty")  # with two classes the last is the first
 STRENGTHS = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.45])
-USUAL_DEPENDENCE = 0.2  # the scale of the prior of the dependence, exponential
 STEPS, CONVERGED = 30, 1e-4  # of the mean over items
-FEW_STEPS = 15  # settle the strength, which is all that is wanted of `hierarchical`
-RULED_OUT = 30.0  # nats
 LEAST_CHANCE = 1e-100
 FIRST_SPREAD, LEAST_SPREAD = 1.0, 1e-3  # variance of workers' log-odds
 MOST_ODDS = 10.0
@@ -125,7 +122,7 @@ class ModelAverage(NamedTuple):
 class _EmStep(NamedTuple):
     posterior_ik: FloatArray
     first_nk: FloatArray | None  # the probability that the vote is first-hand given the class; None where all are
-    evidence: float  # 0 where nobody asks
+    evidence: float  # 0 where it is not asked for
 
 
 def vote_arrays(votes: Votes, like: VoteArrays | None = None, crowd: Fit | None = None) -> VoteArrays:
@@ -134,7 +131,8 @@ def vote_arrays(votes: Votes, like: VoteArrays | None = None, crowd: Fit | None 
     `crowd` is a fit of `hierarchical` to these votes, if there is one.
     """
     if like is None:
-        fit = Hierarchical(max_iter=FEW_STEPS).fit(votes) if crowd is None else crowd
+        # Only its strength is wanted, which settles early.
+        fit = Hierarchical(max_iter=15).fit(votes) if crowd is None else crowd
         strength_k, posterior_ik = np.asarray(fit.learned["strength"]), fit.posterior
     else:
         strength_k, posterior_ik = like.strength_k, np.empty((0, len(votes.labels)))
@@ -176,7 +174,7 @@ def fit_models(arrays: VoteArrays) -> ModelAverage:
         for dependence in STRENGTHS:
             case = _converge(arrays, case.params, shape, float(dependence))
             cases.append(case)
-            if case.evidence < max(tried.evidence for tried in cases) - RULED_OUT:
+            if case.evidence < max(tried.evidence for tried in cases) - 30.0:  # nats: ruled out
                 break
     dependence_r, evidence_r = (
         np.array([getattr(case, name) for case in cases]) for name in ("dependence", "evidence")
@@ -193,7 +191,7 @@ def case_weights(dependence_r: FloatArray, evidence_r: FloatArray, discount: flo
     [0.88, 0.06, 0.06]
     """
     grid = np.concatenate([[0.0], STRENGTHS])
-    density = np.exp(-grid / USUAL_DEPENDENCE) * np.gradient(grid)
+    density = np.exp(-grid / 0.2) * np.gradient(grid)  # the prior of the dependence is exponential
     share = density / density[1:].sum() / (2 * len(SHAPES))
     share[0] = 0.5
     return np.asarray(softmax_rows((evidence_r / discount + np.log(np.interp(dependence_r, grid, share)))[None])[0][0])

@@ -116,7 +116,7 @@ def _panel_place(votes: Votes, fit: Fit, rng: np.random.Generator) -> _Place:
 
 
 def _replicates(votes: Votes, fit: Fit, rng: np.random.Generator) -> FloatArray | None:
-    """The same three numbers for items drawn anew, (B, 3); None where that would take long."""
+    """The same three numbers for resampled items, (B, 3); None where that would take long."""
     merged = merge_equal_items(votes)
     small, copies_i = (votes, np.ones(len(votes.items))) if merged is None else (merged.votes, merged.weight_p)
     if small.n_votes * len(votes.labels) * MAP_REPLICATES > 20_000_000 or fit.confusion is None:

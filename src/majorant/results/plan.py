@@ -34,12 +34,8 @@ from majorant.values import Estimate, FloatArray, as_level, clopper_pearson
 from majorant.votes import IntArray, Votes
 from majorant.wording import NO_GOLD_LABEL, TOO_FEW_VOTES
 
-# Of the gain that the model expected from 2 to 12 more votes, 36 forecasts on 12 public crowds: the 10th and the 90th
-# percentile of what came true.  benchmarks/truth.py measures it.
-CAME_TRUE = (0.5, 1.7)
 GOLD_TO_ANCHOR = 50  # labels that tell how often labels are right
 STOPPED_ITEMS = 20_000  # looked at for what stopping early saves
-MOST_CELLS = 20_000_000  # votes drawn for it, times classes
 
 
 class Advice(StrEnum):
@@ -242,7 +238,8 @@ def _majority(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int) -> fl
 
 def _gain(expected: float) -> Estimate:
     """What the model expects, and between which shares of it the truth was on public crowds."""
-    ends = sorted(expected * share for share in CAME_TRUE)
+    # The 10th and the 90th percentile of what came true of 36 forecasts on 12 public crowds (benchmarks/truth.py).
+    ends = sorted(expected * share for share in (0.5, 1.7))
     return Estimate(expected, ends[0], ends[1])
 
 
@@ -289,7 +286,7 @@ def _stop_at_random(votes: Votes) -> tuple[Stopping, ...]:
     kept = np.argsort(-items_p * votes_p, kind="stable")[:STOPPED_ITEMS]
     votes_p, items_p, count_pk = votes_p[kept], items_p[kept], count_pk[kept]
     most = int(votes_p.max())
-    n_orders = int(np.clip(MOST_CELLS // max(len(kept) * most * n_classes, 1), 1, 50))
+    n_orders = int(np.clip(20_000_000 // max(len(kept) * most * n_classes, 1), 1, 50))
     label_ph = np.full((len(kept), most), -1)
     for p, count_k in enumerate(count_pk):
         label_ph[p, : votes_p[p]] = np.repeat(np.arange(n_classes), count_k)

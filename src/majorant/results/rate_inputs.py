@@ -24,7 +24,6 @@ from majorant.votes import NoteKind, Votes
 
 Codes = NDArray[np.int64]
 POSITIVE = ("pass", "passed", "yes", "true", "correct", "good", "win", "positive", "safe", "relevant", "1")
-SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 5.0), (1.0, 10.0), (0.0, 10.0), (0.0, 100.0))
 
 
 class Measure(StrEnum):
@@ -148,7 +147,8 @@ def _class_target(votes: Votes, label: Hashable) -> Target:
 
 def _score_target(value_k: FloatArray, limits: tuple[float, float] | None) -> Target:
     least, most = float(value_k.min()), float(value_k.max())
-    fitting = [scale for scale in SCALES if scale[0] <= least and most <= scale[1]]
+    usual = ((0.0, 1.0), (1.0, 5.0), (0.0, 5.0), (1.0, 10.0), (0.0, 10.0), (0.0, 100.0))
+    fitting = [scale for scale in usual if scale[0] <= least and most <= scale[1]]
     if limits is None and not fitting:
         raise ConfigError(f"scores from {least:g} to {most:g}: what is their range? Say limits=(LOW, HIGH).")
     low, high = fitting[0] if limits is None else limits
@@ -218,12 +218,15 @@ def _drawn_labels(design: Design, answer_d: Codes, votes: Votes) -> Labelled:
     last = int(answered[-1]) + 1 if len(answered) else 0
     if len(design.order) < int((votes.votes_i > 0).sum()) and len(design.order) < 20_000:
         raise DataError(
-            "These votes hold items that the design did not draw from. Use the votes of then, or ask again."
+            "These votes hold items that the design did not draw from. Use the votes that it was drawn for, or "
+            "draw new items."
         )
     try:
         item_t = np.array([place[str(item)] for item in design.order[:last]], dtype=np.int64)
     except KeyError as error:
-        raise DataError(f"item {error} of the design is not among these votes. Use the votes of then.") from None
+        raise DataError(
+            f"item {error} of the design is not among these votes. Use the votes that the design was drawn for."
+        ) from None
     values = tuple(None if code < 0 else design.labels[code] for code in answer_d[:last])
     return Labelled(item_t, tuple(match_labels(values, votes.labels)), Order.DRAWN)
 

@@ -44,12 +44,8 @@ from majorant.tally import counts
 from majorant.values import FloatArray, as_generator, as_level, lock
 from majorant.votes import Account, NoteKind, Votes
 
-AIMS = (0.05, 0.03)  # half-widths that people ask for, as shares of the range
 MEAN = "mean of the judges"
-MOST_MODELLED = 20  # classes up to which the weighted vote is asked as well
 JUDGES_RATED = 60  # who get a coefficient, and are listed, each
-LEAST_COVERAGE = 0.3  # of the items, for a judge to get a coefficient
-MOST_COMPARED = 30  # slices that are compared in pairs
 
 
 class Winner(StrEnum):
@@ -299,8 +295,8 @@ def _measure(votes: Votes, target: Target, labelled: Labelled, level: float, pos
     present = [s for s in range(len(votes.slices)) if (panel.slice_i == s).any()] if votes.slice_i is not None else []
     present = present if len(present) > 1 else []
     pairs = [(a, b) for n, a in enumerate(present) for b in present[n + 1 :]]
-    if target.measure is Measure.WIN or len(present) > MOST_COMPARED:
-        pairs = []  # a slice of win rates is a pair already
+    if target.measure is Measure.WIN or len(present) > 30:
+        pairs = []  # a slice of win rates is a pair already, and many slices are too many pairs
     tail = (1 - level) / 2 / (1 + len(present) + len(pairs))
     return Rates(
         measure=target.measure,
@@ -348,11 +344,12 @@ class Panel:
         rules = {MEAN: mean_i}
         if target.measure is not Measure.SCORE:
             rules = {MAJORITY: target.of_classes(votes, chances(counts(votes).astype(float)))[item_i]}
-        if target.measure is Measure.SHARE and 1 < n_classes <= MOST_MODELLED and n_workers > 1:
+        if target.measure is Measure.SHARE and 1 < n_classes <= 20 and n_workers > 1:
             posterior_ik = np.asarray(fit_rule(WEIGHTED_VOTE, votes).posterior)
             shares.append(target.of_classes(votes, posterior_ik)[item_i])
             rules[WEIGHTED_VOTE] = target.of_classes(votes, chances(posterior_ik))[item_i]
-        steady = np.flatnonzero(np.bincount(votes.worker_n, minlength=n_workers) >= LEAST_COVERAGE * n_items)
+        # Judges of at least 30% of the items get a coefficient.
+        steady = np.flatnonzero(np.bincount(votes.worker_n, minlength=n_workers) >= 0.3 * n_items)
         judge_ij = np.full((n_items, len(steady)), np.nan) if len(steady) <= JUDGES_RATED else np.empty((n_items, 0))
         column_j = np.full(n_workers, -1)
         column_j[steady[: judge_ij.shape[1]]] = np.arange(judge_ij.shape[1])
@@ -476,7 +473,7 @@ def _rate(s: int | None, panel: Panel, sample: Sample, target: Target, tail: flo
         value = min(max(float(bets.estimate or 0.0), low), high)
         value, low, high = (low_limit + scale * end for end in (value, low, high))
     more = {}
-    for aim in AIMS:
+    for aim in (0.05, 0.03):  # half-widths that people ask for, as shares of the range
         units = labels_for(aim, spread=bets.spread, n=bets.n, alpha=tail)
         reached = low is not None and high is not None and high - low <= 2 * aim * scale
         more[aim] = 0 if reached else max(round((units - bets.drawn) * per_unit), 1)

@@ -22,10 +22,7 @@ from majorant.methods.majority import Majority
 from majorant.values import Estimate, FloatArray, binomial_bounds
 from majorant.votes import IntArray, Votes
 
-SIZES = (1, 3, 5)
 GOLD_TO_CHOOSE = 30  # labels; with fewer every interval is too wide to say anything
-MOST_SUBPANELS = 20_000  # of a size that are all tried; of more, judges are added one by one
-COVERED = 0.8  # of the gold items, that a judge must have labelled to be chosen
 NEARLY_AS_GOOD = 0.02  # a sub-panel that is surely no more than this worse is enough
 
 
@@ -86,12 +83,13 @@ def best_sub_panels(votes: Votes, copies: Copies, *, level: float) -> tuple[SubP
     some = take_items(votes, known)
     judged_j = np.bincount(one_vote_each(some).worker_n, minlength=len(votes.workers))
     repeated = {name for group in copies.workers for name in group[1:]}
-    able = [j for j in np.flatnonzero(judged_j >= COVERED * len(known)).tolist() if votes.workers[j] not in repeated]
+    busy = np.flatnonzero(judged_j >= 0.8 * len(known)).tolist()  # others cannot be held against the whole panel
+    able = [j for j in busy if votes.workers[j] not in repeated]
     gold = _gold_votes(some, able)
     full_g = right_share(Majority().fit(some).posterior, gold.gold_g)
     order = sorted(range(len(able)), key=lambda a: -float((gold.label_ag[a] == gold.gold_g).mean()))
     found = []
-    for size in SIZES:
+    for size in (1, 3, 5):
         if size >= len(able):
             break
         chosen = _best(gold, order, size)
@@ -134,7 +132,7 @@ def _right(gold: _GoldVotes, panel_ps: IntArray) -> FloatArray:
 
 def _best(gold: _GoldVotes, order: Sequence[int], size: int) -> tuple[int, ...]:
     """The judges whose majority vote is right most often: of all sub-panels, or adding two judges at a time."""
-    if comb(len(order), size) <= MOST_SUBPANELS:
+    if comb(len(order), size) <= 20_000:  # so many are all tried; of more, judges are added two by two
         return _best_of(gold, np.array(list(combinations(order, size))))
     chosen: tuple[int, ...] = (order[0],)
     while len(chosen) < size:

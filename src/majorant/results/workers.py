@@ -1,4 +1,4 @@
-"""Who is good: each worker's accuracy with its interval, agreement, and what stands out.
+"""Who is good: each worker's accuracy with its interval, agreement, and flags.
 
 Accuracy is by gold labels where there are enough.  Without gold it is estimated from the votes of a crowd, with
 intervals widened to what public crowds show; on a panel, whose judges may share mistakes, votes say nothing about a
@@ -26,21 +26,15 @@ from majorant.tally import counts, is_panel, votes_by_worker
 from majorant.values import FloatArray, binomial_bounds, lock
 from majorant.votes import IntArray, Votes
 
-MOST_CONFUSION_COLUMNS = 100
-GOOD_ACCURACY = 0.75
 FEW_VOTES = 10  # below this an interval says next to nothing
 NEAR_CHANCE = 0.15  # points above guessing that still count as near it
-FAST = 1 / 3  # of the usual time on the item
-FEW_TIMES = 3  # timed votes that an item needs for a usual time of its own
 # On 12 public crowds, intervals from half as many votes and 5 points longer at each end hold the true accuracy of 98 %
 # of 1,041 workers (of 96 % in the mean over crowds); as they come from the model, of 89 % (83 %).  benchmarks/truth.py.
 TRUSTED_VOTES, MODEL_ERROR = 0.5, 0.05
-MOST_MISTAKES = 5  # items listed for a worker to train on
-SURE_MISTAKE = 0.95  # probability of another label
 
 
 class FlagKind(StrEnum):
-    """What stands out about a worker."""
+    """What a worker is flagged for."""
 
     ADVERSARIAL = "adversarial"  # worse than guessing
     NEAR_CHANCE = "near chance"  # barely better than guessing
@@ -57,7 +51,7 @@ GROUNDS = tuple(kind for kind in FlagKind if kind not in (FlagKind.FEW_VOTES, Fl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
-    """What stands out, and the numbers that say so; which of them are given depends on the kind."""
+    """What a worker is flagged for, and the evidence; which numbers are given depends on the kind."""
 
     kind: FlagKind
     votes: int
@@ -91,7 +85,7 @@ class Workers(Tabular):
     gold_votes_j, gold_right_j : array
         Votes on items with a gold label, and how many are right.
     flags : tuple of tuple of Flag
-        What stands out.
+        What each worker is flagged for.
     mistakes : tuple of tuple
         For workers flagged near chance or worse: items on which they are wrong, to train on.
     panel : bool
@@ -122,7 +116,7 @@ class Workers(Tabular):
     def good_j(self) -> NDArray[np.bool_]:
         """Whose votes are surely better than blind ones, and mostly right."""
         with np.errstate(invalid="ignore"):
-            return (self.low_j > self.chance_j) & (self.accuracy_j >= GOOD_ACCURACY)
+            return (self.low_j > self.chance_j) & (self.accuracy_j >= 0.75)
 
     @property
     def weak_j(self) -> NDArray[np.bool_]:
@@ -248,7 +242,7 @@ def workers_from(
     if panel:
         _disagreement_flags(flags, sums, agreement_j, record)
     n_classes = len(fit.label_values)
-    has_matrices = fit.confusion is not None and fit.confusion.ndim == 3 and n_classes**2 <= MOST_CONFUSION_COLUMNS
+    has_matrices = fit.confusion is not None and fit.confusion.ndim == 3 and n_classes**2 <= 100
     assessed = Workers(
         names=tuple(votes.workers),
         votes_j=record.votes_j,
@@ -336,12 +330,12 @@ def _with_mistakes(workers: Workers, votes: Votes, fit: Fit) -> Workers:
     gold_i = np.full(len(votes.items), -1) if votes.gold_i is None else votes.gold_i
     truth_i = np.where(gold_i >= 0, gold_i, fit.posterior.argmax(axis=1))
     sure_i = np.where(gold_i >= 0, 2.0, 0.0 if workers.panel else fit.posterior.max(axis=1))
-    mistaken = np.flatnonzero((truth_i[votes.item_n] != votes.label_n) & (sure_i[votes.item_n] >= SURE_MISTAKE))
+    mistaken = np.flatnonzero((truth_i[votes.item_n] != votes.label_n) & (sure_i[votes.item_n] >= 0.95))
     mistaken = mistaken[np.isin(votes.worker_n[mistaken], weak)]
     mistaken = mistaken[np.argsort(-sure_i[votes.item_n[mistaken]], kind="stable")]
     for j in weak:
         own = dict.fromkeys(votes.item_n[mistaken[votes.worker_n[mistaken] == j]].tolist())
-        mistakes[j] = tuple(votes.items[i] for i in list(own)[:MOST_MISTAKES])
+        mistakes[j] = tuple(votes.items[i] for i in list(own)[:5])  # to train on
     return replace(workers, mistakes=tuple(mistakes))
 
 
@@ -512,7 +506,7 @@ def _speed_flags(
     worker_t = votes.worker_n[timed]
     timed_j = np.bincount(worker_t, minlength=n_workers)
     ratio_t = seconds_n[timed] / np.maximum(_usual_time(votes, seconds_n)[votes.item_n[timed]], 1e-9)
-    fast_t = ratio_t < FAST
+    fast_t = ratio_t < 1 / 3  # of the usual time on the item
     fast_j = np.bincount(worker_t, weights=fast_t, minlength=n_workers)
     others_j = (fast_t.sum() - fast_j + 1) / (len(timed) - timed_j + 2)
     tested_j = enough_j & (timed_j >= FEW_VOTES)
@@ -538,7 +532,7 @@ def _usual_time(votes: Votes, seconds_n: FloatArray) -> FloatArray:
     count_i = np.bincount(item_t, minlength=len(votes.items))
     start_i = np.concatenate([[0], np.cumsum(count_i)[:-1]])
     usual_i = np.full(len(votes.items), float(np.median(sorted_t)) if len(timed) else np.nan)
-    known = np.flatnonzero(count_i >= FEW_TIMES)
+    known = np.flatnonzero(count_i >= 3)  # timed votes that an item needs for a usual time of its own
     low, high = start_i[known] + (count_i[known] - 1) // 2, start_i[known] + count_i[known] // 2
     usual_i[known] = (sorted_t[low] + sorted_t[high]) / 2
     return usual_i

@@ -56,7 +56,7 @@ class Case:
 def bootstrap(case: Case, *, rng: int | np.random.Generator) -> Replicates:
     """Refit to items drawn with replacement, as often as the work allows.
 
-    A row of a confusion matrix with a cell of less than THIN_CELL expected votes is drawn anew around the replicate
+    A row of a confusion matrix with a cell of less than THIN_CELL expected votes is redrawn around the replicate
     (Dirichlet, half a vote more in each cell): a worker without an error in the data has none in any replicate, and
     would pass for perfect.
     """
@@ -164,8 +164,8 @@ def vote_odds(votes: Votes, item: IntArray, label: IntArray, prior_bk: FloatArra
     `confusion` holds a matrix for each worker, (B, J, K, K), or one for all, (B, K, K).
 
     >>> votes = Votes.from_codes([0, 0], [0, 1], [0, 1], items="a", workers="wx", labels="ny")
-    >>> crew = np.array([[[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]]])
-    >>> vote_odds(votes, np.array([0]), np.array([0]), np.array([[.5, .5]]), crew[None]).round(3).tolist()
+    >>> panel = np.array([[[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]]])
+    >>> vote_odds(votes, np.array([0]), np.array([0]), np.array([[.5, .5]]), panel[None]).round(3).tolist()
     [[1.792]]
     """
     odds_bi = np.empty((len(prior_bk), len(item)))
@@ -182,8 +182,8 @@ def majority_right(votes: Votes, top_ik: NDArray[np.bool_], prior_k: FloatArray,
 
     >>> from majorant.evidence.certificate.design import leaders
     >>> votes = Votes.from_codes([0, 1, 2, 2], [0, 0, 0, 1], [0, 1, 0, 1], items="abc", workers="wx", labels="ny")
-    >>> crew = np.array([[[.9, .1], [.2, .8]]] * 2)
-    >>> majority_right(votes, leaders(votes), np.array([.5, .5]), crew).round(3).tolist()
+    >>> panel = np.array([[[.9, .1], [.2, .8]]] * 2)
+    >>> majority_right(votes, leaders(votes), np.array([.5, .5]), panel).round(3).tolist()
     [0.818, 0.889, 0.5]
     """
     right_i, voted = np.full(len(top_ik), np.nan), np.flatnonzero(votes.votes_i > 0)

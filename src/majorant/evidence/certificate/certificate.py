@@ -90,7 +90,7 @@ class Claim:
         Gold labels that the claim rests on.
     more_items : int or None
         Fresh items (gold items for the gold claim) that would decide on their own with probability .8; 0 if the verdict
-        is not open, None if no number in reach would.
+        is not open, None if no feasible number would.
     """
 
     family: Family

@@ -27,7 +27,7 @@ from majorant.values import FloatArray
 
 Histograms = Mapping[int, FloatArray]  # number of votes: items with 0, 1, ... votes for class 0
 IntArray = NDArray[np.int64]
-IN_TURN = ["einsum_path", (0, 1), (0, 1)]  # what optimize=True finds for three factors, each time anew
+IN_TURN = ["einsum_path", (0, 1), (0, 1)]  # what optimize=True finds for three factors on each call
 ASCENT_STEPS = 60
 FIRST_RADIUS, LAST_RADIUS, WIDEST_RADIUS = 1.0, 1e-7, 6.0
 Value = Callable[[FloatArray, IntArray], FloatArray]  # points (P, U) of the problems at these places -> (P,)

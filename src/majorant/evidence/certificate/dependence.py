@@ -335,7 +335,7 @@ def pair_tests(gold: GoldItems, pairs: Pairs) -> PairTests:
 
 
 class AgreementMoments(NamedTuple):
-    """Of the number of agreements of two workers, if their votes were dealt anew to the items of each class."""
+    """Of the number of agreements of two workers, if their votes were shuffled among the items of each class."""
 
     excess: float  # of the agreements seen, over the mean
     variance: float

@@ -20,13 +20,11 @@ from majorant.evidence.evidence import Assumption, Certainty, Status, Tested
 from majorant.items import take_items
 from majorant.methods.fit import NO_LABEL, Fit
 from majorant.tally import Patterns, counts, distinct_counts, tied
-from majorant.theory.patterns import can_enumerate, shared_patterns
 from majorant.values import Estimate, FloatArray, as_level, binomial_bounds, clopper_pearson
 from majorant.votes import IntArray, Votes
 
 POWER = 0.8  # with which the planned gold decides
 MOST_GOLD = 1_000_000  # beyond this the answer is: no
-GOLD_NUMBERS = ("accuracy", "over_majority", "loss")
 
 
 def gold_claim(votes: Votes, *, level: float = LEVEL) -> Claim:
@@ -108,7 +106,7 @@ def _margin(cells: GoldCells, alpha: float) -> float | None:
 def more_gold(cells: GoldCells, alpha: float) -> int | None:
     """About how many fresh gold items, drawn at random and judged by themselves, would decide.
 
-    None where no number in reach would.  At the estimated odds in each untied cell, one imaginary gold item added at
+    None where no feasible number would.  At the estimated odds in each untied cell, one imaginary gold item added at
     majority's overall accuracy.
 
     >>> more_gold(GoldCells(np.array([[3, 0], [2, 1]]), np.array([60, 40]), np.array([[30, 1], [14, 10]])), .05)
@@ -138,22 +136,6 @@ def gold_needed(odds_c: FloatArray, share_c: FloatArray, n_classes: int, alpha: 
         needed_c = tests_c / share_c
     needed = needed_c[worse_c].min() if worse_c.any() else needed_c.max()
     return int(np.ceil(needed)) if needed <= MOST_GOLD else None
-
-
-def model_gold(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int, alpha: float) -> int | None:
-    """Gold items that would decide at this model; the rarest counts, RARE_SHARE of the items together, left open."""
-    if not can_enumerate(n_votes, len(prior_k)):
-        return None
-    patterns = shared_patterns(prior_k, confusion_kl, n_votes)
-    untied_b = patterns.top_kb.sum(axis=0) == 1
-    top_kb = patterns.top_kb[:, untied_b]
-    joint_kb = prior_k[:, None] * np.exp(patterns.log_given_kb[:, untied_b])
-    share_b = joint_kb.sum(axis=0)
-    order_b = np.argsort(share_b)
-    common_b = order_b[np.cumsum(share_b[order_b]) > RARE_SHARE]
-    right_b = joint_kb[top_kb.argmax(axis=0), np.arange(len(share_b))][common_b]
-    either_b = right_b + np.where(top_kb, 0, joint_kb).max(axis=0)[common_b]
-    return gold_needed(right_b / either_b, either_b, len(prior_k), alpha)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -201,11 +183,6 @@ class GoldCells:
     def untied(self) -> GoldCells:
         """The cells in which one class has the most votes."""
         return self.select(~self.tied_c)
-
-    @property
-    def majority_c(self) -> NDArray[np.int64]:
-        """The class with the most votes, the first of tied ones."""
-        return np.asarray(self.counts_ck.argmax(axis=1), dtype=np.int64)
 
     @property
     def right_c(self) -> FloatArray:
@@ -452,7 +429,9 @@ def _by_gold(votes: Votes, label_i: IntArray, majority_i: IntArray, level: float
     gold_i = votes.gold_i if votes.gold_i is not None else np.full(len(votes.items), -1)
     known = np.flatnonzero(gold_i >= 0)
     if not len(known):
-        return dict.fromkeys(GOLD_NUMBERS, Estimate(None, reason="no labelled item has a gold label"))
+        return dict.fromkeys(
+            ("accuracy", "over_majority", "loss"), Estimate(None, reason="no labelled item has a gold label")
+        )
     right_i, by_majority_i = (code_i[known] == gold_i[known] for code_i in (label_i, majority_i))
     n_right, n_gold = int(right_i.sum()), len(known)
     wins, losses = int((right_i & ~by_majority_i).sum()), int((by_majority_i & ~right_i).sum())

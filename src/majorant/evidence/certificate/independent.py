@@ -112,7 +112,7 @@ def count_margin(theta_3: FloatArray, sizes: Sequence[int]) -> float:
 def plan_items(
     cells: HistogramCells, items_c: FloatArray, theta_3: FloatArray, sizes: Sequence[int], level: float
 ) -> int | None:
-    """Fresh items that would decide on their own with 80% power; None if no number in reach would.
+    """Fresh items that would decide on their own with 80% power; None if no feasible number would.
 
     By the nats per item that tell the fitted model from the nearest one on the other side. The items at hand have been
     looked at: judging them again together with others would be a second test of the same items, at no level.

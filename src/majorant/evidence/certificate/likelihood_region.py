@@ -21,7 +21,6 @@ RAYS, ROUNDS = 120, 12
 RAY_HALVINGS = 18
 LAST_GAIN, SMALLEST_LOSS = 1e-4, 1e-10  # a round that gains less, relatively and absolutely, is the last
 LONGEST_RAY = 25.0  # logits: where the data leave a direction open, the search ends here
-STOPS = np.array([0.25, 0.5, 0.75, 1.0])  # along each ray from the best model to the edge of the region
 OUTLINE_ANGLES, OUTLINE_HALVINGS, NARROWINGS = 96, 12, 18
 EDGE = 1e-9  # how close to 0 and 1 probabilities may come
 GOLDEN = (np.sqrt(5) - 1) / 2
@@ -121,7 +120,10 @@ def _furthest(region: ConfidenceRegion, centre_u: FloatArray, height: Callable[[
         axes_uu = axes_uu / np.sqrt(np.maximum(np.abs(size_u), 1 / LONGEST_RAY**2))
         step_du = _sphere(RAYS, len(centre_u)) @ axes_uu.T
         reach_d = _reach(region, start_u, step_du)
-        theta = (start_u + STOPS[:, None, None] * reach_d[:, None] * step_du).reshape(-1, len(centre_u))
+        # Along each ray from the best model to the edge of the region.
+        theta = (start_u + np.array([0.25, 0.5, 0.75, 1.0])[:, None, None] * reach_d[:, None] * step_du).reshape(
+            -1, len(centre_u)
+        )
         height_t = np.where(region.allows(theta), height(theta), -np.inf)
         gained, best = float(height_t.max()) - best, max(best, float(height_t.max()))
         if gained <= LAST_GAIN * abs(best) + SMALLEST_LOSS:

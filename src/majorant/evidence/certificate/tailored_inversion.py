@@ -54,7 +54,6 @@ RING = np.concatenate(
 )  # in errors
 MANY = 64  # open boxes that make a search for a model that stands worth its price
 WIDE = 4.5  # slope of a box too large for its derivatives to tell anything
-DEPTH_SCALE = np.array([1.0, 1.0, 0.15])  # how much less depth moves a large box than logits do
 
 
 def deepest(null: Null) -> float:
@@ -207,7 +206,8 @@ def undecided_boxes(null: Null, levels: Levels, box_bie: FloatArray) -> tuple[Fl
     if not len(box_bie):
         return columns, np.empty((0, 3))
     half_bi = (box_bie[..., 1] - box_bie[..., 0]) / 2
-    size_bi = half_bi * null.n_votes * DEPTH_SCALE
+    # How much less depth moves a large box than logits do.
+    size_bi = half_bi * null.n_votes * np.array([1.0, 1.0, 0.15])
     wide_b = size_bi.sum(axis=1) > WIDE
     left_bie, axis_b, dangerous_bi = _settle_small(null, levels, box_bie[~wide_b])
     wide = halves(box_bie[wide_b], size_bi[wide_b].argmax(axis=1))

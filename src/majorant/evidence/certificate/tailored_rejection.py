@@ -32,7 +32,6 @@ from majorant.values import FloatArray
 NUISANCE_DIRECTIONS = np.array([(1.0, 0.0), (0.0, 1.0), (0.5**0.5, 0.5**0.5), (0.5**0.5, -(0.5**0.5))])  # of nuisance
 WIDEST = 16.0  # logits up to this size are searched; models beyond share the weights of the models there
 HEAVIEST = 40.0  # standard deviations: a weight is cut to this
-WIDER = ((4.0, 4.0), (8.0, 16.0))  # from this size of a logit on, squares are so many times as wide
 SUM_ROUNDING = 1e-9  # per item: far above what 64-bit arithmetic loses
 ABOVE, BELOW = 7.0, 8.0  # standard deviations of W that the run holds above the target, and the cycle below it
 TAIL_ROUNDING, ROUNDING_PER_ITEM = 1e-8, 1e-13  # above what 64-bit arithmetic and faint frequencies can take away
@@ -190,7 +189,7 @@ def sides_of_square(null: Null, logit_b: FloatArray) -> FloatArray:
     # Side of a square of models that share their weights, times the root of the number of votes
     least = min(1.0, 2.0 ** np.floor(np.log2(6.7 / np.sqrt(n_votes))))
     side_b = np.full(len(logit_b), least)
-    for size, times in WIDER:
+    for size, times in ((4.0, 4.0), (8.0, 16.0)):  # from this size of a logit on, squares are so many times as wide
         side_b = np.where(np.abs(logit_b) >= size, min(times * least, size), side_b)
     return side_b
 

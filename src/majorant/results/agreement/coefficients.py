@@ -19,16 +19,12 @@ if TYPE_CHECKING:
 
 COUNT_COEFFICIENTS = ("percent", "fleiss", "gwet", "krippendorff", "krippendorff_ordinal")
 VOTED, PAIRED, SAME_SHARE, SAME, CLASSES_FROM = range(5)  # the first columns of the features; two per class follow
-CHANCE_TOLERANCE = 1e-12  # 1 - chance agreement below this is rounding
 MOST_UNITS = 4096  # beyond, items go into bags: an interval's width is then off by about 1 %
 FEWEST_UNITS = 512
 COINCIDENCE_ENTRIES = 20_000_000  # units x K x K, the memory that the ordinal alpha may take
-RESAMPLES_AT_ONCE = 250
-MOST_UNDEFINED = 0.05  # of the resamples; an interval over the others would pass over what they say
 PAIRS_LISTED = 100_000
 MOST_VOTE_PAIRS = 1_000_000_000  # ordered pairs of votes on one item: about ten seconds of work
 MOST_RESAMPLED_PAIRS = 50_000_000  # unordered ones, listed one by one for the resampling
-RESAMPLING_WORK = 200_000_000  # entries of the sparse tables times resamples: some seconds
 DENSE_ENTRIES = 20_000_000  # tables of up to so many entries are multiplied densely, which is twenty times faster
 FEWEST_RESAMPLES = 200
 ENTRIES_AT_ONCE = 2_000_000
@@ -170,7 +166,8 @@ def _ordinal_alpha(coincidence_bkl: FloatArray, votes_bk: FloatArray) -> FloatAr
 
 def _beyond_chance(observed_b: FloatArray, chance_b: FloatArray) -> FloatArray:
     room_b = 1 - chance_b
-    return _ratio(observed_b - chance_b, np.where(room_b > CHANCE_TOLERANCE, room_b, 0))
+    # 1 - chance agreement below this is rounding.
+    return _ratio(observed_b - chance_b, np.where(room_b > 1e-12, room_b, 0))
 
 
 def _ratio(above_b: FloatArray, below_b: FloatArray) -> FloatArray:
@@ -208,7 +205,7 @@ def units(patterns: Patterns, rng: np.random.Generator, *, ordinal: bool) -> Uni
 
 
 def bag_of_items(n_items: int, rng: np.random.Generator) -> tuple[NDArray[np.int32], int]:
-    """A bag for each item and the number of bags: each item its own while they are few, else drawn by lot."""
+    """A bag for each item and the number of bags: each item its own while they are few, else drawn at random."""
     n_bags = min(n_items, MOST_UNITS)
     bag_i = np.arange(n_items, dtype=np.int32) % np.int32(max(n_bags, 1))
     if n_items > MOST_UNITS:
@@ -227,7 +224,7 @@ def weights(copies_u: IntArray, n_boot: int, at_once: int, rng: np.random.Genera
 def resampled_coefficients(drawn: Units, n_boot: int, rng: np.random.Generator) -> dict[str, FloatArray]:
     """Every coefficient in each of `n_boot` resamples."""
     parts = []
-    for weight_bu in weights(drawn.copies_u, n_boot, RESAMPLES_AT_ONCE, rng):
+    for weight_bu in weights(drawn.copies_u, n_boot, 250, rng):
         coincidence_bkl = None
         if drawn.coincidence_ukl is not None:
             n_units, n_classes, _ = drawn.coincidence_ukl.shape
@@ -249,7 +246,7 @@ def with_interval(value: float, resampled_b: FloatArray, level: float) -> Estima
     """
     defined_b = resampled_b[~np.isnan(resampled_b)]
     missing = len(resampled_b) - len(defined_b)
-    if missing > MOST_UNDEFINED * len(resampled_b):
+    if missing > 0.05 * len(resampled_b):  # of the resamples; an interval over the others would pass over what they say
         return Estimate(value, reason=undefined_in_resamples(missing, len(resampled_b)))
     low, high = np.quantile(defined_b, [(1 - level) / 2, (1 + level) / 2])
     return Estimate(value, min(float(low), value), max(float(high), value))
@@ -313,7 +310,8 @@ def resampled_mean(
     n_cells = n_bags * (n_workers * n_classes) ** 2
     n_pairs = float(votes.votes_i.astype(float) @ (votes.votes_i - 1)) / 2
     dense = n_cells <= DENSE_ENTRIES
-    n_fit = n_boot if dense else int(min(n_boot, RESAMPLING_WORK / max(n_pairs, 1)))
+    # Entries of the sparse tables times resamples: some seconds.
+    n_fit = n_boot if dense else int(min(n_boot, 200_000_000 / max(n_pairs, 1)))
     if n_pairs > MOST_RESAMPLED_PAIRS or n_fit < min(n_boot, FEWEST_RESAMPLES) or n_cells > KEY_LIMIT:
         return None, too_many_vote_pairs(n_pairs)
     cell_c, entry_cu = (_dense_cells if dense else _sparse_cells)(votes, bag_i, n_bags)

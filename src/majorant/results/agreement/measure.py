@@ -74,7 +74,7 @@ def agreement(  # type: ignore[misc]
 
     Assumes items drawn independently: intervals are percentiles over resamples of the items, the workers staying as
     they are; `rng=None` draws nothing.  With up to 4,096 different rows of counts (for Cohen: items) that is the
-    exact bootstrap; beyond, items go by lot into 4,096 bags, and bags are drawn.  Cohen's resamples are centred on the
+    exact bootstrap; beyond, 4,096 random bags of items are drawn from.  Cohen's resamples are centred on the
     value, and are fewer, or none, where pairs of votes are very many; `resampling` and `reason` say what was done.  The
     ordinal alpha needs labels that are numbers, or `order`, the labels from lowest to highest.  Cohen's kappa is
     averaged over workers with `min_common` items in common: with fewer it is biased downwards.
@@ -100,7 +100,7 @@ def agreement_from(
     order: Sequence[Hashable] | None = None,
     min_common: int = 10,
 ) -> Agreement:
-    """The same from the counts of all items, wherever they lie; Cohen's kappa from votes in memory, perhaps fewer."""
+    """The same from the counts of all items, wherever they are; Cohen's kappa from votes in memory, perhaps fewer."""
     class_k, no_order = _class_order(sample.labels, sample.labels if order is None and sample.ordered else order)
     n_items = int(patterns.items_p.sum())
     patterns, used_k = _votes_only(patterns, class_k)

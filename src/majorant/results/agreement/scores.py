@@ -32,9 +32,6 @@ from majorant.wording import (
 RULES = ("majority", "median", "mean")
 LEAST_COMMON = 10
 MOST_PAIRED_WORKERS = 200  # of whom all pairs are looked at
-MOST_DRAWN = 2e8  # votes in pairs that are looked at in resamples
-LEAST_DRAWS = 200
-NO_SPREAD = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -207,7 +204,7 @@ def two_way_icc(table_ij: FloatArray, weight_bi: FloatArray) -> FloatArray:
     rows_b, columns_b = rows_b / (n_b - 1), columns_b / (n_workers - 1)
     scale_b = rows_b + (n_workers - 1) * error_b + n_workers * (columns_b - error_b) / n_b
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(scale_b > NO_SPREAD, (rows_b - error_b) / scale_b, np.nan)
+        return np.where(scale_b > 1e-12, (rows_b - error_b) / scale_b, np.nan)
 
 
 def _weighted_kappa(votes: Votes, value_k: FloatArray, drawn_bi: FloatArray, level: float) -> Estimate:
@@ -227,8 +224,8 @@ def _weighted_kappa(votes: Votes, value_k: FloatArray, drawn_bi: FloatArray, lev
     value = mean_kappa(pairs, np.ones((1, len(drawn_bi[0]))))[0] if pairs else np.nan
     if not np.isfinite(value):
         return Estimate(None, reason=no_common_items(LEAST_COMMON))
-    affordable = int(MOST_DRAWN / max(sum(len(items) for items, _, _ in pairs), 1))
-    if affordable < LEAST_DRAWS:
+    affordable = int(2e8 / max(sum(len(items) for items, _, _ in pairs), 1))
+    if affordable < 200:
         return Estimate(float(value), reason=TOO_MANY_WORKER_PAIRS)
     return with_interval(float(value), mean_kappa(pairs, drawn_bi[:affordable]), level)
 
