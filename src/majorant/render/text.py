@@ -45,9 +45,7 @@ def _judges(read: dict[str, Any]) -> list[str]:
     if not read["judges"]:
         return []
     command = f"majorant judges {read['source'].split(' (')[0]}"
-    return _wrapped(
-        "Judges", f"{command} rates each judge by gold and says who repeats whom."
-    )
+    return _wrapped("Judges", f"{command} rates each judge by gold and says who repeats whom.")
 
 
 def _expert(answer: dict[str, Any]) -> list[str]:
