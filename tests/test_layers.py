@@ -51,7 +51,8 @@ MAY_IMPORT = {
     "pipeline": f"decide {BELOW_PIPELINE}",
     "render": f"decide pipeline output {BELOW_PIPELINE}",  # the result types
     "web": f"pipeline render {BELOW_PIPELINE}",
-    "compat": "results methods read kernels pipeline tally votes",
+    "compat": "evidence results methods read kernels pipeline tally votes",
+    "pandas": "",  # the public names, lazily
     "testing": "decide results read pipeline render",
     "cli": f"decide pipeline render web cli {BELOW_PIPELINE}",
     "__main__": "cli",

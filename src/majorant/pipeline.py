@@ -636,7 +636,7 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
             certify=lambda: None if examined().is_open else certify().certificate,
             level=level,
         )
-        evidence += [one for engine in ENGINES for one in engine(comparison)]
+        evidence += [one for engine in EVIDENCE_ENGINES for one in engine(comparison)]
         answer = decide(evidence, tolerance=settings.tolerance)
     other = answer.other if answer.other in rules.fitted else next(iter(names), MAJORITY)
     name = settings.method or answer.rule
@@ -844,7 +844,7 @@ def _by_certificate(comparison: Comparison) -> tuple[Evidence, ...]:
 
 
 # Engines that need no labels; they are asked where labels, or rules that hardly differ, prove nothing.
-ENGINES: list[Callable[[Comparison], Iterable[Evidence]]] = [_by_track_record, _by_certificate]
+EVIDENCE_ENGINES: list[Callable[[Comparison], Iterable[Evidence]]] = [_by_track_record, _by_certificate]
 
 
 def _tie_breaker(rule: str, setting: Setting, rules: _Rules) -> str | None:

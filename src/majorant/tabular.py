@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from majorant.errors import ConfigError
 
-SHOWN_ROWS, SHOWN_NAMES = 5, 6
+FIRST_ROWS, SHOWN_NAMES = 5, 6
 LABEL_COLUMNS = ("label", "runner_up", "gold")  # these hold the user's own labels
 FORMULA = r"^'*[=+\-@\t\r]"
 PLAIN_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
@@ -108,12 +108,12 @@ class Tabular:
         columns = self.table()
         n_rows = len(next(iter(columns.values()), ()))
         head = f"{type(self).__name__}: {n_rows:,} row{'s' * (n_rows != 1)}"
-        more = [f"... {n_rows - SHOWN_ROWS:,} more"] if n_rows > SHOWN_ROWS else []
+        more = [f"... {n_rows - FIRST_ROWS:,} more"] if n_rows > FIRST_ROWS else []
         return "\n".join([head, *_text_rows(columns), *more, "to_pandas() gives a frame"])
 
     def _repr_html_(self) -> str:
         """The first rows, for a notebook."""
-        first = {name: _plain(column[:SHOWN_ROWS]) for name, column in self.table().items()}
+        first = {name: _plain(column[:FIRST_ROWS]) for name, column in self.table().items()}
         head = "".join(f"<th>{html.escape(name)}</th>" for name in first)
         rows = "".join(
             "<tr>" + "".join(f"<td>{html.escape(_cell(cell))}</td>" for cell in row) + "</tr>"
@@ -223,7 +223,7 @@ def _series(pandas: Any, column: Any, kind: Any) -> Any:
 
 def _text_rows(columns: Mapping[str, Any], width: int = 100) -> list[str]:
     """The header and the first rows as lines, with as many columns as fit."""
-    cells = {name: [name, *map(_cell, _plain(column[:SHOWN_ROWS]))] for name, column in columns.items()}
+    cells = {name: [name, *map(_cell, _plain(column[:FIRST_ROWS]))] for name, column in columns.items()}
     wide = {name: min(30, max(map(len, some))) for name, some in cells.items()}
     fits: list[str] = []
     used = 0

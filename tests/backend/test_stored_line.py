@@ -116,7 +116,8 @@ def test_a_check_says_what_a_check_in_memory_says(pair, method):
     how = {"level": 0.95, "rng": 0, "method": method, "tolerance": 0.0, "target": 0.95}
     found = result_summary(check(kept, **how), seed=0)
     assert found.pop("sample") == {"items": 600, "of": 600}
-    assert_same(found, result_summary(check(votes, **how), seed=0))
+    expected = result_summary(check(votes, **how), seed=0)
+    assert_same(found, expected | {"rate": None})  # measured where all votes are in memory
 
 
 @LONG

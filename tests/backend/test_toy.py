@@ -8,7 +8,7 @@ import pytest
 
 import majorant as mj
 from majorant.backend import Backend, Part
-from majorant.cli.source import ENGINES
+from majorant.cli.source import ENGINE_CHOICES
 from majorant.items import take_items
 from majorant.kernels import in_memory
 from majorant.output import votes_table, write_table
@@ -99,7 +99,7 @@ class InThirds:
 
 
 def test_the_command_line_takes_it_by_a_line_in_the_registry(votes, results, tmp_path, monkeypatch, run):
-    monkeypatch.setitem(ENGINES, "thirds", lambda master: InThirds())
+    monkeypatch.setitem(ENGINE_CHOICES, "thirds", lambda master: InThirds())
     write_table(tmp_path / "votes.csv", votes_table(votes))
     _, out, _ = run("check", "votes.csv", "--engine", "thirds")
     assert headline(results[0]) in " ".join(out.split())

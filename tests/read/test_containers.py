@@ -4,10 +4,12 @@ import gzip
 import io
 import json
 import os
+import struct
 import subprocess
 import sys
 import time
 import zipfile
+import zlib
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -197,6 +199,36 @@ print("alive")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout == "alive\n", done.stderr[-2000:]
     assert time.monotonic() - started < 120
+
+
+def test_an_inspect_log_packed_by_zstandard_is_read(tmp_path):
+    scorers = [{"name": "a"}, {"name": "b"}]
+    log = {"eval": {"task": "qa", "model": "m", "scorers": scorers}, "status": "success", "version": 2}
+    scores = [{"a": {"value": "C"}, "b": {"value": "CI"[i % 2]}} for i in range(4)]
+    members = {"header.json": log} | {
+        f"samples/s{i}_epoch_1.json": {"id": f"s{i}", "epoch": 1, "input": "?", "target": "x", "scores": one}
+        for i, one in enumerate(scores)
+    }
+    path = tmp_path / "log.eval"
+    path.write_bytes(zip_by_zstandard({name: json.dumps(value).encode() for name, value in members.items()}))
+    assert mj.read(path).shape == (4, 2, 2)
+    path.write_bytes(path.read_bytes().replace(b"\x28\xb5\x2f\xfd", b"\x00\x00\x00\x00"))
+    with pytest.raises(mj.DataError, match="damaged or cut off"):
+        mj.read(path)
+
+
+def zip_by_zstandard(members):
+    """A ZIP archive by method 93, which Python's own zipfile writes from 3.14 on."""
+    local, directory = b"", b""
+    for name, content in members.items():
+        packed = bytes(pa.compress(content, codec="zstd", asbytes=True))
+        sizes = struct.pack("<III", zlib.crc32(content), len(packed), len(content))
+        shared = struct.pack("<HHHHH", 63, 0, 93, 0, 33) + sizes + struct.pack("<HH", len(name), 0)
+        rest = struct.pack("<HHHII", 0, 0, 0, 0, len(local)) + name.encode()
+        directory += b"PK\x01\x02" + struct.pack("<H", 63) + shared + rest
+        local += b"PK\x03\x04" + shared + name.encode() + packed
+    end = struct.pack("<HHHHIIH", 0, 0, len(members), len(members), len(directory), len(local), 0)
+    return local + directory + b"PK\x05\x06" + end
 
 
 @pytest.mark.parametrize(("offset", "value"), [(8, 1), (8, 64), (10, 99)])

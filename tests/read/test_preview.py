@@ -6,7 +6,7 @@ import pytest
 
 from majorant.errors import DataError
 from majorant.read import read
-from majorant.read.opening import SHOWN_ROWS, SHOWN_SIGNS, preview
+from majorant.read.opening import PREVIEW_ROWS, SHOWN_SIGNS, preview
 
 FIXTURES = sorted(path for path in (Path(__file__).parent / "fixtures").iterdir() if path.suffix in (".csv", ".json"))
 
@@ -26,7 +26,7 @@ def test_a_wide_table_names_its_workers(tmp_path):
     path.write_text("item,ana,bo,cy\n" + "".join(f"{n},yes,no,{'yes' if n % 2 else 'no'}\n" for n in range(9)))
     found = preview(path)
     assert found.workers == ("ana", "bo", "cy")
-    assert len(found.rows) == SHOWN_ROWS
+    assert len(found.rows) == PREVIEW_ROWS
     assert preview(path, workers="ana,bo").workers == ("ana", "bo")
     assert preview(path, workers="ana,bo").ignored == ("cy",)
 

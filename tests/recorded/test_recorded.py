@@ -100,6 +100,7 @@ def test_votes_in_files_give_the_numbers_that_they_give_in_memory(run, tmp_path,
     in_files.pop("sample")
     for summary in (in_memory, in_files):
         summary["answer"]["command"] = ""
+        summary.pop("rate")  # measured where all votes are in memory
     assert not differences({**in_files, "command": ""}, {**in_memory, "command": ""})
 
 

@@ -20,22 +20,22 @@ for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):  # read when NumPy
 # The first sentence of each command, kept here so that the list of commands loads none of them.
 COMMANDS = {
     "check": "Keep majority vote, or switch to another rule: the answer, how sure it is, and the best labels.",
-    "certify": "Is majority vote as good as the best rule: optimal, not optimal, or open.",
-    "serve": "Drop a file into a page on this machine, see the answer, label a few items.",
     "ask": "Which items an expert should label, so that a few labels prove something without any model.",
     "label": "Label items in the terminal, one key each; stops when the question is settled.",
     "rate": "The pass rate, win rate or mean score, exactly, from a few labels; and whether A beats B.",
+    "judges": "How good each judge is by gold labels, which to keep, and whether they are good enough to gate on.",
+    "workers": "Who is good: accuracy by gold or estimated, agreement and flags of each worker, the worst first.",
     "plan": "What more votes would gain, what stopping early would save, and which judges are enough.",
     "aggregate": "Write one label per item.",
-    "workers": "Who is good: accuracy by gold or estimated, agreement and flags of each worker, the worst first.",
     "agreement": "How well the workers agree, beyond chance.",
-    "judges": "How good each judge is by gold labels, which to keep, and whether they are good enough to gate on.",
     "scores": "How well scores or ordered labels agree by distance; mean, median and majority of each item.",
-    "theory": "Where majority vote is optimal: margin, accuracies and the votes that decide, for a given model.",
-    "report": "Make the page of a saved result again.",
-    "simulate": "Draw votes from a crowd or a panel with known truth.",
+    "serve": "Drop a file into a page on this machine, see the answer, label a few items.",
+    "report": "Rebuild the report of a saved result.",
     "data": "List and fetch public data sets.",
-    "demo": "Run a simulated crowd and a panel of judges through the whole line.",
+    "demo": "Run everything on a simulated crowd and a simulated panel of judges.",
+    "certify": "Is majority vote as good as the best rule: optimal, not optimal, or open.",
+    "theory": "Where majority vote is optimal: margin, accuracies and the votes that decide, for a given model.",
+    "simulate": "Draw votes from a crowd or a panel with known truth.",
 }
 EXIT_ERROR, EXIT_INTERRUPTED, EXIT_SIGNAL = 2, 130, 128
 
@@ -96,7 +96,7 @@ class _LateGroup(click.Group):
 @click.group(cls=_LateGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="majorant")
 def majorant() -> None:
-    """Is plain majority vote already the best possible rule for your votes?
+    """Several people or LLM judges labelled the same items: is majority vote good enough?
 
     Start with:  majorant check votes.csv   (a table with the columns item, worker, label)
     """

@@ -1,4 +1,4 @@
-"""`majorant check`: the whole line on one table."""
+"""`majorant check`: the answer, the labels and all results of one table."""
 
 from __future__ import annotations
 

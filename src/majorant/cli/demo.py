@@ -1,4 +1,4 @@
-"""`majorant demo`: two simulated tables through the whole line."""
+"""`majorant demo`: everything, on two simulated tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @overwrite_option
 @common_options
 def demo(out: str, seed: int, as_json: bool, quiet: bool) -> None:
-    """Run a simulated crowd and a panel of judges through the whole line."""
+    """Run everything on a simulated crowd and a simulated panel of judges."""
     from majorant.atomic import make_folder
     from majorant.output import votes_table, write_table
     from majorant.pipeline import check

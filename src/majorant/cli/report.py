@@ -13,7 +13,7 @@ from majorant.cli.options import Grouped, overwrite_option, placed, show, shown_
 @overwrite_option
 @shown_options
 def report(result: str, out: str, as_json: bool, quiet: bool) -> None:
-    """Make the page of a saved result again."""
+    """Rebuild the report of a saved result."""
     from pathlib import Path
 
     from majorant.output import write_files

@@ -1,7 +1,7 @@
 """Where the votes come from, FILE and all that says how to read it, and where a command works on them.
 
 That is in memory, from sorted files (--memory) or on a cluster (--engine).  A new engine is a class with `flag`,
-`refused` and `backend` like those here, and a line in ENGINES.
+`refused` and `backend` like those here, and a line in ENGINE_CHOICES.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ class OnSpark:
             yield backend
 
 
-ENGINES: dict[str, Callable[[str | None], EngineChoice]] = {  # by the word of --engine, from that of --master
+ENGINE_CHOICES: dict[str, Callable[[str | None], EngineChoice]] = {  # by the word of --engine, from that of --master
     MEMORY: lambda _: InMemory(),
     "spark": lambda master: OnSpark(master or "local[*]"),
 }
@@ -201,7 +201,9 @@ _FILES = (
     click.option("--resume", is_flag=True, help="With --memory: continue, or reuse the sorted votes."),
 )
 _ENGINE = (
-    click.option("--engine", metavar="|".join(ENGINES), default=MEMORY, show_default=True, help="Where to compute."),
+    click.option(
+        "--engine", metavar="|".join(ENGINE_CHOICES), default=MEMORY, show_default=True, help="Where to compute."
+    ),
     click.option("--master", metavar="URL", help="Spark's master, such as local[2]; default: local[*]."),
 )
 
@@ -232,14 +234,14 @@ def _with_engine(values: dict[str, Any]) -> dict[str, Any]:
 
 def _engine(name: str | None, master: str | None, memory: str | None, work: str | None, resume: bool) -> EngineChoice:
     name = name or MEMORY
-    if name not in ENGINES:
-        raise ConfigError(f"--engine {name}: choose one of {', '.join(ENGINES)}.")
+    if name not in ENGINE_CHOICES:
+        raise ConfigError(f"--engine {name}: choose one of {', '.join(ENGINE_CHOICES)}.")
     if name == MEMORY and master is not None:
         raise ConfigError("--master goes with --engine spark.")
     if memory is None:
         if work is not None or resume:
             raise ConfigError(f"{'--work' if work is not None else '--resume'} goes with --memory, such as 2GB.")
-        return ENGINES[name](master)
+        return ENGINE_CHOICES[name](master)
     if name != MEMORY:
         raise ConfigError(f"--memory works on this machine, --engine {name} on a cluster: choose one.")
     return FromFiles(memory, work, resume)

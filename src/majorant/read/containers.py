@@ -16,6 +16,8 @@ from typing import IO, Any
 from majorant.errors import DataError
 from majorant.limits import limit, refuse_beyond
 
+ZSTANDARD = 93  # a way of packing archives that Python itself reads from 3.14 on
+
 
 def refuse_unpacked(name: str, size: int, unpacked: int, harmless: int = 256_000_000) -> None:
     """Refuse a container of some size that unpacks to hundreds of times as much, as tables of votes do not."""
@@ -111,8 +113,21 @@ def archive_members(name: str, path: Path) -> set[str]:
 
 def read_member(name: str, archive: zipfile.ZipFile, member: str) -> bytes:
     """The content of a file in an archive, if it is not larger than one object may be."""
-    most = limit("MEMBER_BYTES")
-    with archive.open(member) as stream:
-        content = stream.read(most + 1)
+    most, info = limit("MEMBER_BYTES"), archive.getinfo(member)
+    with _open_zstandard(archive, info) if info.compress_type == ZSTANDARD else archive.open(info) as stream:
+        content: bytes = stream.read(most + 1)
     refuse_beyond("MEMBER_BYTES", len(content), f"bytes in {member} of {name}", "Leave out what is not a score")
     return content
+
+
+def _open_zstandard(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
+    """A member that is packed by Zstandard, as Inspect packs its logs, by way of Arrow."""
+    import pyarrow as pa
+
+    file: Any = archive.fp
+    file.seek(info.header_offset)
+    header = file.read(30)  # the local header: the lengths of the name and of what follows it are at its end
+    if header[:4] != b"PK\x03\x04":
+        raise zipfile.BadZipFile(f"{info.filename} does not begin where the directory says")
+    file.seek(int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little"), os.SEEK_CUR)
+    return pa.CompressedInputStream(pa.BufferReader(file.read(info.compress_size)), "zstd")

@@ -39,7 +39,7 @@ from majorant.read.table import (
 from majorant.read.values import cell_values
 from majorant.votes import Note, NoteKind
 
-SHOWN_ROWS, SHOWN_SIGNS = 6, 160  # of a preview, and of each of its cells
+PREVIEW_ROWS, SHOWN_SIGNS = 6, 160  # of a preview, and of each of its cells
 
 
 @contextmanager
@@ -280,7 +280,7 @@ class Preview:
     trouble: str
 
 
-def preview(source: Any, *, rows: int = SHOWN_ROWS, **reading: Unpack[Reading]) -> Preview:
+def preview(source: Any, *, rows: int = PREVIEW_ROWS, **reading: Unpack[Reading]) -> Preview:
     """The first rows of a source, and how its columns are understood; `reading` is as for `read`.
 
     >>> table = {"text": ["a", "b"], "annotator": ["w", "x"], "stars": [1, 0]}

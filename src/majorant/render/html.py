@@ -59,7 +59,6 @@ NAME_KEYS = (
     "ignored",
     "columns",
 )
-CLIPPED_NAME, CLIPPED_TEXT = 120, 3000
 NUMBER_FORMS: dict[str, Callable[[Any], str]] = {
     "percent": percent,
     "points": in_points,
@@ -319,7 +318,7 @@ def clip(value: Any, key: str = "") -> Any:
         return {clip(str(name)): clip(one, key if key == "columns" else str(name)) for name, one in value.items()}
     if isinstance(value, list | tuple):
         return [clip(one, key) for one in value]
-    most = CLIPPED_NAME if key in NAME_KEYS else CLIPPED_TEXT
+    most = 120 if key in NAME_KEYS else 3000  # characters
     if isinstance(value, str) and len(value) > most:
         return value[: most - 1] + "…"
     return value

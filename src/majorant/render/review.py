@@ -8,7 +8,7 @@ from majorant.render.numbers import count
 from majorant.render.plain import number, plain
 from majorant.results.review import Reason, Review
 
-MOST_ROWS, MOST_TEXT = 20, 200
+MOST_TEXT = 200
 REASON_HEADINGS = {  # above items with the same reason
     Reason.TIE: "Ties",
     Reason.ONE_VOTE: "Only one vote",
@@ -38,7 +38,7 @@ def review_facts(review: Review) -> dict[str, Any]:
     """The facts for JSON and the report; the first items one by one, with who said what."""
     columns = review.table()
     rows = []
-    for p in range(min(len(review.item_p), MOST_ROWS)):
+    for p in range(min(len(review.item_p), 20)):
         text = review.text[p] if review.text else None
         rows.append(
             {

@@ -39,11 +39,8 @@ if TYPE_CHECKING:
     from majorant.votes import IntArray
 
 SCHEMA = 4  # rises when a field changes its meaning or goes
-PAIRS_SHOWN = 10
-SAID_OF_CLAIMS = ("threshold", "order", "several")  # notes that say what all claims are about
 MOST_FLOWS = 12  # labels that the flow shows one by one; the rest is pooled
-TIE, OTHERS = "tie", "others"
-MOST_CONFUSIONS, CONFUSION_CLASSES = 12, 12
+TIE = "tie"
 
 
 def result_summary(
@@ -105,7 +102,8 @@ def result_summary(
             "map": map_summary(result.map) if _map_holds(result.certificate) else [],
             "rate": None if result.rates is None else rate_summary(result.rates),
         }
-    if about := " ".join(note_text(note) for note in backend.votes.account.notes if note.kind in SAID_OF_CLAIMS):
+    about_claims = [note for note in backend.votes.account.notes if note.kind in ("threshold", "order", "several")]
+    if about := " ".join(map(note_text, about_claims)):
         facts["answer"]["evidence"] = f"{facts['answer']['evidence']} {about}"
     if backend.whole is None:  # which of the items the others were learned from
         facts["sample"] = {"items": len(result.votes.items), "of": backend.votes.shape[0]}
@@ -148,7 +146,7 @@ def votes_summary(backend: Backend, counts: Counts) -> dict[str, Any]:
 def agreement_summary(agreement: Agreement, workers: Sequence[Hashable]) -> dict[str, Any]:
     """Each coefficient with its interval, and the pairs of workers with the most items in common."""
     pairs = agreement.pairs
-    rows = range(0) if pairs is None else np.argsort(-pairs.items_p, kind="stable")[:PAIRS_SHOWN]
+    rows = range(0) if pairs is None else np.argsort(-pairs.items_p, kind="stable")[:10]
     return {
         **facts_of(agreement, " ".join(wording.COEFFICIENTS)),
         **facts_of(
@@ -258,7 +256,7 @@ def flow_summary(items_kl: IntArray, labels: Sequence[Hashable]) -> dict[str, An
     size = len(shown_k) + pooled + 1
     items = np.zeros((size, size), dtype=np.int64)
     np.add.at(items, (place_k[:, None], place_k), items_kl)
-    names = [plain(labels[k]) for k in shown_k] + [OTHERS] * pooled + [TIE]
+    names = [plain(labels[k]) for k in shown_k] + ["others"] * pooled + [TIE]
     return {"from": names, "to": names, "items": items.tolist()}
 
 
@@ -285,10 +283,10 @@ def confidence_summary(labels: Labels) -> dict[str, Any]:
 
 def confusions_summary(names: Sequence[Hashable], workers: Workers, fit: Fit) -> list[dict[str, Any]]:
     """The confusion matrices of the workers with the most votes, where each has one and classes are few."""
-    few = len(fit.label_values) <= CONFUSION_CLASSES
+    few = len(fit.label_values) <= 12
     if workers.panel or fit.confusion is None or fit.confusion.ndim != 3 or not few:
         return []
-    busiest = np.argsort(-workers.votes_j, kind="stable")[:MOST_CONFUSIONS]
+    busiest = np.argsort(-workers.votes_j, kind="stable")[:12]
     return [{"worker": plain(names[j]), "matrix": fit.confusion[j].round(6).tolist()} for j in busiest]
 
 

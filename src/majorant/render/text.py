@@ -14,8 +14,6 @@ from majorant.output import write_files
 from majorant.render.numbers import count, in_points, one_decimal
 from majorant.wording import COEFFICIENTS, SCORE_COEFFICIENTS, level_percent, listed, percent, printable, shown
 
-MOST_NOTES = 3  # on the input, below an answer
-WIDTH = 116
 INDENT = "         "  # under the title of a line
 EMOJI = {"keep": "✅", "switch": "🔁"}
 MARKDOWN_SIGNS = re.compile(r"([\\`*_\[\]<>|~#!])")
@@ -61,7 +59,7 @@ def check_text(summary: dict[str, Any], written: Sequence[Path] = ()) -> str:
     """The answer, and under it what was read, counted and found; result.json and the report have it all."""
     plan = summary["plan"]
     parts = [
-        input_lines(summary["input"], most_notes=MOST_NOTES),
+        input_lines(summary["input"], most_notes=3),
         votes_lines(summary["votes"]),
         _wrapped("Agree", _agreement_sentence(summary["agreement"])),
         _claims(summary["certificate"]),
@@ -91,7 +89,7 @@ def _written(paths: Sequence[Path]) -> list[str]:
 
 def _wrapped(title: str, text: str) -> list[str]:
     return textwrap.wrap(
-        f"{title:<8} {printable(text)}", WIDTH, subsequent_indent=INDENT, break_long_words=False, break_on_hyphens=False
+        f"{title:<8} {printable(text)}", 116, subsequent_indent=INDENT, break_long_words=False, break_on_hyphens=False
     )
 
 

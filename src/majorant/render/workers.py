@@ -13,9 +13,6 @@ from majorant.render.plain import facts_of, number, plain
 from majorant.results.workers import FEW_VOTES, Flag, FlagKind, Removal, Workers
 from majorant.wording import level_percent, listed, one_of, shown
 
-ROWS_SHOWN = 500
-ROWS_PRINTED = 30
-
 
 def flag_text(flag: Flag) -> str:
     """Why a worker is flagged.
@@ -139,7 +136,7 @@ def accuracy_source(workers: Workers) -> str:
 def workers_lines(workers: Workers, copies: Sequence[CopyGroup]) -> list[str]:
     """The table of `majorant workers`, the worst first."""
     lines = [f"Workers  {workers_line(workers, copies, None)}"]
-    order = workers.worst_first[:ROWS_PRINTED]
+    order = workers.worst_first[:30]
     if len(order) < len(workers.names):
         lines.append(f"         The first {len(order)} of {len(workers.names):,}, worst first; the table has them all.")
     lines += _columns([_head(workers), *(_row(workers, int(j)) for j in order)])
@@ -208,7 +205,7 @@ def workers_facts(workers: Workers) -> dict[str, Any]:
                 "flags": [{"flag": str(flag.kind), "evidence": flag_text(flag)} for flag in workers.flags[j]],
                 "wrong_on": [plain(item) for item in workers.mistakes[j]],
             }
-            for j in workers.worst_first[:ROWS_SHOWN]
+            for j in workers.worst_first[:500]
         ],
     }
 

@@ -31,6 +31,7 @@ class Earlier(NamedTuple):
 
     all_n: FloatArray
     label_nk: FloatArray
+    same_n: FloatArray  # and with the label of this one
 
 
 class Alike(NamedTuple):
@@ -64,9 +65,11 @@ class VoteArrays:
         votes = self.votes
         label_nk = np.eye(len(votes.labels))[votes.label_n]
         running_nk = np.cumsum(label_nk, axis=0) - label_nk
+        earlier_nk = running_nk - running_nk[votes.offsets_i[:-1]][votes.item_n]
         return Earlier(
             (np.arange(votes.n_votes) - votes.offsets_i[votes.item_n]).astype(float),
-            running_nk - running_nk[votes.offsets_i[:-1]][votes.item_n],
+            earlier_nk,
+            earlier_nk[np.arange(votes.n_votes), votes.label_n],
         )
 
     @cached_property
@@ -271,8 +274,7 @@ def _of_votes(arrays: VoteArrays, value_jkl: FloatArray) -> FloatArray:
 def _polya_urn(arrays: VoteArrays, own_nk: FloatArray, dependence: float) -> tuple[FloatArray, FloatArray]:
     """Log-probability of the votes of each item given the class, and that each is first-hand."""
     first_nk = (1 - dependence) * own_nk
-    same_n = arrays.earlier.label_nk[np.arange(len(own_nk)), arrays.votes.label_n]
-    vote_nk = first_nk + dependence * same_n[:, None]
+    vote_nk = first_nk + dependence * arrays.earlier.same_n[:, None]
     log_nk = np.log(vote_nk) - np.log((1 - dependence) + dependence * arrays.earlier.all_n)[:, None]
     return np.add.reduceat(log_nk, arrays.votes.offsets_i[:-1], axis=0), first_nk / vote_nk
 

@@ -20,7 +20,6 @@ from typing import Any, NoReturn
 from majorant.errors import ConfigError
 
 HOST = "127.0.0.1"
-WAIT = 2  # seconds for answers under way when the server ends
 
 
 def serve(
@@ -48,7 +47,7 @@ def serve(
             app = application(runs, token=token, port=listener.getsockname()[1], limit=limit)
             config = uvicorn.Config(
                 app, log_level="error", access_log=False, server_header=False, lifespan="off", ws="none",
-                timeout_graceful_shutdown=WAIT,
+                timeout_graceful_shutdown=2,
             )  # fmt: skip
             say(address)
             if browser:

@@ -53,8 +53,6 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 _ONE_LABEL = threading.RLock()  # one label at a time is written, from however many browsers
 MAIN_QUESTIONS = (Session.kind, Race.kind)  # which the answer itself rests on
-MORE = 10  # items that are added when those asked are labelled and the question is open
-MOST_FILES, MOST_FIELDS, LONGEST_FIELD = 50, 5000, 1 << 16
 PAGE_POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
@@ -339,7 +337,7 @@ class _Guard:
 
 
 def _form(request: Request) -> AbstractAsyncContextManager[FormData]:
-    return request.form(max_files=MOST_FILES, max_fields=MOST_FIELDS, max_part_size=LONGEST_FIELD)
+    return request.form(max_files=50, max_fields=5000, max_part_size=1 << 16)
 
 
 def _files(form: FormData, name: str) -> list[UploadFile]:
@@ -564,7 +562,7 @@ def _continued(folder: Path) -> Labelling:
     assert now is not None
     if now.at is not None or now.outcome.decided:
         return now
-    longer = now.design.after(MORE, read_answers(folder / TO_LABEL).answers)
+    longer = now.design.after(10, read_answers(folder / TO_LABEL).answers)
     start = len(now.design.items)
     if len(longer.items) == start:
         return now

@@ -47,7 +47,6 @@ REPEATS_WORDS = {
     "last": "the last counts",
     "each": "each counts",
 }
-TEXTS = ("sheet", "encoding", "delimiter", "order")
 Form = Mapping[str, Sequence[str]]  # as it was sent: a field may come several times
 
 
@@ -110,7 +109,7 @@ def settings_of(form: Form, names: Sequence[str], detected: Sequence[str] = ()) 
         settings["repeats"] = repeats
     if empty := [text.strip() for text in _one(form, "empty").split(",") if text.strip()]:
         settings["empty"] = empty
-    settings |= {name: text for name in TEXTS if (text := _one(form, name))}
+    settings |= {name: text for name in ("sheet", "encoding", "delimiter", "order") if (text := _one(form, name))}
     if _one(form, "several"):
         settings["several"] = True
     if threshold := _one(form, "threshold"):

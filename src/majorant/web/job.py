@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from majorant.read.files import NamedFile
 
 Tell = Callable[..., None]
-TOLD_EVERY = 0.2  # seconds between two reports of one stage
-KNOWN_ITEMS = 500  # items of a design whose text and votes are kept at hand: nobody labels more in one sitting
 SEED = 0  # as the command line has it, so that both give the same numbers
 TO_LABEL, DESIGN, LABEL_ITEMS = "to_label.csv", "to_label.design.json", "items.json"
 SHOWN = ("answer", "votes", "accuracy", "rate", "map", "input", "sample", "level")  # what the page shows of a result
@@ -155,7 +153,7 @@ def _write_design(job: Mapping[str, Any], backend: Backend, design: Design) -> N
 
     folder = make_folder(Path(job["folder"]) / "ask")
     design = design.more(TEACHING if design.question.kind == "teach" else FIRST_BATCH)
-    known = design.order[:KNOWN_ITEMS]
+    known = design.order[:500]  # whose text and votes are kept at hand: nobody labels more in one sitting
     columns = _columns(job, known)
     first = {name: values[: len(design.items)] for name, values in columns.items()}
     votes = _votes(backend, {str(item) for item in known})
@@ -203,7 +201,7 @@ def _teller(out: IO[str]) -> Tell:
     def tell(stage: str | None, done: int | None = None, total: int | None = None, what: str = "") -> None:
         now = time.monotonic()
         stage = stage or last["stage"]
-        if stage == last["stage"] and now - last["at"] < TOLD_EVERY:
+        if stage == last["stage"] and now - last["at"] < 0.2:
             return
         last.update(stage=stage, at=now)
         _say(out, {"stage": stage, "done": done, "total": total, "what": what})

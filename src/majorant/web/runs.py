@@ -26,11 +26,8 @@ from majorant.results.rules import AUTO
 from majorant.web.fields import Form, command_of, settings_of, tolerance_of
 from majorant.web.job import DESIGN, TO_LABEL
 
-JOBS_AT_ONCE = 2  # jobs
 SPREAD = 8  # a table in memory takes about so many times its size as a file
 LONGEST_FILE_NAME = 120
-BUSY = ("looking", "waiting", "running", "drawing")
-LABEL_FILES = (TO_LABEL, DESIGN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -61,7 +58,7 @@ class Kept:
     @property
     def busy(self) -> bool:
         """Whether something is under way."""
-        return self.state in BUSY
+        return self.state in ("looking", "waiting", "running", "drawing")
 
     def told(self, form: Form) -> dict[str, Any]:
         """What a form says of how to read it."""
@@ -71,7 +68,7 @@ class Kept:
     def downloads(self) -> dict[str, Path]:
         """The files that can be had by now, by name."""
         files = {name: self.folder / "results" / name for name in RESULT_FILES if self.facts is not None}
-        files |= {name: self.folder / "ask" / name for name in LABEL_FILES if not self.busy}
+        files |= {name: self.folder / "ask" / name for name in (TO_LABEL, DESIGN) if not self.busy}
         return {name: path for name, path in files.items() if path.is_file()}
 
 
@@ -84,7 +81,7 @@ class Runs:
         self._kept: dict[str, Kept] = {}
         self._closed = False
         self._processes: dict[str, subprocess.Popen[str]] = {}
-        self._pool = ThreadPoolExecutor(JOBS_AT_ONCE)
+        self._pool = ThreadPoolExecutor(2)  # jobs at once
         self._number = 0
 
     def all(self) -> list[Kept]:

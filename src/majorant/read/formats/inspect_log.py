@@ -49,8 +49,6 @@ def read_archive(path: Path, name: str) -> dict[str, Any]:
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
-            if any(info.compress_type == 93 for info in archive.infolist()):  # zstd, which Python reads from 3.14 on
-                raise NotImplementedError
             start = "header.json" if "header.json" in names else "_journal/start.json"
             log = loads(read_member(name, archive, start))
             members = [one for one in names if SAMPLE_MEMBER.fullmatch(one)]
@@ -61,8 +59,8 @@ def read_archive(path: Path, name: str) -> dict[str, Any]:
         raise DataError(f"{name} is an Inspect log that is damaged or cut off. Copy it again.") from None
     except NotImplementedError:
         raise DataError(
-            f"{name} is an Inspect log packed in a way that this Python cannot read. Turn it into JSON with Inspect's "
-            "own `inspect log convert`, or use Python 3.14."
+            f"{name} is an Inspect log packed in a way that cannot be read. Turn it into JSON with Inspect's own "
+            "`inspect log convert`."
         ) from None
 
 

@@ -21,12 +21,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 POINT = 1 / 72  # inch: one unit of the SVG is one point, one pixel of the page
-LEFT_OUT = ("metadata", "style")  # a style would style the whole page
-WITH_TEXT = ("text", "tspan")
 REFERENCE = re.compile(r"(?:^|url\()#([^)]+)")
 FONT = re.compile(r"font: ([^;]*?)([\d.]+px)[^;]*")
 LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
-COLUMNS = 3  # panels side by side in one Figure
 LIGHT = {
     "page": "#f7f7f4",
     "card": "#ffffff",
@@ -158,7 +155,7 @@ def figure_of(panels: Sequence[Panel], name: str) -> Figure:
     if not panels:
         raise ConfigError(f"These votes have nothing to show as {name!r}; the report says why.")
     with _styled():
-        columns = min(COLUMNS, len(panels))
+        columns = min(3, len(panels))
         rows = -(-len(panels) // columns)
         width, height = (max(panel.size[d] for panel in panels) for d in (0, 1))
         figure = _blank(width * columns, (height + 24) * rows)
@@ -200,9 +197,9 @@ def _inline(svg: str, panel: Panel) -> str:
     root = ElementTree.fromstring(svg)
     for element in root.iter():
         element.tag = _local(element.tag)
-        for child in [child for child in element if _local(child.tag) in LEFT_OUT]:
+        for child in [child for child in element if _local(child.tag) in ("metadata", "style")]:
             element.remove(child)
-        if element.tag not in WITH_TEXT:
+        if element.tag not in ("text", "tspan"):
             element.text = None
             for child in element:
                 child.tail = None

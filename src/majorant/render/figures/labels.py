@@ -16,7 +16,6 @@ FLOW_SIZE = (440, 220)
 GAP = 0.04  # between labels, as a share of the height
 LEFT, RIGHT, BAR_WIDTH = 0.26, 0.74, 0.022
 THINNEST = 0.004
-CONFIDENCE_SIZE = (400, 300)
 
 
 def flow_panels(summary: dict[str, Any]) -> list[Panel]:
@@ -104,7 +103,7 @@ def confidence_panels(summary: dict[str, Any]) -> list[Panel]:
     bins = [row for row in summary["confidence"]["bins"] if row["items"]]
     if not bins:
         return []
-    words, size = _confidence_words(bins), CONFIDENCE_SIZE
+    words, size = _confidence_words(bins), (400, 300)
     panels = [Panel("confidence0", "How sure the labels are", words, size, lambda axes: _confidences(axes, bins))]
     tested = [row for row in bins if row["gold_items"]]
     if tested:

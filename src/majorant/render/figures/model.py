@@ -11,11 +11,7 @@ from majorant.wording import ACCURACY_ON, NOISE_AXIS, percent
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MAP_SIZE = (400, 380)
-TALL = 0.3  # of an axis: the name of the point stands beside it, not above such a region
 HIGH = 0.82  # of an axis: beyond, the name of the point stands below it or to its left
-LEAST_ZOOM = 0.45  # values below this ask for the whole axis
-PLAN_SIZE = (460, 310)
 
 
 def map_panels(summary: dict[str, Any]) -> list[Panel]:
@@ -25,7 +21,7 @@ def map_panels(summary: dict[str, Any]) -> list[Panel]:
             f"map{at}",
             plane["title"],
             _where_votes_lie(plane, summary["level"]),
-            MAP_SIZE,
+            (400, 380),
             partial(_draw_map, plane=plane),
         )
         for at, plane in enumerate(summary["map"])
@@ -65,7 +61,9 @@ def _point(axes: Axes, plane: dict[str, Any]) -> None:
     axes.plot([x], [y], "o", ms=8, color=LIGHT["best"], mec=LIGHT["card"], mew=1.4, zorder=5, clip_on=False)
     across, up = _share(plane, x, "x"), _share(plane, y, "y")
     around = [y] if plane["region"] is None else plane["region"]["y"]
-    if _share(plane, max(around), "y") - _share(plane, min(around), "y") > TALL:
+    if (
+        _share(plane, max(around), "y") - _share(plane, min(around), "y") > 0.3
+    ):  # the name stands beside the point, not above a tall region
         around = [y]
     axes.annotate(
         "your votes",
@@ -85,7 +83,7 @@ def _span(plane: dict[str, Any], axis: str) -> tuple[float, float]:
     seen = [plane["point"][at], *([] if plane["region"] is None else plane["region"][axis])]
     if plane[f"{axis}_name"].startswith(NOISE_AXIS):
         return 0.0, min(1.0, 1.1 * max(*seen, *plane["optimal"]["y"]))
-    if plane[f"{axis}_name"].startswith(ACCURACY_ON) and min(seen) > LEAST_ZOOM:
+    if plane[f"{axis}_name"].startswith(ACCURACY_ON) and min(seen) > 0.45:
         return 0.4, 1.0
     return 0.0, 1.0
 
@@ -132,7 +130,7 @@ def plan_panels(summary: dict[str, Any]) -> list[Panel]:
     if plan is None or not any(row["gain"]["value"] is not None for row in plan["points"]):
         return []
     title = "What more votes would gain"
-    return [Panel("plan0", title, plan["sentence"], PLAN_SIZE, lambda axes: _draw_plan(axes, plan))]
+    return [Panel("plan0", title, plan["sentence"], (460, 310), lambda axes: _draw_plan(axes, plan))]
 
 
 def _draw_plan(axes: Axes, plan: dict[str, Any]) -> None:
@@ -141,7 +139,7 @@ def _draw_plan(axes: Axes, plan: dict[str, Any]) -> None:
     known = [row for row in plan["points"] if row["gain"]["value"] is not None]
     votes = [row["votes"] for row in known]
     low, value, high = ([100 * row["gain"][end] for row in known] for end in ("low", "value", "high"))
-    axes.fill_between(votes, low, high, color=LIGHT["majority"], alpha=0.18, lw=0, label="came true on public crowds")
+    axes.fill_between(votes, low, high, color=LIGHT["majority"], alpha=0.18, lw=0, label="range on public crowds")
     axes.plot(votes, value, "s", ls="-", color=LIGHT["majority"], lw=1.8, ms=4, label="forecast")
     axes.axhline(0, color=LIGHT["soft"], lw=1)
     if plan["votes_now"] <= plan["points"][-1]["votes"]:

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 VOTES_SIZE = (400, 250)
 MOST_BARS = 12
-TAIL = 0.02  # of the items: the largest numbers of votes that share the last bar
-COEFFICIENT_ROW = 34.0
 
 
 def votes_panels(summary: dict[str, Any]) -> list[Panel]:
@@ -28,7 +26,7 @@ def votes_panels(summary: dict[str, Any]) -> list[Panel]:
         Panel("votes0", "Votes per item", _votes_words(sizes), VOTES_SIZE, lambda axes: _votes_per_item(axes, sizes)),
         Panel(
             "votes1",
-            "What majority vote makes of the items",
+            "What majority vote decides",
             ", ".join(f"{name} {number:,}" for name, number in numbers.items()) + ".",
             (400, 150),
             lambda axes: _draw_fate(axes, fate),
@@ -67,7 +65,7 @@ def _bars(sizes: list[dict[str, Any]]) -> list[tuple[str, int]]:
     total, first = left, sizes[0]["votes"]
     for row in sizes:
         left -= row["items"]
-        if left <= TAIL * total:
+        if left <= 0.02 * total:
             last = row["votes"]
             break
     width = max(1, -(-(last - first + 1) // (MOST_BARS - 1)))
@@ -101,7 +99,7 @@ def agreement_panels(summary: dict[str, Any]) -> list[Panel]:
     if not rows:
         return []
     words = ", ".join(f"{title} {one['value']:.2f}" for title, one in rows) + "."
-    size = (440.0, COEFFICIENT_ROW * len(rows) + 40)
+    size = (440.0, 34.0 * len(rows) + 40)
     return [Panel("agreement0", "Agreement between votes", words, size, lambda axes: _draw_agreement(axes, rows))]
 
 

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SCATTER_SIZE = (480, 330)
-MOST_NAMED = 12  # up to so many workers are named, a row each
-VAGUE = 0.7  # an interval as long as this says nothing, and hundreds of them hide the rest
-INVISIBLE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +42,7 @@ def workers_panels(summary: dict[str, Any]) -> list[Panel]:
     if not rows:
         return []
     words = _accuracies_words(rows, sum(map(_stands_out, rows)))
-    if len(rows) <= MOST_NAMED:
+    if len(rows) <= 12:  # a row each
         size = (SCATTER_SIZE[0], 90.0 + 30 * len(rows))
         return [Panel("workers0", "Accuracy of each worker", words, size, lambda axes: _by_name(axes, rows))]
     return [
@@ -86,7 +83,9 @@ def _by_votes(axes: Axes, rows: list[dict[str, Any]]) -> None:
         if not some:
             continue
         x = [row["votes"] for row in some]
-        sure = [row for row in some if row["low"] is not None and row["high"] - row["low"] < VAGUE]
+        sure = [
+            row for row in some if row["low"] is not None and row["high"] - row["low"] < 0.7
+        ]  # longer ones hide the rest
         axes.vlines(
             [row["votes"] for row in sure],
             [row["low"] for row in sure],
@@ -201,7 +200,7 @@ def _draw_confusion(axes: Axes, matrix: list[list[float]], labels: list[Any]) ->
     for k, row in enumerate(matrix):
         for l, share in enumerate(row):
             colour = LIGHT["heat"] if k == l else LIGHT["warm"]
-            if share >= INVISIBLE:
+            if share >= 0.01:
                 axes.add_patch(Rectangle((l, k), 1, 1, facecolor=colour, alpha=round(share, 2), lw=0, clip_on=False))
             if n <= CONFUSION.most_numbers:
                 axes.text(l + 0.5, k + 0.52, f"{100 * share:.0f}", ha="center", va="center", fontsize=11)

@@ -1,0 +1,155 @@
+"""What do public data sets show: how good is majority vote, who is better, and what do 30 labels change?
+
+MAJORANT_DATA=FOLDER python benchmarks/findings.py [part of a name]      writes docs/findings.md; five minutes
+
+Majority vote is scored with its ties counted by their share, and every set on its items with gold labels.  `check` sees
+no gold; with 30 labels of a random sample it is scored on the other items, over ten samples (three of large sets).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+import majorant as mj
+from majorant.tally import is_panel
+from majorant.values import FloatArray
+from majorant.votes import IntArray, Votes
+from public_sets import data_sets
+
+PAGE = Path(__file__).parent.parent / "docs" / "findings.md"
+HEAD = """# Findings
+
+What public data sets with gold labels show. Made by `python benchmarks/findings.py`; nothing here is written by hand.
+Majority vote is scored with ties counted by their share. *check* is the labels of `majorant check` without any gold.
+*30 labels* is the same with gold labels on 30 random items, scored on the other items: the mean and the range over ten
+random samples (three on sets of 20,000 votes or more). The best judge is the one that gold shows to be best, which
+nobody knows beforehand.
+"""
+LABELS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one set shows, in shares of items labelled right."""
+
+    name: str
+    panel: bool
+    items: int
+    workers: int
+    majority: float
+    tied: int
+    checked: float
+    best: tuple[str, float] | None  # of a panel
+    taught: tuple[float, ...]  # for each sample of 30 labels
+
+
+def main() -> None:
+    """Write the page, or print the findings of some sets."""
+    folder, part = Path(os.environ["MAJORANT_DATA"]), sys.argv[1] if len(sys.argv) > 1 else ""
+    warnings.simplefilter("ignore", mj.DataNote)
+    found = [measure(name, votes) for name, votes in data_sets(folder) if part in name and votes.gold_i is not None]
+    page = write(found)
+    if part:
+        print(page)
+    else:
+        PAGE.write_text(page, encoding="utf-8")
+
+
+def measure(name: str, votes: Votes) -> Finding:
+    """What a set shows."""
+    gold_i = np.asarray(votes.gold_i)
+    known = (gold_i >= 0) & (votes.votes_i > 0)
+    counts_ik = np.zeros((votes.shape[0], len(votes.labels)))
+    np.add.at(counts_ik, (np.repeat(np.arange(votes.shape[0]), votes.votes_i), votes.label_n), 1)
+    top_ik = counts_ik == counts_ik.max(axis=1, keepdims=True)
+    right_i = top_ik[np.arange(len(gold_i)), gold_i] / top_ik.sum(axis=1)
+    panel = is_panel(votes.shape, votes.n_votes)
+    blind = replace(votes, gold_i=None)
+    n_samples = 10 if len(votes.label_n) < 20_000 else 3
+    print(name, file=sys.stderr)
+    return Finding(
+        name=name,
+        panel=panel,
+        items=votes.shape[0],
+        workers=votes.shape[1],
+        majority=float(right_i[known].mean()),
+        tied=int((top_ik.sum(axis=1) > 1)[votes.votes_i > 0].sum()),
+        checked=_right(blind, gold_i, known),
+        best=_best(votes, gold_i) if panel else None,
+        taught=tuple(_taught(votes, gold_i, known, seed) for seed in range(n_samples)),
+    )
+
+
+def _right(votes: Votes, gold_i: IntArray, scored_i: FloatArray) -> float:
+    code_of = {label: code for code, label in enumerate(votes.labels)}
+    given = mj.check(votes).labels.to_dict()
+    label_of = dict(zip(given["item"], given["label"], strict=True))
+    code_i = np.array([code_of.get(label_of.get(item), -1) for item in votes.items])
+    return float((code_i == gold_i)[scored_i].mean())
+
+
+def _taught(votes: Votes, gold_i: IntArray, known: FloatArray, seed: int) -> float:
+    drawn = np.random.default_rng(seed).permutation(np.flatnonzero(known))[:LABELS]
+    some_i = np.full(len(gold_i), -1, dtype=gold_i.dtype)
+    some_i[drawn] = gold_i[drawn]
+    rest = known.copy()
+    rest[drawn] = False
+    return _right(replace(votes, gold_i=some_i), gold_i, rest)
+
+
+def _best(votes: Votes, gold_i: IntArray) -> tuple[str, float]:
+    item_n = np.repeat(np.arange(votes.shape[0]), votes.votes_i)
+    judged = gold_i[item_n] >= 0
+    right = (votes.label_n == gold_i[item_n])[judged]
+    total_j = np.bincount(votes.worker_n[judged], minlength=votes.shape[1])
+    share_j = np.bincount(votes.worker_n[judged], right, votes.shape[1]) / np.maximum(total_j, 1)
+    share_j[total_j < 30] = 0.0  # too few to be called the best
+    return str(votes.workers[int(share_j.argmax())]), float(share_j.max())
+
+
+def write(found: list[Finding]) -> str:
+    """The page."""
+    parts = [HEAD]
+    for title, panel in (("Panels of judges", True), ("Crowds", False)):
+        some = sorted((one for one in found if one.panel is panel), key=lambda one: one.majority)
+        if some:
+            parts += [f"## {title}\n", *(f"- {sentence(one)}" for one in some), "", table(some)]
+    return "\n".join(parts)
+
+
+def sentence(one: Finding) -> str:
+    """A set in a sentence or two."""
+    who = "judges" if one.panel else "workers"
+    text = f"**{one.name}** ({one.items:,} items, {one.workers:,} {who}): majority vote is right on {one.majority:.0%}"
+    if one.best is not None:
+        better = one.best[1] > one.majority + 0.01
+        text += (
+            f", one judge alone ({one.best[0]}) on {one.best[1]:.0%}" if better else ", and no judge alone is better"
+        )
+    gain, taught = one.checked - one.majority, float(np.mean(one.taught)) - one.majority
+    if abs(gain) >= 0.005:
+        text += f". Without any gold, check's labels are right on {one.checked:.0%}"
+    if abs(taught - gain) < 0.01 or abs(taught) < 0.01:
+        return f"{text}. 30 labels change little."
+    return f"{text}. With 30 labels, check's labels are right on {one.majority + taught:.0%}."
+
+
+def table(found: list[Finding]) -> str:
+    """A row for each set."""
+    lines = ["| set | majority vote | ties | best judge | check | 30 labels |", "|---|---|---|---|---|---|"]
+    for one in found:
+        best = "" if one.best is None else f"{one.best[1]:.1%}"
+        low, high = min(one.taught), max(one.taught)
+        taught = f"{np.mean(one.taught):.1%} ({low:.1%} to {high:.1%})"
+        lines.append(f"| {one.name} | {one.majority:.1%} | {one.tied:,} | {best} | {one.checked:.1%} | {taught} |")
+    return "\n".join([*lines, ""])
+
+
+if __name__ == "__main__":
+    main()
