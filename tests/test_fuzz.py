@@ -219,7 +219,6 @@ def fact(value, *path):
         ("result.json", fact(float("nan"), "confidence", "ece"), r"^\.confidence\.ece: nan"),
         ("result.json", fact(1.2, "workers", "rows", 0, "high"), "1.2 is|outside|schema"),
         ("report.html", replaced("</svg>", "<x></svg>"), "a figure is not XML"),
-        ("report.html", replaced(">gpt-4.1231 (", ">gpt-4.12 ("), r"figures: workers \['gpt-4.1231'\] are not"),
         ("report.html", replaced(">yes</text>", ">ye</text>", 99), r"figures: labels \['yes'\] are not"),
     ],
 )
@@ -241,7 +240,7 @@ def test_in_a_hurry_the_same_is_looked_at(monkeypatch):
     assert {name for _, name in fuzz.budgeted()} == set(fuzz.BUDGETS)
     assert fuzz.check_fault(VOTES, whole=False) is None
     assert [getattr(module, name) for module, name in fuzz.budgeted()] == before
-    monkeypatch.setattr(workers, "clipped", lambda name, most=18: str(name)[:8])
+    monkeypatch.setattr(workers, "clipped", lambda name, most=18: str(name)[:1])
     assert "are not named" in fuzz.check_fault(VOTES, whole=False)
 
 

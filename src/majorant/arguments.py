@@ -122,7 +122,7 @@ def _check_reading(reading: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_argument(name: str, value: Any, hint: str) -> Any:
-    """The value, an array given for a sequence as a list; refused if it has another type or lies out of its range."""
+    """The value, refused if it has another type or lies out of its range; values of NumPy and pandas as Python's."""
     options = _options(hint)
     if any(re.match(r"(Any|Unpack|object)\b", option) for option in options):
         return value
@@ -130,6 +130,8 @@ def check_argument(name: str, value: Any, hint: str) -> Any:
         raise ConfigError(f"{name} must be {_listed(options)}, not {_shown(value)}.")
     if name in RANGES and isinstance(value, numbers.Real) and not RANGES[name].holds(value):
         raise ConfigError(f"{name} must lie {RANGES[name]}, not {_shown(value)}.")
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):  # a number of NumPy, whose comparisons are NumPy's
+        return value.item()
     listed = any(option.startswith(("Sequence", "tuple")) for option in options)
     return value.tolist() if listed and hasattr(value, "tolist") and _is_list(value) else value
 

@@ -21,7 +21,7 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from corpus import fuzz
+from corpus import fuzz, readings
 
 
 class Part(NamedTuple):
@@ -143,6 +143,9 @@ def main() -> None:
 
     names = given.part or list(PARTS)
     stop = time.monotonic() + 60 * given.minutes
+    if "spark" in names and not readings.has_spark():
+        print("spark: PySpark or Java is not here; left out")
+        names.remove("spark")
     for at, part in enumerate(names):
         done = state.setdefault(part, {"cases": 0, "faults": 0, "seconds": 0.0})
         share = (stop - time.monotonic()) / (len(names) - at)

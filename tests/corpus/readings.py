@@ -5,16 +5,17 @@ Refusing a table is allowed, reading other votes than the naive reader is not. A
 
 from __future__ import annotations
 
+import atexit
 import csv
 import io
 import json
 import math
 import re
-import shutil
 import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
@@ -26,7 +27,7 @@ import numpy as np
 import majorant
 from awkward_tables import SPOILED, TEXTS, VALUES, _columns, _pick, _spoil, draw_table
 from corpus import fuzz
-from majorant.errors import DataNote, MajorantError
+from majorant.errors import ConfigError, DataNote, MajorantError
 
 ACCOUNTED = ("rows", "votes", "abstained", "merged", "dropped")
 ROLES = ("item", "worker", "label", "gold", "status")
@@ -368,12 +369,11 @@ def run_spark(number: int) -> tuple[int, str | None]:
     from majorant.backend.spark.reading import read_files
     from majorant.read.options import ReadOptions
 
-    session = _spark()
-    if session is None:
-        return number, None
-
     def read(table: Any) -> Any:
-        backend = read_files(session, [table.source], ReadOptions(**table.settings), partitions=2)
+        try:
+            backend = read_files(_spark(), [table.source], ReadOptions(**table.settings), partitions=2)
+        except ConfigError as error:  # Spark itself broke down: that is no refusal of a table
+            raise AssertionError(str(error)) from None
         return backend.take(np.arange(backend.votes.shape[0]))
 
     with tempfile.TemporaryDirectory() as folder:
@@ -392,24 +392,29 @@ def _compared(table: Any, read: Callable[[Any], Any]) -> str | None:
     return None
 
 
+OPEN = ExitStack()  # keeps the session until this process ends
+atexit.register(OPEN.close)
+
+
 @cache
 def _spark() -> Any:
     from majorant.backend.spark import session
 
-    try:
-        session.require_spark()
-    except MajorantError:
-        return None
     settings = {
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.ui.enabled": "false",
     }
-    manager = session.spark_session("local[2]", memory="1g", settings=settings)
-    return manager.__enter__()
+    return OPEN.enter_context(session.spark_session("local[2]", memory="1g", settings=settings))
 
 
 def has_spark() -> bool:
     """Whether PySpark and Java are here."""
-    return shutil.which("java") is not None and _spark() is not None
+    from majorant.backend.spark import session
+
+    try:
+        session.require_spark()
+    except MajorantError:
+        return False
+    return True
