@@ -22,8 +22,6 @@ LOCKED = {
     "python_enable_replacements": "false",  # a table's name is never one of Python's variables
     "preserve_insertion_order": "true",
 }
-QUIET = "SET enable_progress_bar = false"  # which it draws in notebooks, across what others print
-LOCK = "SET lock_configuration = true"  # no query can change any of these
 BATCH_ROWS = 1 << 18
 STORES = ("s3", "gs", "gcs", "r2", "az", "azure", "abfss", "hf", "http", "https")
 EXTENSION = {"az": "azure", "azure": "azure", "abfss": "azure"}
@@ -37,8 +35,10 @@ def connect(threads: int | None = None, **settings: str) -> Any:
     """
     import duckdb
 
+    lock = "SET lock_configuration = true"  # no query can change any of these
+    quiet = "SET enable_progress_bar = false"  # which it draws in notebooks, across what others print
     connection = duckdb.connect(":memory:", config={**LOCKED, "threads": str(thread_count(threads)), **settings})
-    connection.execute(f"{QUIET}; {LOCK}")
+    connection.execute(f"{quiet}; {lock}")
     return connection
 
 

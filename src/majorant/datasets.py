@@ -14,9 +14,6 @@ from majorant.read import read_with
 from majorant.read.options import ReadOptions
 from majorant.votes import Votes
 
-TOOLKIT = "https://raw.githubusercontent.com/orchidproject/active-crowd-toolkit"
-AT_SCALE = "https://raw.githubusercontent.com/yuan-li/truth-inference-at-scale"
-
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
@@ -50,11 +47,13 @@ class Dataset:
 
 
 def _toolkit(name: str, commit: str, digest: str) -> RemoteFile:
-    return RemoteFile(f"active-crowd-toolkit/{name}.csv", f"{TOOLKIT}/{commit}/Data/{name}.csv", digest)
+    toolkit = "https://raw.githubusercontent.com/orchidproject/active-crowd-toolkit"
+    return RemoteFile(f"active-crowd-toolkit/{name}.csv", f"{toolkit}/{commit}/Data/{name}.csv", digest)
 
 
 def _product(name: str, digest: str) -> RemoteFile:
-    place = f"{AT_SCALE}/ff6d32971fb3ca17e2f0c784a126d8b26495dbce/data/crowd_truth_inference/d_jn-product/{name}.csv"
+    at_scale = "https://raw.githubusercontent.com/yuan-li/truth-inference-at-scale"
+    place = f"{at_scale}/ff6d32971fb3ca17e2f0c784a126d8b26495dbce/data/crowd_truth_inference/d_jn-product/{name}.csv"
     return RemoteFile(f"crowd-truth-inference/d_jn-product/{name}.csv", place, digest)
 
 

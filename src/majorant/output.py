@@ -21,7 +21,6 @@ from majorant.votes import Votes
 
 Columns = Mapping[str, Any]
 ROWS_AT_A_TIME = 1 << 16
-QUOTED_SIGNS = (b",", b'"', b"#", b"\n", b"\r")  # what DuckDB quotes, beside empty text
 Filled = str | bytes | Columns | Iterator[Columns]  # text, bytes, a table, or a table some rows at a time
 Content = Filled | Callable[[Mapping[str, str]], str]
 
@@ -129,13 +128,14 @@ def _needs_no_quotes(*arrays: Any) -> bool:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    quoted_signs = (b",", b'"', b"#", b"\n", b"\r")  # what DuckDB quotes, beside empty text
     for array in arrays:
         kind, text = array.type, array
         if pa.types.is_dictionary(kind):
             kind, text = kind.value_type, array.dictionary
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
             shortest, buffer = pc.min(pc.binary_length(text)).as_py(), text.buffers()[2]
-            if shortest == 0 or (buffer is not None and any(sign in buffer.to_pybytes() for sign in QUOTED_SIGNS)):
+            if shortest == 0 or (buffer is not None and any(sign in buffer.to_pybytes() for sign in quoted_signs)):
                 return False
         elif not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or kind == pa.float64()):
             return False

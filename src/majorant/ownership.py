@@ -20,7 +20,6 @@ from majorant.errors import ConfigError
 
 RECORD = ".majorant-files.json"
 RECORD_FORMAT = "majorant-files"
-REMEDY = "Name another place for the output, or replace it with overwrite=True."
 
 
 @dataclass(slots=True)
@@ -82,6 +81,7 @@ def replaceable_digest(target: Path, given: Path, *, overwrite: bool = False, up
     With `update`, the new content is made from the present one, as when a label is added: then anything goes, since
     nothing is lost.
     """
+    remedy = "Name another place for the output, or replace it with overwrite=True."
     command = _command.get() or _Command(overwrite=False)
     if update:
         return None
@@ -100,8 +100,8 @@ def replaceable_digest(target: Path, given: Path, *, overwrite: bool = False, up
     if overwrite or command.overwrite:
         return None
     if known:
-        raise ConfigError(f"{given} was changed after majorant wrote it. {REMEDY}")
-    raise ConfigError(f"{given} exists, and majorant did not write it. {REMEDY}")
+        raise ConfigError(f"{given} was changed after majorant wrote it. {remedy}")
+    raise ConfigError(f"{given} exists, and majorant did not write it. {remedy}")
 
 
 def record_text(folder: Path, digests: Mapping[str, tuple[str, str | None]]) -> str:

@@ -97,7 +97,6 @@ from majorant.values import Estimate, FloatArray, as_generator, as_level, as_see
 from majorant.votes import IntArray, Votes
 
 CHECK_STAGES = ("counting", "comparing", "testing", "judging", "measuring")  # of `check`, in their order
-COINS = ("coin", "random")
 TEACHING = 30  # labels of a random sample: enough to teach a rule for a panel, and to measure it
 StageCallback = Callable[[str], None]
 T = TypeVar("T")
@@ -419,6 +418,7 @@ def check(
     >>> str(check(votes).answer.action)
     'keep'
     """
+    coins = ("coin", "random")
     reading = cast("Reading", with_gold_file(reading))
     labelled = labelled or recognise(reading.get("gold_file"))
     if labelled is not None and not labelled.sample:
@@ -436,8 +436,8 @@ def check(
         method=None if method is None else rule_named(method, backend.votes.workers),
         tolerance=tolerance,
         labelled=labelled,
-        ties=None if ties in (None, *COINS) else rule_named(ties, backend.votes.workers),
-        by_coin=ties in COINS,
+        ties=None if ties in (None, *coins) else rule_named(ties, backend.votes.workers),
+        by_coin=ties in coins,
         gold_labels=gold_labels,
         stage=stage or ignore_stage,
     )

@@ -14,7 +14,6 @@ from majorant.errors import ConfigError
 
 FloatArray = NDArray[np.float64]
 TINY = float(np.finfo(float).tiny)  # the smallest number that has all its digits
-LEAST_LEVEL = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,8 @@ def binomial_bounds(successes: ArrayLike, trials: ArrayLike, tail: float) -> tup
 
 def as_level(level: float) -> float:
     """A level of confidence, strictly between .5 and 1: at less, an interval may leave out its own estimate."""
-    if not isinstance(level, (int, float, np.integer, np.floating)) or not LEAST_LEVEL < level < 1:
+    least_level = 0.5
+    if not isinstance(level, (int, float, np.integer, np.floating)) or not least_level < level < 1:
         raise ConfigError(f"level must lie between .5 and 1, not {level!r}.")
     return float(level)
 

@@ -8,9 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-MOST_LISTED = 8
-LONGEST_SHOWN = 40  # of a user's value on the terminal
-
 
 def percent(value: float, digits: int = 1) -> str:
     """0.816 as 81.6%."""
@@ -33,15 +30,17 @@ def printable(text: str) -> str:
 
 def shown(value: Any) -> str:
     """A user's value on the terminal: control signs made harmless, clipped."""
+    longest_shown = 40  # of a user's value on the terminal
     text = printable(str(value))
-    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
+    return text if len(text) <= longest_shown else text[: longest_shown - 1] + "…"
 
 
 def listed(names: Iterable[str]) -> str:
     """The first few, and how many more."""
+    most_listed = 8
     every = list(names)
-    more = len(every) - MOST_LISTED
-    return ", ".join(every[:MOST_LISTED]) + (f" and {more:,} more" if more > 0 else "")
+    more = len(every) - most_listed
+    return ", ".join(every[:most_listed]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def one_of(names: Sequence[str]) -> str:

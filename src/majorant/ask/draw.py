@@ -34,7 +34,6 @@ from majorant.votes import Votes
 
 MOST = 20_000  # items of the order that a design keeps: nobody labels more
 WHOLE_ORDER = 1_000_000  # up to so many items all are put in order; of more, those that come first
-DIGEST_SEED = 0x766F_7465
 MODELS = {LEARNED, WEIGHTED_VOTE, *ESTIMATORS} - {MAJORITY}  # rules that know probabilities
 DECIMALS = 9  # of figures for planning: sums over parts differ in their last digit, designs must not
 
@@ -364,14 +363,15 @@ def votes_digest(backend: Backend) -> str:
     All votes enter with their workers and labels, grouped by item; items enter by name where their name is among some
     that the name itself selects, so that names need not be gathered from wherever they are.
     """
-    worker_j = name_hashes(backend.votes.workers, DIGEST_SEED)
-    label_k = name_hashes(backend.votes.labels, DIGEST_SEED + 1)
+    digest_seed = 0x766F_7465
+    worker_j = name_hashes(backend.votes.workers, digest_seed)
+    label_k = name_hashes(backend.votes.labels, digest_seed + 1)
     total = backend.sum(partial(_hash_of_part, worker_j, label_k), doing="comparing")
-    sampled = backend.draw(min(1.0, 256 / max(backend.votes.shape[0], 1)), DIGEST_SEED)  # items by name
+    sampled = backend.draw(min(1.0, 256 / max(backend.votes.shape[0], 1)), digest_seed)  # items by name
     named = np.zeros(1, np.uint64)
     if len(sampled):
         few = backend.take(np.sort(sampled))
-        item_p = _item_hashes(few, worker_j, label_k) + name_hashes(few.items, DIGEST_SEED + 2)
+        item_p = _item_hashes(few, worker_j, label_k) + name_hashes(few.items, digest_seed + 2)
         named = mix_bits(item_p).sum(keepdims=True)
     sizes = (backend.votes.n_votes, backend.votes.shape[0])
     return "".join(f"{int(number):016x}" for number in (*total, *named, *sizes))

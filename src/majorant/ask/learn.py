@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 Codes = NDArray[np.int64]
 LEARNED = "learned"  # the name of the rule
 LEAST_LABELS = 20  # below, there is too little to learn from
-MOST_TAUGHT = 20_000  # labels: more would take time and teach nothing new
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -315,12 +314,13 @@ def learn_rule(
     >>> rule.adopted, [round(weight, 1) for weight in rule.weights.values()]
     (True, [0.9, -0.5, -0.4, -0.5])
     """
+    most_taught = 20_000  # labels: more would take time and teach nothing new
     backend, item_p, truth_p = as_backend(votes), np.asarray(item_p, np.int64), np.asarray(truth_p, np.int64)
     rising = np.argsort(item_p)
     labelled, truth_n = item_p[rising], truth_p[rising]
     some = backend.take(labelled)
-    if len(labelled) > MOST_TAUGHT:
-        kept = np.sort(np.argsort(name_hashes(some.items, seed))[:MOST_TAUGHT])
+    if len(labelled) > most_taught:
+        kept = np.sort(np.argsort(name_hashes(some.items, seed))[:most_taught])
         labelled, truth_n = labelled[kept], truth_n[kept]
         some = backend.take(labelled)
     features = Features.of(some, np.asarray(fit_of_items(backend, weighted, labelled).posterior))

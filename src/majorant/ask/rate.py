@@ -30,8 +30,6 @@ from majorant.values import FloatArray, lock
 IntArray = NDArray[np.integer[Any]]
 
 INTERCEPT_PENALTY = 0.5  # how strongly the mean is drawn to its prior, in labels
-PRIOR_SLOPE = 0.5  # of the panel's own predictions, before any label
-MOST_STAKED = 0.99  # of an account
 ROUNDING = 1e-9  # a candidate counts as impossible only beyond this, relative to the range of a residual
 
 
@@ -55,6 +53,7 @@ class Features:
         >>> Features.of([[.2], [.8]]).value_id.round(1).tolist()
         [[1.0, -0.3], [1.0, 0.3]]
         """
+        prior_slope = 0.5  # of the panel's own predictions, before any label
         prediction = np.asarray(prediction_ip, dtype=float)
         n, n_predictions = prediction.shape
         judge = np.empty((n, 0)) if judge_ij is None else _centred(np.asarray(judge_ij, dtype=float))
@@ -62,11 +61,11 @@ class Features:
         if slice_i is not None:
             code_i = np.asarray(slice_i, dtype=np.int64)
             slices = _centred((code_i[:, None] == np.arange(code_i.max(initial=0) + 1)).astype(float))
-        start = PRIOR_SLOPE * float(prediction.mean()) + (1 - PRIOR_SLOPE) * 0.5 if prediction.size else 0.5
+        start = prior_slope * float(prediction.mean()) + (1 - prior_slope) * 0.5 if prediction.size else 0.5
         widths = (1, n_predictions, slices.shape[1], judge.shape[1])
         return cls(
             value_id=np.hstack([np.ones((n, 1)), _centred(prediction), slices, judge]),
-            prior_d=np.repeat([start, PRIOR_SLOPE / max(n_predictions, 1), 0.0, 0.0], widths),
+            prior_d=np.repeat([start, prior_slope / max(n_predictions, 1), 0.0, 0.0], widths),
             penalty_d=np.repeat([INTERCEPT_PENALTY, 1.5, 4.0, 15.0], widths),  # in labels, for every data set
         )
 
@@ -311,13 +310,14 @@ def _bet(
     """
     from scipy.special import ndtri_exp
 
+    most_staked = 0.99  # of an account
     least = 1e-6 * (risk + chance)  # bets at worse odds would bet on rounding
     log_share = np.minimum(log_share, -1e-9)
     x = ndtri_exp(log_share)
     stake = np.exp(-x * x / 2 - np.log(2 * np.pi) / 2 - log_share) * speed
     stake = np.minimum(stake, np.expm1(np.minimum(-log_share, 600.0)) / np.maximum(chance, least))
-    stake = np.minimum(stake, MOST_STAKED / np.maximum(risk, least))
-    return np.asarray(np.log1p(np.maximum(stake * gain, -MOST_STAKED)))
+    stake = np.minimum(stake, most_staked / np.maximum(risk, least))
+    return np.asarray(np.log1p(np.maximum(stake * gain, -most_staked)))
 
 
 def horizons(n: int) -> tuple[FloatArray, FloatArray]:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from majorant.ask.design import Design, Recognised
     from majorant.backend import Backend
 
-NAME_LISTS = ("--between", "--race")
 # What does not say how the votes are read.
 NOT_OF_VOTES = (
     *("teach", "between", "race", "accuracy", "rate", "question", "rule", "n", "more", "design", "expert_from"),
@@ -43,6 +42,7 @@ class _NameLists(Grouped):
     """A command whose --between and --race take names without commas: --between majority gpt-4o."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        name_lists = ("--between", "--race")
         joined, filling = list[str](), False
         for word in args:
             filling = filling and not (word.startswith("-") or _is_source(word))
@@ -50,7 +50,7 @@ class _NameLists(Grouped):
                 joined[-1] = f"{joined[-1]},{word}".strip(",")
             else:
                 joined.append(word)
-            if word in NAME_LISTS:
+            if word in name_lists:
                 joined.append("")  # --race alone: the usual rules
                 filling = True
         return super().parse_args(ctx, joined)

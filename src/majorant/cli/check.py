@@ -31,8 +31,6 @@ from majorant.ownership import refuse_unsafe
 if TYPE_CHECKING:
     from majorant.pipeline import Result
 
-ONE_FILE = (".csv", ".html", ".json", ".parquet")
-
 
 @click.command(cls=Grouped)
 @input_options
@@ -192,7 +190,8 @@ def _items_to_label(result: Result) -> str | None:
 
 def _refuse_elsewhere(engine: EngineChoice, options: dict[str, Any]) -> None:
     """What does not go together, with what to leave out."""
-    if options["out"] is not None and Path(options["out"]).suffix in ONE_FILE:
+    one_file = (".csv", ".html", ".json", ".parquet")
+    if options["out"] is not None and Path(options["out"]).suffix in one_file:
         raise ConfigError(f"--out names a folder, and {options['out']} is one file. The page alone: --report FILE.")
     if options["export"] is not None:
         if options["out"] is None:

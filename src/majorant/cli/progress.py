@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import click
 
 Report = Callable[[str, int, int | None], None]  # what is done, how much of it, out of how much if that is known
-SHORT = 0.5  # seconds; a pass that takes less is not timed by itself
 LONG = 10.0  # seconds; a run that takes longer says in a log how far it is
 SHARE_OF_STAGE = {"counting": 0.02, "comparing": 0.35, "testing": 0.33, "judging": 0.15, "measuring": 0.15}  # 1e5 votes
 
@@ -61,6 +60,7 @@ def stages_of_check(*, quiet: bool, logged: bool | None, bar: bool = True) -> It
 @contextlib.contextmanager
 def stages(*, quiet: bool) -> Iterator[tuple[Report, Callable[[int, float], None] | None]]:
     """Two callbacks: how far a stage is, shown with its rate and the time left; and which step a fit is at."""
+    short = 0.5  # seconds; a pass that takes less is not timed by itself
     if quiet or not sys.stderr.isatty():
         yield _to_nobody, None
         return
@@ -73,7 +73,7 @@ def stages(*, quiet: bool) -> Iterator[tuple[Report, Callable[[int, float], None
         task, at = bar.add_task("", count="", rate=""), {"what": "", "step": ""}
 
         def report(what: str, done: int, total: int | None) -> None:
-            if what != at["what"] or (done < bar.tasks[0].completed and (bar.tasks[0].elapsed or 0) > SHORT):
+            if what != at["what"] or (done < bar.tasks[0].completed and (bar.tasks[0].elapsed or 0) > short):
                 at["what"] = what
                 bar.reset(task)
             speed = bar.tasks[0].finished_speed or bar.tasks[0].speed

@@ -21,9 +21,6 @@ from majorant.cli.options import (
 )
 from majorant.errors import ConfigError, DataError
 
-MOST_PANELS = 4
-LONGEST_PANEL = 100_000_000  # signs of JSON on standard input
-
 
 def _vote_counts(ctx: click.Context, param: click.Parameter, value: str) -> list[int]:
     """3,5,7"""
@@ -93,10 +90,11 @@ def _draw(picture: str, model: dict[str, Any]) -> None:
     from majorant.render.theory import draw_map
     from majorant.theory import accuracy_region
 
+    most_panels = 4
     if model["confusion"] is None:
         raise ConfigError("--map shows one confusion matrix for all: leave out --panel.")
-    if len(model["votes"]) > MOST_PANELS:
-        raise ConfigError(f"--map has room for {MOST_PANELS} numbers of votes, not {len(model['votes'])}.")
+    if len(model["votes"]) > most_panels:
+        raise ConfigError(f"--map has room for {most_panels} numbers of votes, not {len(model['votes'])}.")
     regions = [accuracy_region(model["prior"], n_votes, model["confusion"]) for n_votes in model["votes"]]
     draw_map(regions, picture)
 
@@ -105,9 +103,10 @@ def _read_panel(source: str) -> tuple[list[str] | None, Any]:
     """Voters' names, if they have any, and their confusion matrices."""
     from majorant.ownership import note_input
 
+    longest_panel = 100_000_000  # signs of JSON on standard input
     note_input(source)
     try:
-        panel = json.loads(sys.stdin.read(LONGEST_PANEL) if source == "-" else Path(source).read_text(encoding="utf-8"))
+        panel = json.loads(sys.stdin.read(longest_panel) if source == "-" else Path(source).read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(f"{source}: cannot be read ({error.strerror}). Check the name.") from None
     except (ValueError, RecursionError):

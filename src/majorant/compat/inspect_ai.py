@@ -41,7 +41,7 @@ try:
     )
     from inspect_ai.solver import TaskState
 except ImportError:
-    raise ConfigError("majorant.compat.inspect_ai needs Inspect: pip install inspect_ai.") from None
+    raise ImportError("majorant.compat.inspect_ai needs Inspect: pip install inspect_ai.") from None
 
 __all__ = ["effective_judges", "panel", "panel_rate", "panel_verdict"]
 VOTES = "votes"  # where a score's metadata keeps who said what

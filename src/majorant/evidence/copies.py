@@ -32,11 +32,8 @@ from majorant.votes import IntArray, Votes
 
 SHARED_ITEMS = 30  # that a pair must share to be tested
 REPEATED = 0.5  # a copy surely repeats the other on more than this share of the items
-NEAR_COPY = 0.75  # a pair is cleared once it surely repeats less than this
 STANDARD_ERRORS = 2.0
-MOST_CLOSE = 10  # others who are left out; of more, a few copies among them matter little
 COMPARED_VOTES = 1_000_000  # beyond, those on a random sample of the items
-COMPARED_ITEMS = 20_000  # compared for one pair
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +100,7 @@ def find_copies(votes: Votes | Backend) -> Copies:
     >>> copies.workers, copies.tested.status.value
     ((('a', 'b'),), 'failed')
     """
+    near_copy = 0.75  # a pair is cleared once it surely repeats less than this
     backend = MemoryBackend(votes) if isinstance(votes, Votes) else votes
     sample = _take_sample(backend)
     pairs = _similar_pairs(sample)
@@ -113,7 +111,7 @@ def find_copies(votes: Votes | Backend) -> Copies:
     links: list[_Link] = []
     is_open = False
     for pair in pairs.similar:
-        in_doubt = matters and pair.upper > NEAR_COPY
+        in_doubt = matters and pair.upper > near_copy
         if not in_doubt and not _differ_rarely(pair, 0.0, pairs.n_tested):
             continue  # they differ too often for copies, however rarely they are expected to agree
         compared = _compare(index, pair, partners)
@@ -123,7 +121,7 @@ def find_copies(votes: Votes | Backend) -> Copies:
             compared.z(REPEATED) > STANDARD_ERRORS and _differ_rarely(pair, compared.expected, pairs.n_tested)
         ):
             links.append(_Link(pair.a, pair.b, compared.expected))
-        elif in_doubt and not compared.explains(NEAR_COPY):
+        elif in_doubt and not compared.explains(near_copy):
             is_open = True
     groups = _as_groups(backend, links)
     status = Status.PASSED if pairs.n_tested else Status.UNTESTED
@@ -353,24 +351,26 @@ def _compare(index: _VoteIndex, pair: _Pair, partners: dict[int, list[tuple[int,
 
     Others who agree with one of the two nearly as well may be copies too, and are left out where enough voters remain.
     """
+    compared_items = 20_000  # compared for one pair
+    most_close = 10  # others who are left out; of more, a few copies among them matter little
     item_a, label_a = index.of(pair.a)
     item_b, label_b = index.of(pair.b)
     item, at_a, at_b = np.intersect1d(item_a, item_b, assume_unique=True, return_indices=True)
-    if len(item) > COMPARED_ITEMS:
-        some = np.linspace(0, len(item) - 1, COMPARED_ITEMS).astype(int)
+    if len(item) > compared_items:
+        some = np.linspace(0, len(item) - 1, compared_items).astype(int)
         item, at_a, at_b = item[some], at_a[some], at_b[some]
     label_a, label_b = label_a[at_a], label_b[at_b]
     close: set[int] = set()
     for j in (pair.a, pair.b):
         for other, similarity in partners[j]:
-            if similarity < 0.85 * pair.similarity or len(close) > MOST_CLOSE:
+            if similarity < 0.85 * pair.similarity or len(close) > most_close:
                 break
             if other not in (pair.a, pair.b):
                 close.add(other)
     said = [(pair.a, np.arange(len(item)), label_a), (pair.b, np.arange(len(item)), label_b)]
     rest = _without(index, item, said)
     has_outsiders = False
-    if len(close) <= MOST_CLOSE:
+    if len(close) <= most_close:
         apart = _without(index, item, [*said, *(_votes_on(index, j, item) for j in sorted(close))])
         has_outsiders = bool((apart.votes_i >= 2).sum() >= max(SHARED_ITEMS, 0.5 * (rest.votes_i >= 2).sum()))
         rest = apart if has_outsiders else rest

@@ -22,7 +22,6 @@ P = TypeVar("P", bound=tuple[Any, ...])
 Progress = Callable[[int, float], None]  # called with step and objective
 Parts = Sequence[FloatArray]
 Norm = Callable[[Parts], Sequence[Any]]  # for each part a length that broadcasts to it: one for all, or one per problem
-SCOUT_STEPS = 10  # of several starts, the one that is best after so many steps is followed further
 
 
 class EmModel(Protocol[P]):
@@ -151,16 +150,17 @@ def run_starts(model: EmModel[P], data: VoteData, starts: Iterable[P], progress:
     All starts are followed for a few steps, the first to the end, and the best of the others for as long as it may
     still end up higher at the pace of its last steps.
     """
-    scouts = [_go_on(model, data, None, start, SCOUT_STEPS, progress) for start in starts]
+    scout_steps = 10  # of several starts, the one that is best after so many steps is followed further
+    scouts = [_go_on(model, data, None, start, scout_steps, progress) for start in starts]
     best = scouts[0]
     while not best.converged and best.n_iter < model.max_iter:
         best = _go_on(model, data, best, best.params, model.max_iter, progress)
     other = max(scouts[1:], key=lambda scout: scout.trace[-1], default=best)
     while not other.converged and other.n_iter < model.max_iter:
-        pace = other.trace[-1] - other.trace[max(len(other.trace) - SCOUT_STEPS, 0)]
+        pace = other.trace[-1] - other.trace[max(len(other.trace) - scout_steps, 0)]
         if other.trace[-1] + 100 * pace < best.trace[-1]:
             break
-        other = _go_on(model, data, other, other.params, SCOUT_STEPS, progress)
+        other = _go_on(model, data, other, other.params, scout_steps, progress)
     # A rise by less than one millionth of the objective does not count.
     return other if other.trace[-1] > best.trace[-1] + 1e-6 * abs(best.trace[-1]) else best
 

@@ -16,8 +16,6 @@ from typing import IO, Any
 from majorant.errors import DataError
 from majorant.limits import limit, refuse_beyond
 
-ZSTANDARD = 93  # a way of packing archives that Python itself reads from 3.14 on
-
 
 def refuse_unpacked(name: str, size: int, unpacked: int, harmless: int = 256_000_000) -> None:
     """Refuse a container of some size that unpacks to hundreds of times as much, as tables of votes do not."""
@@ -113,8 +111,9 @@ def archive_members(name: str, path: Path) -> set[str]:
 
 def read_member(name: str, archive: zipfile.ZipFile, member: str) -> bytes:
     """The content of a file in an archive, if it is not larger than one object may be."""
+    zstandard = 93  # a way of packing archives that Python itself reads from 3.14 on
     most, info = limit("MEMBER_BYTES"), archive.getinfo(member)
-    with _open_zstandard(archive, info) if info.compress_type == ZSTANDARD else archive.open(info) as stream:
+    with _open_zstandard(archive, info) if info.compress_type == zstandard else archive.open(info) as stream:
         content: bytes = stream.read(most + 1)
     refuse_beyond("MEMBER_BYTES", len(content), f"bytes in {member} of {name}", "Leave out what is not a score")
     return content

@@ -22,7 +22,6 @@ from majorant.read.table import ArrowArray, Column, RowSource, text_array
 SMALL_FILE = 200_000  # bytes
 DELIMITER_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "space": " "}
 SNIFFED_ROWS = 100
-LONGEST_HEADER = 1 << 26  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +99,12 @@ def _head_lines(file: File) -> list[str]:
 
 def _long_line(file: File) -> str:
     """A first line beyond the head, such as the names of many workers in a wide table."""
+    longest_header = 1 << 26  # characters
     with io.TextIOWrapper(file.open(), encoding=file.encoding, errors="replace", newline="") as text:
-        line = text.readline(LONGEST_HEADER)
-    if len(line) == LONGEST_HEADER:
+        line = text.readline(longest_header)
+    if len(line) == longest_header:
         raise DataError(
-            f"{file.name}: its first line is longer than {LONGEST_HEADER:,} characters. Check its line breaks."
+            f"{file.name}: its first line is longer than {longest_header:,} characters. Check its line breaks."
         )
     return line
 

@@ -21,8 +21,6 @@ from majorant.read.table import Column, RowSource
 from majorant.read.values import loads
 
 EXAMPLE = '{"item": "q1", "worker": "ana", "label": "yes"}'
-TAIL_BYTES = 1 << 12
-DIAGNOSED_BYTES = 1 << 28  # a larger array that is broken is not parsed again to find the place
 
 
 def open_json(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
@@ -116,12 +114,13 @@ def _shape(file: File) -> str:
 
 
 def _is_closed(file: File) -> bool:
+    tail_bytes = 1 << 12
     tail = b""
     with file.open() as raw:
         if not file.packing:
-            raw.seek(max(file.path.stat().st_size - TAIL_BYTES, 0))
+            raw.seek(max(file.path.stat().st_size - tail_bytes, 0))
         while block := raw.read(1 << 20):
-            tail = (tail + block)[-TAIL_BYTES:]
+            tail = (tail + block)[-tail_bytes:]
     return tail.replace(b"\0", b"").rstrip().endswith(b"]")  # the zeros of UTF-16
 
 
@@ -161,6 +160,7 @@ def _pointer(key: str) -> str:
 
 def _diagnose(file: File, shape: str) -> DataError:
     """Where the JSON breaks, in the words of Python's parser, which counts lines and columns."""
+    diagnosed_bytes = 1 << 28  # a larger array that is broken is not parsed again to find the place
     _refuse_bytes(file)
     try:
         with file.open() as raw:
@@ -170,8 +170,8 @@ def _diagnose(file: File, shape: str) -> DataError:
                     if problem:
                         return problem
             elif shape == "array":
-                text = raw.read(DIAGNOSED_BYTES)
-                if len(text) < DIAGNOSED_BYTES:
+                text = raw.read(diagnosed_bytes)
+                if len(text) < diagnosed_bytes:
                     problem = _problem(file, text.decode(file.encoding), None)
                     if problem:
                         return problem

@@ -8,7 +8,6 @@ from majorant.render.numbers import count
 from majorant.render.plain import number, plain
 from majorant.results.review import Reason, Review
 
-MOST_TEXT = 200
 REASON_HEADINGS = {  # above items with the same reason
     Reason.TIE: "Ties",
     Reason.ONE_VOTE: "Only one vote",
@@ -36,6 +35,7 @@ def _points(share: float) -> str:
 
 def review_facts(review: Review) -> dict[str, Any]:
     """The facts for JSON and the report; the first items one by one, with who said what."""
+    most_text = 200
     columns = review.table()
     rows = []
     for p in range(min(len(review.item_p), 20)):
@@ -56,7 +56,7 @@ def review_facts(review: Review) -> dict[str, Any]:
                     }
                     for said in review.said[p]
                 ],
-                **({} if text is None else {"text": text if len(text) <= MOST_TEXT else f"{text[: MOST_TEXT - 1]}…"}),
+                **({} if text is None else {"text": text if len(text) <= most_text else f"{text[: most_text - 1]}…"}),
             }
         )
     return {

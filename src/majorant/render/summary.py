@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from majorant.votes import IntArray
 
 SCHEMA = 4  # rises when a field changes its meaning or goes
-MOST_FLOWS = 12  # labels that the flow shows one by one; the rest is pooled
 TIE = "tie"
 
 
@@ -246,12 +245,13 @@ def expert_summary(outcome: Outcome) -> dict[str, Any]:
 
 def flow_summary(items_kl: IntArray, labels: Sequence[Hashable]) -> dict[str, Any]:
     """How many items go from each label of majority vote (or a tie) to each of the rule; the commonest one by one."""
+    most_flows = 12  # labels that the flow shows one by one; the rest is pooled
     n_classes = len(labels)
-    common_k = np.argsort(-items_kl[:, :-1].sum(axis=0), kind="stable")[:MOST_FLOWS]
+    common_k = np.argsort(-items_kl[:, :-1].sum(axis=0), kind="stable")[:most_flows]
     shown_k = np.sort(common_k)
     place_k = np.full(n_classes + 1, len(shown_k))  # the last stands for NO_LABEL
     place_k[shown_k] = np.arange(len(shown_k))
-    pooled = n_classes > MOST_FLOWS
+    pooled = n_classes > most_flows
     place_k[-1] = len(shown_k) + pooled
     size = len(shown_k) + pooled + 1
     items = np.zeros((size, size), dtype=np.int64)

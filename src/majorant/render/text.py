@@ -17,7 +17,6 @@ from majorant.wording import COEFFICIENTS, SCORE_COEFFICIENTS, level_percent, li
 INDENT = "         "  # under the title of a line
 EMOJI = {"keep": "✅", "switch": "🔁"}
 MARKDOWN_SIGNS = re.compile(r"([\\`*_\[\]<>|~#!])")
-JOB_SUMMARY = "GITHUB_STEP_SUMMARY"  # the file to which every command of a job's step adds its part
 
 
 def answer_text(summary: dict[str, Any], written: Sequence[Path] = ()) -> str:
@@ -299,7 +298,8 @@ def markdown(summary: dict[str, Any]) -> str:
 
 def is_job_summary(path: str | os.PathLike[str]) -> bool:
     """Whether a file is the summary of a CI job, to which several commands add."""
-    return os.environ.get(JOB_SUMMARY) == str(path)
+    job_summary = "GITHUB_STEP_SUMMARY"  # the file to which every command of a job's step adds its part
+    return os.environ.get(job_summary) == str(path)
 
 
 def write_markdown(summary: dict[str, Any], path: str | os.PathLike[str]) -> Path:

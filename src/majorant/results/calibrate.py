@@ -34,7 +34,6 @@ LIKELY_CASES, RARE = 2, 0.05
 LEAST_TEMPERATURE, MOST_TEMPERATURE, MOST_EPSILON = 0.1, 20.0, 0.5
 FOLDS, FOLD_SEED = 5, 2**32 + 2
 UNSURE = 1e-300  # a probability of 0 counts as this
-SUREST = 0.99  # more than this counts as this much, and less than the rest as the rest
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
@@ -154,11 +153,12 @@ def label_confidence(learned: Calibration | None, votes: Votes, fit: Fit) -> Flo
 
 def _pool(learned: Calibration, votes: Votes, fit: Fit) -> FloatArray:
     """The geometric mean of the rule's tempered probabilities and the smoothed shares of votes, (I, K)."""
+    surest = 0.99  # more than this counts as this much, and less than the rest as the rest
     n_classes = len(votes.labels)
     tempered_ik = tempered(scores(fit), learned.temperature, learned.epsilon)
     share_ik = (counts(votes) + 1 / n_classes) / (votes.votes_i + 1)[:, None]
-    least = (1 - SUREST) / (n_classes - 1)
-    return shares(np.sqrt(tempered_ik.clip(least, SUREST) * share_ik.clip(least, SUREST)))
+    least = (1 - surest) / (n_classes - 1)
+    return shares(np.sqrt(tempered_ik.clip(least, surest) * share_ik.clip(least, surest)))
 
 
 def _pooled_odds(learned: Calibration, votes: Votes, fit: Fit) -> FloatArray:

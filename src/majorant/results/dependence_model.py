@@ -23,7 +23,6 @@ STRENGTHS = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.45])
 STEPS, CONVERGED = 30, 1e-4  # of the mean over items
 LEAST_CHANCE = 1e-100
 FIRST_SPREAD, LEAST_SPREAD = 1.0, 1e-3  # variance of workers' log-odds
-MOST_ODDS = 10.0
 
 
 class Earlier(NamedTuple):
@@ -329,10 +328,11 @@ def _m_step(
 
 def _odds(counts_jkl: FloatArray, crowd_kl: FloatArray, odds_j: FloatArray, spread: float) -> tuple[FloatArray, float]:
     """A Newton step of each worker's odds, normal around the crowd's, and the variance that they show."""
+    most_odds = 10.0
     right_k = np.clip(np.diag(crowd_kl), 1e-6, 1 - 1e-6)
     total_jk = np.einsum("jkl->jk", counts_jkl)
     right_jk = 1 / (1 + np.exp(-(np.log(right_k) - np.log1p(-right_k) + odds_j[:, None])))
     slope_j = np.einsum("jkk->j", counts_jkl) - np.einsum("jk,jk->j", total_jk, right_jk) - odds_j / spread
     curve_j = np.einsum("jk,jk,jk->j", total_jk, right_jk, 1 - right_jk) + 1 / spread
-    odds_j = np.clip(odds_j + np.clip(slope_j / curve_j, -1, 1), -MOST_ODDS, MOST_ODDS)
+    odds_j = np.clip(odds_j + np.clip(slope_j / curve_j, -1, 1), -most_odds, most_odds)
     return odds_j, float(np.clip((odds_j**2 + 1 / curve_j).mean(), LEAST_SPREAD, FIRST_SPREAD))

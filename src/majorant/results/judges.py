@@ -33,7 +33,6 @@ JUDGE_BAR = 0.9
 PANEL = "majority vote"
 LISTED = 5
 MOST_PAIRED = 100  # judges, up to which they are looked at pair by pair
-FEW_JUDGED = 10  # gold items; a judge with fewer is left out where others have more
 FEW_GOLD = too_few_gold(ENOUGH_GOLD)
 
 
@@ -223,12 +222,13 @@ def _worth(votes: Votes, level: float) -> Estimate:
 
 def _each_judge(votes: Votes, level: float) -> tuple[list[Judge], tuple[Hashable, ...]]:
     """Every judge with gold items on them, and the names of those with too few where others have enough."""
+    few_judged = 10  # gold items; a judge with fewer is left out where others have more
     if votes.gold_i is None:
         return [], ()
     known = np.flatnonzero(votes.gold_i[votes.item_n] >= 0)
     known = known[np.argsort(votes.worker_n[known], kind="stable")]
     judged_j = np.bincount(votes.worker_n[known], minlength=len(votes.workers))
-    enough_j = judged_j >= min(FEW_JUDGED, judged_j.max(initial=1))
+    enough_j = judged_j >= min(few_judged, judged_j.max(initial=1))
     own_j = np.split(known, np.cumsum(judged_j)[:-1])
     share = 1 - (1 - level) / (int(enough_j.sum()) + 1)
     each = [

@@ -45,7 +45,6 @@ from majorant.values import FloatArray, as_generator, as_level, lock
 from majorant.votes import Account, NoteKind, Votes
 
 MEAN = "mean of the judges"
-JUDGES_RATED = 60  # who get a coefficient, and are listed, each
 
 
 class Winner(StrEnum):
@@ -335,6 +334,7 @@ class Panel:
 
     @classmethod
     def of(cls, votes: Votes, target: Target) -> Panel:
+        judges_rated = 60  # who get a coefficient, and are listed, each
         item_i = np.flatnonzero(votes.votes_i > 0)
         n_items, n_workers, n_classes = len(item_i), len(votes.workers), len(votes.labels)
         place_n = np.repeat(np.arange(n_items), votes.votes_i[item_i])
@@ -350,7 +350,7 @@ class Panel:
             rules[WEIGHTED_VOTE] = target.of_classes(votes, chances(posterior_ik))[item_i]
         # Judges of at least 30% of the items get a coefficient.
         steady = np.flatnonzero(np.bincount(votes.worker_n, minlength=n_workers) >= 0.3 * n_items)
-        judge_ij = np.full((n_items, len(steady)), np.nan) if len(steady) <= JUDGES_RATED else np.empty((n_items, 0))
+        judge_ij = np.full((n_items, len(steady)), np.nan) if len(steady) <= judges_rated else np.empty((n_items, 0))
         column_j = np.full(n_workers, -1)
         column_j[steady[: judge_ij.shape[1]]] = np.arange(judge_ij.shape[1])
         own = np.flatnonzero(column_j[votes.worker_n] >= 0)
@@ -361,7 +361,7 @@ class Panel:
             slice_i=slice_i,
             slices=votes.slices,
             rule_i=rules,
-            judges=votes.workers if n_workers <= JUDGES_RATED else (),
+            judges=votes.workers if n_workers <= judges_rated else (),
             judge_n=votes.worker_n.astype(np.int64),
             place_n=place_n,
             value_n=value_n,

@@ -27,7 +27,6 @@ from majorant.values import FloatArray, lock
 from majorant.votes import IntArray, Named, Votes
 
 MOST_TO_REVIEW = 100
-MOST_NAMES = 10  # of workers listed for one label of an item
 
 
 class Reason(StrEnum):
@@ -113,8 +112,9 @@ def _said_text(said: Said) -> str:
     >>> _said_text(Said("yes", ("ann", "bob")))
     'yes: ann, bob'
     """
-    more = len(said.workers) - MOST_NAMES
-    names = ", ".join(map(str, said.workers[:MOST_NAMES])) + (f" and {more} more" if more > 0 else "")
+    most_names = 10  # of workers listed for one label of an item
+    more = len(said.workers) - most_names
+    names = ", ".join(map(str, said.workers[:most_names])) + (f" and {more} more" if more > 0 else "")
     return f"{said.label}: {names}"
 
 

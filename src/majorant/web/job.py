@@ -184,7 +184,8 @@ def _votes(backend: Backend, wanted: set[str]) -> dict[str, list[list[str]]]:
 
     def of_part(part: Part) -> dict[str, list[list[str]]]:
         votes, votes_of = part.votes, {}
-        for item, name in enumerate(votes.items):
+        for item in range(len(votes.votes_i)):
+            name = votes.items[item]
             if str(name) in wanted:
                 own = slice(int(votes.offsets_i[item]), int(votes.offsets_i[item + 1]))
                 pairs = zip(votes.worker_n[own], votes.label_n[own], strict=True)

@@ -27,7 +27,6 @@ from majorant.web.fields import Form, command_of, settings_of, tolerance_of
 from majorant.web.job import DESIGN, TO_LABEL
 
 SPREAD = 8  # a table in memory takes about so many times its size as a file
-LONGEST_FILE_NAME = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -402,11 +401,12 @@ def clean_name(name: str) -> str:
     >>> [clean_name(name) for name in ("C:\\\\data\\\\my votes.csv", "../../etc/passwd", "-", "~x\\n.csv")]
     ['my votes.csv', 'passwd', 'votes', 'x.csv']
     """
+    longest_file_name = 120
     last = re.split(r"[/\\\\]", name)[-1]
     plain = "".join(sign for sign in last if sign.isprintable() and sign not in '<>:"|?*').strip().lstrip(".-~ ")
-    if len(plain) > LONGEST_FILE_NAME:
+    if len(plain) > longest_file_name:
         ending = "".join(Path(plain).suffixes[-2:])[-20:]
-        plain = plain[: LONGEST_FILE_NAME - len(ending)] + ending
+        plain = plain[: longest_file_name - len(ending)] + ending
     return plain or "votes"
 
 

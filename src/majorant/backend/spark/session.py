@@ -19,9 +19,7 @@ from majorant.backend.spark.pack import CHANGED
 from majorant.errors import ConfigError, DataError
 
 INSTALL = "pip install 'majorant[spark]'"
-LEAST_JAVA = 17
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # half the time of a start goes into optimising code that runs once
-LOCAL = "127.0.0.1"  # a laptop's own name may lead nowhere, or out of the house
 LOG_SETTINGS = """rootLogger.level = fatal
 rootLogger.appenderRef.stderr.ref = stderr
 appender.stderr.type = Console
@@ -30,7 +28,6 @@ appender.stderr.target = SYSTEM_ERR
 appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = %m%n
 """
-NO_SPACE = "No space left on device"
 MORE_SPACE = "It sorts votes in its folder for temporary files: make room there, or name another by SPARK_LOCAL_DIRS."
 
 
@@ -61,15 +58,16 @@ def spark_session(master: str, *, memory: str = "2g", settings: dict[str, str] |
 
 def require_spark() -> None:
     """Raise an error if a part of Spark is missing, with the command that installs it."""
+    least_java = 17
     for package in ("pyspark", "pandas"):  # PySpark hands over Arrow only where pandas is installed; we never use it
         if importlib.util.find_spec(package) is None:
             raise ConfigError(f"Spark needs the Python package {package}, which is not installed: {INSTALL}")
     version = java_version()
-    if version is None or version < LEAST_JAVA:
+    if version is None or version < least_java:
         which = "none was found" if version is None else f"this is {version}"
         raise ConfigError(
-            f"Spark needs Java {LEAST_JAVA} or newer, and {which}. Install it (Debian: apt install "
-            f"openjdk-{LEAST_JAVA}-jre-headless; macOS: brew install openjdk@{LEAST_JAVA}), or set JAVA_HOME."
+            f"Spark needs Java {least_java} or newer, and {which}. Install it (Debian: apt install "
+            f"openjdk-{least_java}-jre-headless; macOS: brew install openjdk@{least_java}), or set JAVA_HOME."
         )
 
 
@@ -88,6 +86,7 @@ def java_version() -> int | None:
 
 
 def _settings(master: str, memory: str, log: Path, folder: Path) -> dict[str, str]:
+    local = "127.0.0.1"  # a laptop's own name may lead nowhere, or out of the house
     settings = {
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log}",
         "spark.driver.memory": memory,
@@ -98,8 +97,8 @@ def _settings(master: str, memory: str, log: Path, folder: Path) -> dict[str, st
     if master.startswith("local"):
         settings |= {
             "spark.driver.defaultJavaOptions": QUICK,
-            "spark.driver.host": LOCAL,
-            "spark.driver.bindAddress": LOCAL,
+            "spark.driver.host": local,
+            "spark.driver.bindAddress": local,
             "spark.sql.adaptive.enabled": "false",  # a pass is planned in two thirds of the time
             "spark.sql.shuffle.partitions": str(_cores(master)),
             "spark.sql.warehouse.dir": str(folder / "warehouse"),
@@ -156,6 +155,7 @@ def spark_errors() -> Iterator[None]:
     """What Spark throws as an error of ours: its first line says what happened."""
     from pyspark.errors import AnalysisException
 
+    no_space = "No space left on device"
     try:
         yield
     except AnalysisException as error:
@@ -163,14 +163,14 @@ def spark_errors() -> Iterator[None]:
     except OSError as error:  # of PySpark itself, which keeps what it sends in a file; other files have errors of ours
         if error.errno != errno.ENOSPC:
             raise
-        raise ConfigError(f"Spark gave up: {NO_SPACE}. {MORE_SPACE}") from error
+        raise ConfigError(f"Spark gave up: {no_space}. {MORE_SPACE}") from error
     except Exception as error:
         if not type(error).__module__.startswith(("pyspark", "py4j")):
             raise
         if CHANGED in str(error):
             raise DataError(CHANGED) from None
-        if NO_SPACE in str(error):
-            raise ConfigError(f"Spark gave up: {NO_SPACE}. {MORE_SPACE}") from error
+        if no_space in str(error):
+            raise ConfigError(f"Spark gave up: {no_space}. {MORE_SPACE}") from error
         raise ConfigError(f"Spark gave up: {_first_line(error)}") from error
 
 

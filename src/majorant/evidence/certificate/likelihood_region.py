@@ -24,7 +24,6 @@ LONGEST_RAY = 25.0  # logits: where the data leave a direction open, the search 
 OUTLINE_ANGLES, OUTLINE_HALVINGS, NARROWINGS = 96, 12, 18
 EDGE = 1e-9  # how close to 0 and 1 probabilities may come
 GOLDEN = (np.sqrt(5) - 1) / 2
-THIRD_RANGE = 8.0  # logits that the third number is searched to either side of its estimate
 Model = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]  # x, y, logit of the third -> (..., 3) shares
 
 
@@ -212,6 +211,8 @@ def _profile(
 ) -> FloatArray:
     """The largest log-likelihood at each point over the third number, by golden section around its estimate."""
 
+    third_range = 8.0  # logits that the third number is searched to either side of its estimate
+
     def value(third_d: FloatArray) -> FloatArray:
         share = model(x_d, y_d, third_d)
         allowed = ((share >= 0) & (share <= 1)).all(axis=-1) & (share[..., 1] + share[..., 2] >= 1)
@@ -219,7 +220,7 @@ def _profile(
         theta = np.stack([logit(a), logit(1 - b), logit(nu)], axis=-1)
         return np.where(allowed, log_likelihood(cells, items_c, theta), -np.inf)
 
-    left_d, right_d = np.full(len(x_d), third - THIRD_RANGE), np.full(len(x_d), third + THIRD_RANGE)
+    left_d, right_d = np.full(len(x_d), third - third_range), np.full(len(x_d), third + third_range)
     inner_d, outer_d = right_d - GOLDEN * (right_d - left_d), left_d + GOLDEN * (right_d - left_d)
     at_inner_d, at_outer_d = value(inner_d), value(outer_d)
     best_d = np.maximum.reduce([value(np.full(len(x_d), third)), at_inner_d, at_outer_d])

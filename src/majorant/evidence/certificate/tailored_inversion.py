@@ -47,7 +47,6 @@ from majorant.values import FloatArray
 
 FEWEST = float(np.exp(-29.9))  # share of class 0 that is next to none
 CELLS_OF_A_BOX = 16  # what a box costs besides its cells
-FIRST_SIDE = 4.0
 RING_TURNS = np.arange(8) * np.pi / 4
 RING = np.concatenate(
     [size * np.stack([np.cos(RING_TURNS), np.sin(RING_TURNS)]) for size in (1.5, 3.0)], axis=1
@@ -188,8 +187,9 @@ def some_stands(null: Null, error: float, suspect_3: FloatArray) -> bool:
 
 def first_boxes() -> FloatArray:
     """Columns: squares of (x, y) with x > y somewhere, all depths."""
-    axis = np.arange(-WIDEST, WIDEST, FIRST_SIDE)
-    squares = [((x, x + FIRST_SIDE), (y, y + FIRST_SIDE)) for x in axis for y in axis[axis <= x]]
+    first_side = 4.0
+    axis = np.arange(-WIDEST, WIDEST, first_side)
+    squares = [((x, x + first_side), (y, y + first_side)) for x in axis for y in axis[axis <= x]]
     return np.array([(*square, (0.0, np.inf)) for square in squares])
 
 

@@ -31,13 +31,11 @@ from majorant.values import FloatArray
 
 NUISANCE_DIRECTIONS = np.array([(1.0, 0.0), (0.0, 1.0), (0.5**0.5, 0.5**0.5), (0.5**0.5, -(0.5**0.5))])  # of nuisance
 WIDEST = 16.0  # logits up to this size are searched; models beyond share the weights of the models there
-HEAVIEST = 40.0  # standard deviations: a weight is cut to this
 SUM_ROUNDING = 1e-9  # per item: far above what 64-bit arithmetic loses
 ABOVE, BELOW = 7.0, 8.0  # standard deviations of W that the run holds above the target, and the cycle below it
 TAIL_ROUNDING, ROUNDING_PER_ITEM = 1e-8, 1e-13  # above what 64-bit arithmetic and faint frequencies can take away
 CORNERS = np.array([(1.0, *signs) for signs in product((1.0, -1.0), repeat=2)])  # the other four are their mirrors
 POWERS = np.array([2.0, 3, 4, 5, 7, 10, 15])  # of the likelihood ratio in Hoelder's inequality
-STEEPEST_BOX = 20.0  # slope of a box about which likelihood ratios tell nothing
 FIT_SHARE, NUISANCE_SHARE = 0.02, 0.08  # of the error, for the divergence and for the two nuisance directions
 Flags = NDArray[np.bool_]
 
@@ -211,6 +209,7 @@ def squares_of(null: Null, point_bi: FloatArray) -> tuple[FloatArray, IntArray]:
 
 def tailored_weights(null: Null, point_si: FloatArray) -> Weights:
     """The weights made for these models."""
+    heaviest = 40.0  # standard deviations: a weight is cut to this
     here = local(null, point_si)
     mass_sc = null.total_c * here.cell_bc / null.n_items
     x_sc, y_sc, depth_sc = here.score_bic.transpose(1, 0, 2)
@@ -223,7 +222,7 @@ def tailored_weights(null: Null, point_si: FloatArray) -> Weights:
             size = np.sqrt((mass_sc * direction_sc**2).sum(axis=1, keepdims=True))
             direction_sc = direction_sc / np.maximum(size, 1e-300)
         basis.append(direction_sc)
-    basis = [np.clip(direction_sc, -HEAVIEST, HEAVIEST) for direction_sc in basis]
+    basis = [np.clip(direction_sc, -heaviest, heaviest) for direction_sc in basis]
     margin_sc = np.round(4 * basis[2])  # weights are rounded to this part of their standard deviation
     group_cg = null.group_cg
     mean_sc = ((here.cell_bc * margin_sc) @ group_cg) @ group_cg.T
@@ -471,12 +470,13 @@ def elsewhere(near: Reach, centre_b: FloatArray) -> FloatArray:
 
     Hoelder's inequality: P(R) = E 1_R L <= P0(R)^(1 - 1/a) (E L^a)^(1/a), L the likelihood ratio to the centre.
     """
+    steepest_box = 20.0  # slope of a box about which likelihood ratios tell nothing
     slope_b = near.slope_bc.max(axis=1)
-    most_b1 = np.exp(np.minimum(slope_b, STEEPEST_BOX))[:, None]  # of p / p0 in any cell
+    most_b1 = np.exp(np.minimum(slope_b, steepest_box))[:, None]  # of p / p0 in any cell
     growth = (POWERS - 1) / 2 * most_b1 ** (POWERS - 2) * near.away_b[:, None] ** 2
     log_b1 = np.log(np.maximum(centre_b, 1e-300))[:, None]
     log_b = np.minimum((log_b1 * (1 - 1 / POWERS) + growth).min(axis=1), 0)
-    return np.asarray(np.where(slope_b <= STEEPEST_BOX, np.exp(log_b), 1))
+    return np.asarray(np.where(slope_b <= steepest_box, np.exp(log_b), 1))
 
 
 def log_chernoff(

@@ -18,7 +18,6 @@ from majorant.votes import Note, NoteKind
 
 Record = Mapping[str, Any]
 DATA = "data."  # prefix of the names of an item's own fields, so that none is taken for a role
-PREDICTED_BY = "model_version"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -119,9 +118,10 @@ def write_votes(
     path: Path, records: Iterable[Record], format: Format, choice: Choice, context: Context, *, split: bool = False
 ) -> Laid:
     """Write the votes, one JSON object per line; `split` keeps several labels of a vote."""
+    predicted_by = "model_version"
     context.question = str(choice.named.get("label") or "") or None
-    context.predicted = choice.named.get("worker") == PREDICTED_BY
-    layout = _VoteColumns(context, format.default, PREDICTED_BY if context.predicted else "worker", split)
+    context.predicted = choice.named.get("worker") == predicted_by
+    layout = _VoteColumns(context, format.default, predicted_by if context.predicted else "worker", split)
     n_votes = 0
     with path.open("w", encoding="utf-8") as out:
         for number, record in enumerate(records, start=1):

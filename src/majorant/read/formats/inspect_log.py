@@ -31,7 +31,6 @@ SAMPLE_MEMBER = re.compile(
     r"samples/.+_epoch_\d+(\.json|/sample\.json)"
 )  # a sample whole, or one whose messages lie beside it
 SCORE = "score_"  # before the names of scorers in a table of samples
-ATTACHED = "attachment://"  # a long text stands elsewhere in its sample
 
 
 def open_archive(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
@@ -186,14 +185,15 @@ def _is_silent(value: Any) -> bool:
 
 def _text(sample: Record) -> str | None:
     """The question; of a conversation, what the user said last."""
+    attached = "attachment://"  # a long text stands elsewhere in its sample
     given = sample.get("input")
     if isinstance(given, list):
         said = [message.get("content") for message in given if message.get("role") == "user"]
         given = said[-1] if said else None
     if isinstance(given, list):
         given = " ".join(part.get("text", "") for part in given if isinstance(part, Mapping))
-    if isinstance(given, str) and given.startswith(ATTACHED):
-        given = (sample.get("attachments") or {}).get(given.removeprefix(ATTACHED))
+    if isinstance(given, str) and given.startswith(attached):
+        given = (sample.get("attachments") or {}).get(given.removeprefix(attached))
     return given if isinstance(given, str) else None
 
 

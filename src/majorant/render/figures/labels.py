@@ -12,7 +12,6 @@ from majorant.wording import percent
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FLOW_SIZE = (440, 220)
 GAP = 0.04  # between labels, as a share of the height
 LEFT, RIGHT, BAR_WIDTH = 0.26, 0.74, 0.022
 THINNEST = 0.004
@@ -20,6 +19,7 @@ THINNEST = 0.004
 
 def flow_panels(summary: dict[str, Any]) -> list[Panel]:
     """One diagram; none where there is nothing to label, or majority vote is the rule to use."""
+    flow_size = (440, 220)
     flow = summary["flow"]
     if not flow or not any(map(sum, flow["items"])) or summary["answer"]["other"] == "majority":
         return []
@@ -31,9 +31,9 @@ def flow_panels(summary: dict[str, Any]) -> list[Panel]:
     ]
     other = clipped(rule_name(summary["answer"]["other"]), 32)
     title = f"From majority vote to {other}"
-    height = max(FLOW_SIZE[1], 46 * len(flow["from"]))
+    height = max(flow_size[1], 46 * len(flow["from"]))
     return [
-        Panel("flow0", title, _flow_words(changes), (FLOW_SIZE[0], height), lambda axes: _draw_flow(axes, flow, other))
+        Panel("flow0", title, _flow_words(changes), (flow_size[0], height), lambda axes: _draw_flow(axes, flow, other))
     ]
 
 

@@ -11,19 +11,17 @@ from majorant.wording import COEFFICIENTS, percent
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-VOTES_SIZE = (400, 250)
-MOST_BARS = 12
-
 
 def votes_panels(summary: dict[str, Any]) -> list[Panel]:
     """The histogram, and one bar of what becomes of the items."""
+    votes_size = (400, 250)
     sizes = summary["votes"]["votes_per_item"]
     if not sizes:
         return []
     fate = _fate(summary["majority"])
     numbers = {name: number for name, number, _ in fate}
     return [
-        Panel("votes0", "Votes per item", _votes_words(sizes), VOTES_SIZE, lambda axes: _votes_per_item(axes, sizes)),
+        Panel("votes0", "Votes per item", _votes_words(sizes), votes_size, lambda axes: _votes_per_item(axes, sizes)),
         Panel(
             "votes1",
             "What majority vote decides",
@@ -59,7 +57,8 @@ def _votes_per_item(axes: Axes, sizes: list[dict[str, Any]]) -> None:
 
 def _bars(sizes: list[dict[str, Any]]) -> list[tuple[str, int]]:
     """A bar for each number of votes; where they are many, for ranges of equal width, the last one open."""
-    if len(sizes) <= MOST_BARS:
+    most_bars = 12
+    if len(sizes) <= most_bars:
         return [(f"{row['votes']}", row["items"]) for row in sizes]
     left, last = sum(row["items"] for row in sizes), sizes[-1]["votes"]
     total, first = left, sizes[0]["votes"]
@@ -68,7 +67,7 @@ def _bars(sizes: list[dict[str, Any]]) -> list[tuple[str, int]]:
         if left <= 0.02 * total:
             last = row["votes"]
             break
-    width = max(1, -(-(last - first + 1) // (MOST_BARS - 1)))
+    width = max(1, -(-(last - first + 1) // (most_bars - 1)))
     open_from = first + -(-(last - first + 1) // width) * width
     bars: dict[str, int] = {}
     for start in range(first, open_from, width):

@@ -14,8 +14,6 @@ from majorant.wording import one_of, percent
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SCATTER_SIZE = (480, 330)
-
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
@@ -37,16 +35,17 @@ CONFUSION = _Grid(cell=34.0, margin=72.0, least=150.0, most=330.0, most_numbers=
 
 def workers_panels(summary: dict[str, Any]) -> list[Panel]:
     """One chart of how accurate workers are; none where votes do not show it."""
+    scatter_size = (480, 330)
     known = [row for row in summary["workers"]["rows"] if row["accuracy"] is not None]
     rows = sorted(known, key=lambda row: -row["votes"])
     if not rows:
         return []
     words = _accuracies_words(rows, sum(map(_stands_out, rows)))
     if len(rows) <= 12:  # a row each
-        size = (SCATTER_SIZE[0], 90.0 + 30 * len(rows))
+        size = (scatter_size[0], 90.0 + 30 * len(rows))
         return [Panel("workers0", "Accuracy of each worker", words, size, lambda axes: _by_name(axes, rows))]
     return [
-        Panel("workers0", "Accuracy against number of votes", words, SCATTER_SIZE, lambda axes: _by_votes(axes, rows))
+        Panel("workers0", "Accuracy against number of votes", words, scatter_size, lambda axes: _by_votes(axes, rows))
     ]
 
 

@@ -46,7 +46,6 @@ from majorant.wording import (
 )
 
 N_BOOT = 1000
-ROWS_AT_ONCE = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,12 +192,13 @@ def _from_counts(
 
 def _sums(patterns: Patterns, *, ordinal: bool) -> FeatureSums:
     """The features and coincidences of all items, some patterns at a time."""
+    rows_at_once = 1 << 14
     n_classes = patterns.counts_pk.shape[1]
     feature_f: FloatArray | float = 0.0
     coincidence_kl: FloatArray | None = np.zeros((n_classes, n_classes)) if ordinal else None
-    for start in range(0, len(patterns.items_p), ROWS_AT_ONCE):
-        counts_pk = patterns.counts_pk[start : start + ROWS_AT_ONCE]
-        items_p = patterns.items_p[start : start + ROWS_AT_ONCE]
+    for start in range(0, len(patterns.items_p), rows_at_once):
+        counts_pk = patterns.counts_pk[start : start + rows_at_once]
+        items_p = patterns.items_p[start : start + rows_at_once]
         feature_f = feature_f + items_p @ features(counts_pk)
         if coincidence_kl is not None:
             coincidence_kl += coincidences(counts_pk, items_p)

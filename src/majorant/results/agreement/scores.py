@@ -30,8 +30,6 @@ from majorant.wording import (
 )
 
 RULES = ("majority", "median", "mean")
-LEAST_COMMON = 10
-MOST_PAIRED_WORKERS = 200  # of whom all pairs are looked at
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -224,21 +222,23 @@ def two_way_icc(table_ij: FloatArray, weight_bi: FloatArray) -> FloatArray:
 
 def _weighted_kappa(votes: Votes, value_k: FloatArray, drawn_bi: FloatArray, level: float) -> Estimate:
     """Cohen's kappa with quadratic weights, over pairs of workers, each by its items in common."""
+    most_paired_workers = 200  # of whom all pairs are looked at
+    least_common = 10
     n_workers = len(votes.workers)
-    if n_workers > MOST_PAIRED_WORKERS:
-        return Estimate(None, reason=too_many_workers(MOST_PAIRED_WORKERS))
+    if n_workers > most_paired_workers:
+        return Estimate(None, reason=too_many_workers(most_paired_workers))
     place_i = np.cumsum(votes.votes_i >= 2) - 1  # among the items that are drawn
     by_worker = [dict(zip(votes.item_n[own], value_k[votes.label_n[own]], strict=True)) for own in _rows(votes)]
     pairs = []
     for a in range(n_workers):
         for b in range(a + 1, n_workers):
             common = [i for i in by_worker[a] if i in by_worker[b]]
-            if len(common) >= LEAST_COMMON:
+            if len(common) >= least_common:
                 x, y = (np.array([by_worker[worker][i] for i in common]) for worker in (a, b))
                 pairs.append((place_i[common], x, y))
     value = mean_kappa(pairs, np.ones((1, len(drawn_bi[0]))))[0] if pairs else np.nan
     if not np.isfinite(value):
-        return Estimate(None, reason=no_common_items(LEAST_COMMON))
+        return Estimate(None, reason=no_common_items(least_common))
     affordable = int(2e8 / max(sum(len(items) for items, _, _ in pairs), 1))
     if affordable < 200:
         return Estimate(float(value), reason=TOO_MANY_WORKER_PAIRS)
