@@ -35,6 +35,16 @@ def shown(value: Any) -> str:
     return text if len(text) <= longest_shown else text[: longest_shown - 1] + "…"
 
 
+def quoted_number(label: Any) -> str:
+    """A label in a sentence: quoted if it is a number, which would be taken for a count.
+
+    >>> quoted_number(2), quoted_number("pass")
+    ('"2"', 'pass')
+    """
+    text = shown(label)
+    return f'"{text}"' if text.replace(".", "").isdigit() else text
+
+
 def listed(names: Iterable[str]) -> str:
     """The first few, and how many more."""
     most_listed = 8

@@ -10,7 +10,7 @@ from majorant.render.plain import facts_of, plain
 from majorant.render.workers import copies_facts, copies_text
 from majorant.results.judges import Gate, Judge, Judges, Position, Repeats
 from majorant.results.sub_panels import GOLD_TO_CHOOSE, Enough, SubPanel
-from majorant.wording import listed, one_of, shown
+from majorant.wording import listed, one_of, quoted_number, shown
 
 PRINTED = 30  # judges
 
@@ -112,7 +112,7 @@ def _mistakes(confusion_kl: Sequence[Sequence[int]], labels: Sequence[Any]) -> l
     >>> _mistakes([[5, 2], [1, 9]], [1, 2])
     ['    said "2" on 2 of 7 "1", "1" on 1 of 10 "2"']
     """
-    names = [f'"{shown(label)}"' if shown(label).replace(".", "").isdigit() else shown(label) for label in labels]
+    names = list(map(quoted_number, labels))
     off = [(n, k, l) for k, row in enumerate(confusion_kl) for l, n in enumerate(row) if k != l and n]
     most = [
         f"{names[l]} on {n} of {sum(confusion_kl[k])} {names[k]}"

@@ -11,7 +11,7 @@ from majorant.render.plain import to_plain
 from majorant.render.text import columns, inert
 from majorant.results.rate_inputs import Measure, Order
 from majorant.results.rates import Difference, Rate, Rates, Reported, Winner
-from majorant.wording import shown
+from majorant.wording import quoted_number, shown
 
 RATES_LISTED = 12  # judges, and comparisons, that are printed one by one
 
@@ -153,7 +153,7 @@ def _what(rates: Rates) -> str:
         return "Mean score"
     if rates.measure is Measure.WIN:
         return f"Win rate of {shown(rates.candidates[0][0])}"
-    return f"Share of {shown(rates.label)}"
+    return f"Share of {quoted_number(rates.label)}"
 
 
 def _several_pairs(rates: Rates) -> bool:

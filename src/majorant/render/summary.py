@@ -294,7 +294,7 @@ def rate_summary(rates: Rates) -> dict[str, Any]:
     """The share of a class, with what each rule and judge reports."""
     facts = rate_facts(rates)
     names = ("label", "overall", "more", "order", "headline", "panel", "sure")
-    return {"title": f"Share of {wording.shown(rates.label)}", **{name: facts[name] for name in names}}
+    return {"title": f"Share of {wording.quoted_number(rates.label)}", **{name: facts[name] for name in names}}
 
 
 def _map_holds(certificate: Certificate) -> bool:
