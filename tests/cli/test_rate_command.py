@@ -225,3 +225,18 @@ def test_a_sample_goes_on_at_random_after_items_that_prove_a_rule(tmp_path, monk
 def test_votes_elsewhere_are_refused_clearly(folder):
     result = CliRunner().invoke(majorant, ["rate", str(folder / "log.csv"), "--memory", "1GB"])
     assert "leave out --memory" in str(result.exception)
+
+
+def test_judges_go_on_with_a_sample_that_was_drawn(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    log, invoke = str(folder / "log.csv"), CliRunner().invoke
+    with (folder / "labels.csv").open() as file:
+        known = {row["item"]: row["label"] for row in csv.DictReader(file)}
+    assert invoke(majorant, ["ask", log, "--rate", "--n", "30"]).exit_code == 0
+    with (tmp_path / "to_label.csv").open() as file:
+        rows = [(row["draw"], row["item"], known.get(row["item"], "?")) for row in csv.DictReader(file)]
+    write(tmp_path / "to_label.csv", ("draw", "item", "label"), rows)
+    said = invoke(majorant, ["judges", log, "--gold-file", "to_label.csv", "--bar", ".9"]).output
+    words = shlex.split(said.splitlines()[-1])[1:]
+    assert words[-5:] == ["--rate", "--more", "30", "--design", "to_label.design.json"]
+    assert invoke(majorant, words).exit_code == 0

@@ -38,8 +38,12 @@ def judges(
     lines = judges_lines(judged)
     if judged.gate in (Gate.NO_GOLD, Gate.OPEN):
         from majorant.cli.next_command import repeat_call
+        from majorant.read.tasks import design_path
 
-        command = repeat_call(click.get_current_context(), "ask", "--n", "30", without=("gold", "gold_file"))
+        path = None if source.options.gold_file is None else design_path(str(source.options.gold_file))
+        design = () if path is None or not path.is_file() else ("--design", str(path))
+        drawn = ("--rate", "--more", "30", *design) if design else ("--n", "30")  # more of the random sample
+        command = repeat_call(click.get_current_context(), "ask", *drawn, without=("gold", "gold_file"))
         lines += ["Next     Label 30 random items: they measure every judge.", f"         {command}"]
     show(judges_facts(judged), "\n".join(lines[:1] if quiet else lines), as_json=as_json)
     asked = click.get_current_context().get_parameter_source("bar") is not ParameterSource.DEFAULT
