@@ -17,7 +17,14 @@ SIGNALS = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal
 VOTES = b"item,worker,label\n" + b"".join(b"i%d,w%d,%d\n" % (i, j, i % 2) for i in range(50) for j in range(3))
 
 
+def heed():
+    """Heed SIGHUP, also where the tests themselves run under nohup."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 def start(tmp_path, *words, **how):
+    if hasattr(signal, "SIGHUP"):
+        how.setdefault("preexec_fn", heed)
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     command = [sys.executable, "-m", "majorant", *words]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
