@@ -1,6 +1,6 @@
 """How long from a CSV file with string ids to labels.csv, beside crowd-kit with pandas?
 
-python benchmarks/end_to_end.py [votes]     1e6 votes by default, two minutes; needs pip install 'majorant[long]'
+python benchmarks/end_to_end.py [votes]     1e6 votes by default, two minutes; needs crowd-kit
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How fast are the methods beside crowd-kit, and beside plain dictionaries where crowd-kit has none?
 
-python benchmarks/methods.py            1e5 and 1e6 votes, ten minutes; crowd-kit: pip install 'majorant[long]'
+python benchmarks/methods.py            1e5 and 1e6 votes, ten minutes; needs crowd-kit
 python benchmarks/methods.py 1000000    one size; at 1e6 votes without the peers that would take hours
 
 Both sides start from votes in memory (codes here, a frame of integers there) and take the same number of steps where

@@ -493,5 +493,5 @@ def test_a_busy_port_and_a_missing_package_are_reported(monkeypatch):
         with pytest.raises(ConfigError, match=f"port {port} is in use by another program"):
             serve([], port=port, **how)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    with pytest.raises(ConfigError, match=re.escape("pip install 'majorant[web]'")):
+    with pytest.raises(ConfigError, match="pip install starlette uvicorn python-multipart"):
         serve([], port=0, **how)

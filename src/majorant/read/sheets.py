@@ -50,7 +50,7 @@ def _read_workbook(file: File, sheet: str | None) -> dict[str, Any]:
         import python_calamine
     except ImportError:
         raise ConfigError(
-            f"{file.name} is a spreadsheet; reading it takes python-calamine: pip install 'majorant[excel]'. "
+            f"{file.name} is a spreadsheet; reading it needs python-calamine: pip install python-calamine. "
             "Or save the sheet as CSV."
         ) from None
     library = str(Path(str(python_calamine.__file__)).parent.parent)

@@ -33,7 +33,7 @@ def serve(
         from majorant.web.app import application
     except ImportError:
         raise ConfigError(
-            "the page takes starlette, uvicorn and python-multipart: pip install 'majorant[web]'."
+            "the page needs three more packages: pip install starlette uvicorn python-multipart."
         ) from None
     from majorant.web.runs import Runs
 

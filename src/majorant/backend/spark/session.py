@@ -18,7 +18,7 @@ from typing import Any
 from majorant.backend.spark.pack import CHANGED
 from majorant.errors import ConfigError, DataError
 
-INSTALL = "pip install 'majorant[spark]'"
+INSTALL = "pip install 'pyspark[sql]>=4'"
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # half the time of a start goes into optimising code that runs once
 LOG_SETTINGS = """rootLogger.level = fatal
 rootLogger.appenderRef.stderr.ref = stderr
