@@ -76,6 +76,11 @@ def test_among_several_rules_the_best_proved_one_is_chosen():
     assert answer.rule == "gpt-4o"
 
 
+def test_of_equal_rules_the_same_is_chosen_in_any_order():
+    equal = [by_labels(0.01, 0.05, 0.09, other) for other in ("a", "b")]
+    assert decide(equal).rule == decide(equal[::-1]).rule == "a"
+
+
 def test_keep_is_proved_only_if_every_rule_is_excluded():
     excluded, leading = by_labels(-0.03, -0.02, 0.0), by_labels(-0.01, 0.1, 0.2, other="gpt-4o")
     assert decide([excluded, leading]).certainty is not Certainty.PROVED

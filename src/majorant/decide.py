@@ -106,6 +106,7 @@ def decide(evidence: Sequence[Evidence], *, tolerance: float = TOLERANCE) -> Ans
         Without `next`, which needs the votes.
     """
     every = tuple(evidence)
+    labels = sorted((one for one in every if one.source is Source.LABELS), key=_changes_least)
 
     def answer(action: Action, certainty: Certainty, basis: Evidence | None) -> Answer:
         other = _compared(every) if basis is None else basis.other
@@ -120,15 +121,14 @@ def decide(evidence: Sequence[Evidence], *, tolerance: float = TOLERANCE) -> Ans
             tolerance=tolerance,
         )
 
-    labels = [one for one in every if one.source is Source.LABELS]
     if better := [one for one in labels if is_better(one.gain, tolerance)]:
-        return answer(Action.SWITCH, Certainty.PROVED, max(better, key=lambda one: one.gain.value or 0.0))
+        return answer(Action.SWITCH, Certainty.PROVED, max(better, key=lambda one: round(one.gain.value or 0.0, 9)))
     rules = dict.fromkeys(one.other for one in every if one.source in (Source.LABELS, Source.IDENTICAL))
     excluded = [_excluding(every, rule, tolerance) for rule in rules]
     if excluded and (hardest := [one for one in excluded if one is not None]) and len(hardest) == len(excluded):
         return answer(Action.KEEP, Certainty.PROVED, max(hardest, key=_strength))
     if taught := [one for one in labels if one.gain.low is None and (one.gain.value or 0.0) > 0]:
-        return answer(Action.SWITCH, Certainty.LIKELY, max(taught, key=lambda one: one.gain.value or 0.0))
+        return answer(Action.SWITCH, Certainty.LIKELY, max(taught, key=lambda one: round(one.gain.value or 0.0, 9)))
     if leading := [one for one in labels if one.n_used >= 5 and one.gain.low is not None]:  # fewer are luck
         leader = max(leading, key=_lead)
         ahead = _lead(leader) > math.sqrt(2 * math.log(len(leading)))  # the best of several leads by luck alone
@@ -140,6 +140,11 @@ def decide(evidence: Sequence[Evidence], *, tolerance: float = TOLERANCE) -> Ans
         if one.source is Source.TRACK_RECORD and (one.gain.value or 0.0) > 0:
             return answer(Action.SWITCH, Certainty.LIKELY, one)
     return answer(Action.KEEP, Certainty.UNKNOWN, None)
+
+
+def _changes_least(one: Evidence) -> tuple[int, str]:
+    """Of rules that are as good, the one that changes fewest labels comes first, whatever the order of the rows."""
+    return one.n_used, one.other
 
 
 def _lead(one: Evidence) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 import majorant as mj
 from corpus import fuzz
 from majorant.errors import MajorantError
+from majorant.evidence.evidence import Evidence
 
 Columns = dict[str, list[Any]]
 
@@ -41,7 +42,8 @@ def rename(columns: Columns, rng: np.random.Generator) -> tuple[Columns, dict[st
 def answer_facts(columns: Columns, old_names: Mapping[str, str] | None = None) -> dict[str, Any]:
     """What must not depend on order or names, in the old names: the answer, verdicts, and labels.
 
-    With other names, the labels of tied items may differ: a coin decides them on panels.
+    With other names, the labels of tied items may differ: a coin decides them on panels.  Rules of which labels say
+    exactly the same are taken by their names.
     """
     result = mj.check(columns, rng=0, repeats="each")
     answer, certificate, table = result.answer, result.certificate, result.labels.table()
@@ -49,14 +51,20 @@ def answer_facts(columns: Columns, old_names: Mapping[str, str] | None = None) -
     def old(name: Any) -> str:
         return str(name) if old_names is None else old_names.get(str(name), str(name))
 
+    def strength(one: Evidence) -> tuple[Any, ...]:
+        return one.source, one.n_used, None if one.gain.value is None else round(one.gain.value, 9)
+
+    basis = answer.basis
+    equal = {answer.rule, *(one.other for one in answer.evidence if basis and strength(one) == strength(basis))}
+    rules = sorted(map(old, equal if basis is not None and answer.rule == basis.other else {answer.rule}))
     kept = [n for n, tied in enumerate(table["tied"]) if old_names is None or not tied]
     items, labels = ([table[name][n] for n in kept] for name in ("item", "label"))
     return {
         "action": str(answer.action),
         "certainty": str(answer.certainty),
-        "rule": old(answer.rule),
+        "rule": rules,
         "verdicts": [str(getattr(claim, "verdict", None)) for claim in (certificate.anonymous, certificate.named)],
-        "labels": {old(item): old(label) for item, label in zip(items, labels, strict=True)},
+        "labels": {old(item): old(label) for item, label in zip(items, labels, strict=True)} if len(rules) == 1 else {},
     }
 
 
