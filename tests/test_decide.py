@@ -10,9 +10,9 @@ from majorant.evidence.track_record import PublicSet, Setting, expected_gain, tr
 from majorant.values import Estimate
 
 
-def by_labels(low, value, high, other="weighted-vote", wins=8, losses=2, **facts):
+def by_labels(low, value, high, other="weighted-vote", wins=8, losses=2, n_used=10, **facts):
     return Evidence(
-        source=Source.LABELS, other=other, gain=Estimate(value, low, high), n_labels=20, n_used=10, wins=wins,
+        source=Source.LABELS, other=other, gain=Estimate(value, low, high), n_labels=20, n_used=n_used, wins=wins,
         losses=losses, **facts,
     )  # fmt: skip
 
@@ -79,6 +79,12 @@ def test_among_several_rules_the_best_proved_one_is_chosen():
 def test_of_equal_rules_the_same_is_chosen_in_any_order():
     equal = [by_labels(0.01, 0.05, 0.09, other) for other in ("a", "b")]
     assert decide(equal).rule == decide(equal[::-1]).rule == "a"
+
+
+def test_labels_that_tell_nothing_apart_are_no_reason_to_keep():
+    same = identical_evidence("weighted-vote", Difference(items=200, differ=0))
+    answer = decide([by_labels(0.0, None, 0.0, wins=0, losses=0, n_used=0), same])
+    assert (answer.action, answer.certainty, answer.source) == (Action.KEEP, Certainty.PROVED, Source.IDENTICAL)
 
 
 def test_keep_is_proved_only_if_every_rule_is_excluded():

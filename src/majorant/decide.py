@@ -171,9 +171,10 @@ def _excluding(evidence: Sequence[Evidence], rule: str, tolerance: float) -> Evi
     return max(against, key=_strength, default=None)
 
 
-def _strength(one: Evidence) -> tuple[bool, float]:
-    """Labels before identical rules; among them the rule that comes closest to being worth it."""
-    return one.source is Source.LABELS, one.gain.high or 0.0
+def _strength(one: Evidence) -> tuple[bool, bool, float]:
+    """Labels that tell the rules apart, then identical rules; then the rule that comes closest to being worth it."""
+    used = one.source is Source.LABELS and one.n_used > 0
+    return used, one.source is Source.IDENTICAL, one.gain.high or 0.0
 
 
 def _doubts(one: Evidence) -> bool:
