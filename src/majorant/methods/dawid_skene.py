@@ -6,7 +6,7 @@ Given that item i is of class k, its votes (worker j, label l) are independent w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from numpy.typing import ArrayLike
 
@@ -52,7 +52,7 @@ class DawidSkene:
 
     name: ClassVar[str] = "dawid-skene"
     traits: ClassVar[Traits] = Traits(
-        iterative=True, monotone=True, distributed=True, online="counts", tables_per_worker=1
+        iterative=True, monotone=True, distributed=True, online="votes", tables_per_worker=1
     )
 
     smoothing: float = 0.01
@@ -74,8 +74,9 @@ class DawidSkene:
         data = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
         begin = self.m_step(share_counts(data)) if start is None else start_confusions(start, data.votes)
         solution = run_em(self, data, begin, progress)
+        confusion_jkl, prior_k = solution.params
         posterior_ik = data.posterior(self.tables(solution.params))
-        return data.fit_of(self, posterior=posterior_ik, **self.describe(solution.params), **solution.steps)
+        return data.fit_of(self, posterior=posterior_ik, confusion=confusion_jkl, prior=prior_k, **solution.steps)
 
     def e_step(self, data: VoteData, params: ConfusionParams) -> ExpectedCounts:
         """P(class k | votes of i) is prior[k] times the product of confusion[j, k, l] over its votes, normalised."""
@@ -95,7 +96,3 @@ class DawidSkene:
     def tables(self, params: ConfusionParams) -> Tables:
         """The log-probability of each vote under each class."""
         return confusion_tables(params.confusion_jkl, params.prior_k)
-
-    def describe(self, params: ConfusionParams) -> dict[str, Any]:
-        """What a fit reports about the parameters."""
-        return {"confusion": params.confusion_jkl, "prior": params.prior_k}

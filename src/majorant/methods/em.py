@@ -276,7 +276,7 @@ def start_confusions(start: Fit, votes: Votes) -> ConfusionParams:
 
 def start_params(start: Fit | None, method: str, votes: Votes, *names: str) -> tuple[FloatArray, ...] | None:
     """What an earlier fit of the same method learned, by name, the first with a row per worker; None without one."""
-    if start is None or start.method != method:
+    if start is None or start.method != method or not start.learned:
         return None
     learned = tuple(start.learned[name] for name in names)
     if len(start.label_values) != len(votes.labels):

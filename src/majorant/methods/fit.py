@@ -45,7 +45,7 @@ class Traits:
     order_free
         The order of the items does not matter.
     online
-        What `update` goes on from: expected "counts", "accuracies", or nothing.
+        What the state for `update` holds: "votes", "accuracies", or nothing.
     vote_shares
         `Fit.posterior` holds shares of weighted votes, which are not probabilities.
     tables_per_worker
@@ -59,7 +59,7 @@ class Traits:
     distributed: bool = False
     keeps_items: str = ""
     order_free: bool = True
-    online: Literal["", "counts", "accuracies"] = ""
+    online: Literal["", "votes", "accuracies"] = ""
     vote_shares: bool = False
     tables_per_worker: int = 0
 

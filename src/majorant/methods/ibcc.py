@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,7 +60,7 @@ class IBCC:
 
     name: ClassVar[str] = "ibcc"
     traits: ClassVar[Traits] = Traits(
-        iterative=True, monotone=True, distributed=True, online="counts", tables_per_worker=1
+        iterative=True, monotone=True, distributed=True, online="votes", tables_per_worker=1
     )
 
     right: float = 4.0
@@ -85,8 +85,15 @@ class IBCC:
         earlier = start_params(start, self.name, data.votes, "votes", "items")
         begin = self.m_step(start_counts(start, data)) if earlier is None else DirichletParams(*earlier)
         solution = run_em(self, data, begin, progress)
-        posterior_ik = data.posterior(self.tables(solution.params))
-        return data.fit_of(self, posterior=posterior_ik, **self.describe(solution.params), **solution.steps)
+        votes_jkl, items_k = solution.params
+        return data.fit_of(
+            self,
+            posterior=data.posterior(self.tables(solution.params)),
+            prior=shares(items_k),
+            confusion=shares(votes_jkl),
+            learned={"votes": votes_jkl, "items": items_k},
+            **solution.steps,
+        )
 
     def e_step(self, data: VoteData, params: DirichletParams) -> ExpectedCounts:
         """The posterior of each item under expected log-probabilities, and the expected votes that follow."""
@@ -108,9 +115,3 @@ class IBCC:
     def tables(self, params: DirichletParams) -> Tables:
         """The expected log-probability of each vote under each class."""
         return Tables(vote_rows(expected_log(params.votes_jkl)), expected_log(params.items_k))
-
-    def describe(self, params: DirichletParams) -> dict[str, Any]:
-        """What a fit reports about the parameters."""
-        votes_jkl, items_k = params
-        means = {"confusion": shares(votes_jkl), "prior": shares(items_k)}
-        return {**means, "learned": {"votes": votes_jkl, "items": items_k}}

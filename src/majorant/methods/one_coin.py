@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,7 +45,7 @@ class OneCoin:
     """
 
     name: ClassVar[str] = "one-coin"
-    traits: ClassVar[Traits] = Traits(iterative=True, monotone=True, distributed=True, online="counts")
+    traits: ClassVar[Traits] = Traits(iterative=True, monotone=True, distributed=True, online="votes")
 
     smoothing: float = 0.01
     max_iter: int = 1_000
@@ -65,8 +65,15 @@ class OneCoin:
         """Accuracy of each worker, prior and posterior; starts from the vote shares, or from an earlier fit."""
         data = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
         solution = run_em(self, data, self.m_step(start_counts(start, data)), progress)
-        posterior_ik = data.posterior(self.tables(solution.params))
-        return data.fit_of(self, posterior=posterior_ik, **self.describe(solution.params), **solution.steps)
+        skill_j, prior_k = solution.params.coin_j2[:, 0], solution.params.prior_k
+        return data.fit_of(
+            self,
+            posterior=data.posterior(self.tables(solution.params)),
+            prior=prior_k,
+            confusion=coin_confusions(skill_j, len(prior_k)),
+            skill=skill_j,
+            **solution.steps,
+        )
 
     def e_step(self, data: VoteData, params: CoinParams) -> ExpectedCounts:
         """The posterior of each item, and from it each worker's expected votes by class and label."""
@@ -88,8 +95,3 @@ class OneCoin:
     def tables(self, params: CoinParams) -> Tables:
         """The log-probability of each vote under each class."""
         return confusion_tables(coin_confusions(params.coin_j2[:, 0], len(params.prior_k)), params.prior_k)
-
-    def describe(self, params: CoinParams) -> dict[str, Any]:
-        """What a fit reports about the parameters."""
-        skill_j, prior_k = params.coin_j2[:, 0], params.prior_k
-        return {"skill": skill_j, "confusion": coin_confusions(skill_j, len(prior_k)), "prior": prior_k}

@@ -16,7 +16,7 @@ from majorant.errors import ConfigError, DataError
 from majorant.methods.online import State
 
 STATE_FORMAT, STATE_VERSION = b"majorant-state", 1
-STATE_FACTS = ("method", "settings", "fitted", "items", "workers", "labels")
+STATE_FACTS = ("method", "settings", "items", "workers", "labels")
 
 
 def save_state(state: State, path: str | Path, *, overwrite: bool = False) -> None:

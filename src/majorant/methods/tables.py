@@ -78,7 +78,7 @@ class VoteData:
         if self.plain and model.traits.online:
             from majorant.methods.online import first_state  # which builds on this module
 
-            facts["resume"] = partial(first_state, model, self.votes, facts["posterior"])
+            facts["resume"] = partial(first_state, model, self.votes)
         return fit_of(model.name, self.votes, **facts)
 
 
