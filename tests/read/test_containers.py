@@ -17,8 +17,8 @@ import pytest
 
 import majorant as mj
 from majorant.errors import DataError
-from majorant.read import containers, files
-from majorant.read.containers import open_packed
+from majorant.read import files
+from majorant.read.files import open_packed
 
 TYPES = (
     '<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
@@ -139,7 +139,6 @@ def test_what_votes_do_not_need_of_a_log_is_not_kept(tmp_path):
 
 def test_gzip_that_lies_about_its_size_is_refused_while_it_is_read(tmp_path, monkeypatch):
     """The size at the end is that of the last member: a small one after a large one."""
-    monkeypatch.setattr(containers, "refuse_unpacked", _strict)
     monkeypatch.setattr(files, "refuse_unpacked", _strict)
     path = tmp_path / "votes.csv.gz"
     large = gzip.compress(("item,worker,label\n" + "a,w,1\n" * 400_000).encode(), 9)
@@ -156,7 +155,7 @@ def _strict(name, size, unpacked, harmless=0):
 
 
 def test_packed_text_is_counted_as_it_comes_out(tmp_path, monkeypatch):
-    monkeypatch.setattr(containers, "refuse_unpacked", _strict)
+    monkeypatch.setattr(files, "refuse_unpacked", _strict)
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(bytes(5_000_000)))
     with open_packed("a.gz", path, "gzip") as stream, pytest.raises(DataError, match="UNPACKED_RATIO"):

@@ -13,7 +13,7 @@ import majorant as mj
 from corpus import READERS, TABLE, inputs, reader_of
 from majorant.errors import ConfigError, DataError, MajorantError
 from majorant.read.encode import collect_codes
-from majorant.read.faults import named_faults
+from majorant.read.table import named_faults
 
 INPUTS = dict(inputs())
 OF_VOTES = [name for name in INPUTS if reader_of(name)[0] == "votes"]

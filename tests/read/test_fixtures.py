@@ -13,11 +13,10 @@ import pytest
 import majorant as mj
 import sizes
 from majorant.errors import MajorantError
-from majorant.read import files, layout, opening
-from majorant.read.columns import Choice
+from majorant.read import files, opening, roles
 from majorant.read.formats import FORMATS, recognise, recognise_table
 from majorant.read.formats.base import Context, Format, TableFormat, write_votes
-from majorant.read.options import ReadOptions
+from majorant.read.options import Choice, ReadOptions
 from majorant.render.notes import note_text
 
 RECORDS = [format for format in FORMATS if isinstance(format, Format)]
@@ -162,7 +161,7 @@ def test_no_reader_of_another_tools_table_misreads_a_table_in_silence(path, monk
     for other in TABLES:
         if other is own:
             continue
-        monkeypatch.setattr(layout, "recognise_table", lambda _, other=other: other)
+        monkeypatch.setattr(roles, "recognise_table", lambda _, other=other: other)
         try:
             votes = mj.read(path, **settings)
         except MajorantError:

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 import majorant as mj
 from majorant.cli import majorant
-from majorant.read.build import mask_account
-from majorant.read.notes import alike, fold, id_notes
+from majorant.read.build import alike, id_notes, mask_account
+from majorant.read.table import fold
 from majorant.render.notes import account_facts, note_facts, note_text
 from majorant.votes import Account, Note, NoteKind
 

@@ -3,7 +3,7 @@
 import pytest
 
 import majorant as mj
-from majorant.read.columns import Choice
+from majorant.read.options import Choice
 from majorant.read.pairs import find_columns, is_tie, read_pairs
 
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from majorant.errors import ConfigError, DataError
 from majorant.read import encode, read
-from majorant.read.columns import Choice, find_roles
 from majorant.read.encode import Coder
-from majorant.read.frames import coded
-from majorant.read.table import as_list
+from majorant.read.options import Choice
+from majorant.read.roles import find_roles
+from majorant.read.table import as_list, coded
 from sizes import many
 
 

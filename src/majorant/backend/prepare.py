@@ -37,25 +37,30 @@ from majorant.backend.workfolder import WorkFolder
 from majorant.database import connect, stream
 from majorant.errors import ConfigError, DataError
 from majorant.read.build import (
+    LISTED,
     Coverage,
+    Ids,
+    LabelCodes,
     Resolved,
     SortedVotes,
     abstained,
     count_disputed,
+    empty_id,
     gold_codes,
     make_account,
+    name_labels,
     no_votes,
     resolve_votes,
+    slices_of_items,
+    vote_mask,
 )
 from majorant.read.encode import Coded, Codes, refuse_long
 from majorant.read.files import STANDARD_INPUT, expanded, files_of, is_address
 from majorant.read.gold import gold_of_file, one_gold
 from majorant.read.item_columns import item_text
-from majorant.read.names import Ids, LabelCodes, empty_id, name_labels, slices_of_items, vote_mask
-from majorant.read.notes import LISTED
 from majorant.read.opening import open_table
 from majorant.read.options import ReadOptions
-from majorant.read.values import decode
+from majorant.read.table import decode
 from majorant.resources import BASE, require, spell, thread_count
 
 Stamp = list[tuple[str, int, int]]  # path, size and time of change of each file

@@ -16,11 +16,21 @@ from numpy.typing import NDArray
 
 from majorant.database import path_literal
 from majorant.errors import ConfigError, DataError
+from majorant.read.build import ids_of, unclear_status
 from majorant.read.encode import Coded, Coder, Codes, Span, encode_part, no_rows, part_seconds, refuse_long
-from majorant.read.names import ids_of, unclear_status
 from majorant.read.options import ReadOptions
-from majorant.read.table import Column, Objects, Table, coded_column, dictionary_codes, numpy_view, plain
-from majorant.read.values import decode, is_vote, voted
+from majorant.read.table import (
+    Column,
+    Objects,
+    Table,
+    coded_column,
+    decode,
+    dictionary_codes,
+    is_vote,
+    numpy_view,
+    plain,
+    voted,
+)
 
 Report = Callable[[str, int, int | None], None]  # the step, how much of it is done, out of how much if that is known
 

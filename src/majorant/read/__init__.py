@@ -1,5 +1,6 @@
 """Read votes from files, frames, judge logs and exports of labelling tools, with an account of every row.
 
+The flow is `opening` (open the source, find the roles of its columns) -> `encode` (integer codes) -> `build` (Votes).
 May import `votes` and what is below it; imported by everything that takes votes.
 """
 
@@ -12,16 +13,14 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from majorant.errors import ConfigError, DataNote
-from majorant.read.build import build_votes
+from majorant.read.build import build_votes, ids_of
 from majorant.read.encode import collect_codes
-from majorant.read.faults import naming_faults
-from majorant.read.frames import label_type
+from majorant.read.frames import label_type, open_matrix
 from majorant.read.gold import gold_of_file, one_gold
 from majorant.read.item_columns import item_text
-from majorant.read.names import ids_of
 from majorant.read.opening import open_table
 from majorant.read.options import MAX_CLASSES, Reading, ReadOptions, reading_signature
-from majorant.read.reshape import open_matrix
+from majorant.read.table import naming_faults
 from majorant.votes import Votes
 
 __all__ = ["Reading", "as_votes", "from_matrix", "read", "read_with"]

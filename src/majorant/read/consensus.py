@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from majorant.errors import ConfigError
-from majorant.read.faults import naming_faults
 from majorant.read.formats.base import DATA
 from majorant.read.opening import open_rows
 from majorant.read.options import ReadOptions
-from majorant.read.values import cell_values, loads
+from majorant.read.table import cell_values, loads, naming_faults
 
 AGENT = "majorant"
 TEXT = "text"

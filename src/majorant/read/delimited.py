@@ -14,9 +14,9 @@ from pathlib import Path
 
 from majorant.database import BATCH_ROWS, batches, literal, path_literal
 from majorant.errors import ConfigError, DataError
-from majorant.read.columns import ROW_NAMES, Choice, find_roles, looks_like_header
 from majorant.read.files import File, as_utf8
-from majorant.read.options import ReadOptions
+from majorant.read.options import Choice, ReadOptions
+from majorant.read.roles import ROW_NAMES, find_roles, looks_like_header
 from majorant.read.table import ArrowArray, Column, RowSource, text_array
 
 SMALL_FILE = 200_000  # bytes

@@ -27,9 +27,10 @@ from majorant.read.table import (
     as_list,
     column_length,
     dictionary_codes,
+    is_plain,
+    kind_key,
     numpy_view,
 )
-from majorant.read.values import is_plain, kind_key
 
 Codes = NDArray[np.int32]
 MERGE_AT = 1 << 20

@@ -1,19 +1,28 @@
-"""Tables in memory: pandas, polars, pyarrow and DuckDB frames, a dict of columns, lists of triples or dicts."""
+"""Tables in memory: pandas, polars, pyarrow and DuckDB frames, dicts, lists and matrices."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from majorant.database import BATCH_ROWS
 from majorant.errors import ConfigError, DataError
-from majorant.read.columns import VOTE_ROLES, Choice, means
-from majorant.read.table import Column, Objects, RowSource, column_length, plain
-from majorant.read.values import kind_key
+from majorant.read.options import VOTE_ROLES, Choice
+from majorant.read.roles import means
+from majorant.read.table import (
+    Column,
+    RowSource,
+    Table,
+    TableRows,
+    coded,
+    in_batches,
+    is_empty,
+    open_columns,
+    take_rows,
+)
 
 
 def open_frame(source: Any, choice: Choice) -> RowSource:
@@ -29,13 +38,13 @@ def open_frame(source: Any, choice: Choice) -> RowSource:
     if module == "pandas":
         source = _with_index(source, choice)
     if module in ("pandas", "polars"):
-        return _open_columns(f"{module} {type(source).__name__}", list(source.columns), source)
+        return open_columns(f"{module} {type(source).__name__}", list(source.columns), source)
     if hasattr(source, "__arrow_c_stream__"):
         return _open_stream(source, module)
     if isinstance(source, Mapping):
         return _open_mapping(source)
     if isinstance(source, np.ndarray):
-        return _open_columns("NumPy array", list(source.dtype.names or ()), source)
+        return open_columns("NumPy array", list(source.dtype.names or ()), source)
     if isinstance(source, Iterable) and not isinstance(source, bytes):
         return _open_records(list(source), choice)
     raise ConfigError(
@@ -77,42 +86,17 @@ def label_type(source: Any, column: str) -> Any:
     return None if kind is None or str(kind) in usual else kind
 
 
-def _open_columns(name: str, names: Sequence[Any], source: Any) -> RowSource:
-    single = [key for key in names if not hasattr(source[key], "__len__") or isinstance(source[key], str)]
-    if single:
-        raise ConfigError(f"{name}: {single[0]!r} holds {source[single[0]]!r}, not a column. Give a list of values.")
-    lengths = {key: len(source[key]) for key in names}
-    if len(lengths) < len(names):
-        twice = next(key for key in names if list(names).count(key) > 1)
-        raise DataError(f"{name}: there are two columns {twice!r}. Rename one of them.")
-    if len(set(lengths.values())) > 1:
-        spelt = ", ".join(f"{key!r} has {length}" for key, length in lengths.items())
-        raise DataError(f"{name}: columns differ in length: {spelt}. Every row needs all its fields.")
-    return open_positions(name, list(map(str, names)), [source[key] for key in names], format=name, first_row=0)
-
-
-def open_positions(
-    source: str, names: Sequence[str], columns: Sequence[Any], *, format: str, first_row: int
-) -> RowSource:
-    """Columns by position: names may repeat, or be empty."""
-
-    def stream(positions: Sequence[int]) -> Iterator[list[Column]]:
-        yield from _batched([_column(columns[p], source, names[p]) for p in positions])
-
-    return RowSource(source=source, names=tuple(names), kind="typed", format=format, stream=stream, first_row=first_row)
-
-
 def _open_mapping(source: Mapping[Any, Any]) -> RowSource:
     """A dict of columns, or of items: {item: {worker: label}}."""
     if not source or not all(isinstance(value, Mapping) for value in source.values()):
-        return _open_columns("dict of columns", list(source), source)
+        return open_columns("dict of columns", list(source), source)
     if all(any(means(str(key), role) for key in source) for role in VOTE_ROLES):  # pandas: frame.to_dict()
-        return _open_columns(
+        return open_columns(
             "dict of columns", list(source), {key: list(cells.values()) for key, cells in source.items()}
         )
     votes = [(item, worker, label) for item, given in source.items() for worker, label in given.items()]
     columns = dict(zip(VOTE_ROLES, map(list, zip(*votes, strict=True)), strict=True)) if votes else {}
-    return _open_columns("dict of items", list(columns), columns)
+    return open_columns("dict of items", list(columns), columns)
 
 
 def _open_stream(source: Any, module: str) -> RowSource:
@@ -124,7 +108,7 @@ def _open_stream(source: Any, module: str) -> RowSource:
 
     def stream(positions: Sequence[int]) -> Iterator[list[Column]]:
         for batch in reader if once else pa.RecordBatchReader.from_stream(source):
-            yield from _batched([batch.column(p) for p in positions])
+            yield from in_batches([batch.column(p) for p in positions])
 
     names = tuple(reader.schema.names)
     return RowSource(source=name, names=names, kind="typed", format=name, stream=stream, first_row=0, again=not once)
@@ -133,81 +117,93 @@ def _open_stream(source: Any, module: str) -> RowSource:
 def _open_records(records: list[Any], choice: Choice) -> RowSource:
     if records and all(isinstance(record, Mapping) for record in records):
         names = list(dict.fromkeys(key for record in records for key in record))
-        return _open_columns("list of dicts", names, {key: [record.get(key) for record in records] for key in names})
+        return open_columns("list of dicts", names, {key: [record.get(key) for record in records] for key in names})
     roles = choice.columns or VOTE_ROLES
     for row, record in enumerate(records):
         if isinstance(record, (str, bytes)) or not isinstance(record, Sequence) or len(record) != len(roles):
             raise DataError(f"list of votes, row {row}: {record!r} is not ({', '.join(roles)}).")
     columns = [[record[p] for record in records] for p in range(len(roles))]
-    rows = _open_columns("list of votes", list(roles), dict(zip(roles, columns, strict=True)))
+    rows = open_columns("list of votes", list(roles), dict(zip(roles, columns, strict=True)))
     return replace(rows, named=choice.columns is None)
 
 
-def _column(values: Any, source: str, name: str) -> Column:
-    """A column as Arrow if its values share one plain type, else as coded Python values."""
+def open_matrix(matrix: Any, items: Sequence[Any] | None, workers: Sequence[Any] | None) -> Table:
+    """A table from a matrix of items x workers; NaN, None, -1 and "" are not votes."""
+    cells, items, workers = _cells(matrix, items, workers)
+    n_items, n_workers = cells.shape
+    if not cells.size:
+        raise DataError(f"matrix: has shape {cells.shape}; at least one item and one worker are needed.")
+    for what, names, n in (("items", items, n_items), ("workers", workers, n_workers)):
+        if len(names) != n:
+            raise ConfigError(f"{what}: {len(names)} names for {n} {what} of the matrix.")
+        if len(set(names)) < n:
+            raise DataError(f"{what}: {next(x for x in names if list(names).count(x) > 1)!r} is there twice.")
+    item_names, worker_names = coded(items, "matrix", "item"), coded(workers, "matrix", "worker")
+    filled = np.flatnonzero(_voted(cells).ravel())
+    row_n, column_n = np.divmod(filled, n_workers)
+    part = TableRows(
+        source="matrix", unit="row", first_row=0, n_rows=len(filled), row_n=row_n,
+        columns={
+            "item": take_rows(item_names, row_n),
+            "worker": take_rows(worker_names, column_n),
+            "label": _label_values(cells.ravel()[filled]),
+        },
+        declared={"item": item_names, "worker": worker_names},
+    )  # fmt: skip
+    return Table(
+        source="matrix", kind="typed", format=f"matrix, {n_items} items x {n_workers} workers",
+        columns={"item": "rows", "worker": "columns", "label": "entries"}, ignored=(), parts=iter([part]),
+    )  # fmt: skip
+
+
+def _cells(
+    matrix: Any, items: Sequence[Any] | None, workers: Sequence[Any] | None
+) -> tuple[NDArray[Any], Sequence[Any], Sequence[Any]]:
+    if type(matrix).__module__.split(".")[0] == "pandas" and hasattr(matrix, "columns"):
+        items = list(matrix.index) if items is None else items
+        workers = list(matrix.columns) if workers is None else workers
+    elif type(matrix).__module__.split(".")[0] == "polars":
+        workers = list(matrix.columns) if workers is None else workers
+    if isinstance(matrix, (list, tuple)) and all(hasattr(row, "__len__") for row in matrix):
+        widths = {len(row) for row in matrix}
+        if len(widths) > 1:
+            raise DataError(f"matrix: rows have {min(widths)} to {max(widths)} entries. Fill missing votes with None.")
+        cells = np.empty((len(matrix), widths.pop() if widths else 0), dtype=object)
+        for row, values in enumerate(matrix):
+            cells[row] = list(values)  # through np.array, [1, "a"] would become text
+    else:
+        cells = np.asarray(matrix)
+    if cells.ndim != 2:
+        raise ConfigError(f"matrix: must have two axes, items x workers, not shape {cells.shape}.")
+    return (
+        cells,
+        list(range(cells.shape[0])) if items is None else list(items),
+        list(range(cells.shape[1])) if workers is None else list(workers),
+    )
+
+
+def _voted(cells: NDArray[Any]) -> NDArray[np.bool_]:
+    if cells.dtype.kind in "f":
+        return np.asarray(~np.isnan(cells) & (cells != -1))
+    if cells.dtype.kind in "i":
+        return np.asarray(cells != -1)
+    if cells.dtype.kind in "ub":
+        return np.ones(cells.shape, dtype=bool)
+    return np.array([[_is_vote(cell) for cell in row] for row in cells.tolist()], dtype=bool).reshape(cells.shape)
+
+
+def _is_vote(cell: Any) -> bool:
+    return not is_empty(cell) and (isinstance(cell, (bool, str)) or cell != -1)
+
+
+def _label_values(labels: NDArray[Any]) -> Column:
+    """Labels as the user's values; whole numbers that became floats beside a NaN are integers again."""
     import pyarrow as pa
 
-    if isinstance(values, (pa.Array, pa.ChunkedArray)):
-        return values
-    dtype = getattr(values, "dtype", None)
-    if dtype is not None and not str(dtype).startswith(("object", "Object", "period", "interval")):  # not as numbers
-        with contextlib.suppress(pa.ArrowException, UnicodeEncodeError):  # such as categories of several types
-            if isinstance(values, np.ndarray):
-                return pa.array(values.tolist() if dtype.kind in "US" else values, from_pandas=True)
-            return values.to_arrow() if hasattr(values, "to_arrow") else pa.array(values, from_pandas=True)
-    cells = values.to_list() if hasattr(values, "to_list") else list(values)
-    kinds = {kind for kind in set(map(type, cells)) if kind is not type(None)}
-    if len(kinds) == 1 and kinds <= {str, int, float, bool}:
-        try:
-            return pa.array(cells, from_pandas=True)
-        except (OverflowError, UnicodeEncodeError, pa.ArrowInvalid):
-            pass  # integers beyond 64 bits, or text that is not Unicode
-    return coded(cells, source, name)
-
-
-def coded(cells: Iterable[Any], source: str, name: str) -> Objects:
-    """Codes of Python values by kind: 1 and 1.0 are one value, "1" and True others.
-
-    >>> coded([1, "1", 1.0, True, None], "dict of columns", "label").code_n.tolist()
-    [0, 1, 0, 2, -1]
-    """
-    codes: dict[Any, int] = {}
-    values: list[Any] = []
-    code_n = []
-    for row, cell in enumerate(cells):
-        value = cell.item() if isinstance(cell, np.generic) else cell
-        if value is None:
-            code_n.append(-1)
-            continue
-        if isinstance(value, str) and not _is_unicode(value):
-            raise DataError(
-                f"{source}, row {row}, column {name!r}: {value!r} holds half a character (a lone surrogate) and cannot "
-                "be encoded. Decode the text with the encoding it was written in."
-            )
-        try:
-            code = codes.setdefault(kind_key(value), len(values))
-        except TypeError:
-            raise DataError(
-                f"{source}, row {row}, column {name!r}: {value!r} is a {type(value).__name__}, not a single value. "
-                "Give one row per vote."
-            ) from None
-        if code == len(values):
-            values.append(value)
-        code_n.append(code)
-    return Objects(np.array(code_n, dtype=np.int32), tuple(values))
-
-
-def _is_unicode(text: str) -> bool:
-    return text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text)
-
-
-def _batched(columns: list[Column]) -> Iterator[list[Column]]:
-    """Columns of equal length, in batches of plain arrays."""
-    for start in range(0, column_length(columns[0]), BATCH_ROWS):
-        yield [_slice(column, start) for column in columns]
-
-
-def _slice(column: Column, start: int) -> Column:
-    if isinstance(column, Objects):
-        return Objects(column.code_n[start : start + BATCH_ROWS], column.values)
-    return plain(column.slice(start, BATCH_ROWS))
+    if labels.dtype.kind == "f" and (labels == np.floor(labels)).all() and (np.abs(labels) < 2**53).all():
+        labels = labels.astype(np.int64)
+    if labels.dtype.kind in "OUS":
+        values = labels.tolist()
+        whole = all(isinstance(v, float) and v.is_integer() for v in values)
+        return coded([int(v) for v in values] if whole else values, "matrix", "label")
+    return pa.array(labels)

@@ -11,15 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.errors import ConfigError, DataError
-from majorant.read.columns import GOLD_ROLES
+from majorant.read.build import Gold, distinct, find_items, first_per_item, match_labels
 from majorant.read.encode import Coded, collect_codes
-from majorant.read.faults import naming_faults
 from majorant.read.files import NamedFile
-from majorant.read.names import Gold, distinct, find_items, first_per_item, match_labels
 from majorant.read.opening import open_table
-from majorant.read.options import MAX_CLASSES, ReadOptions
-from majorant.read.table import Table
-from majorant.read.values import decode, is_empty, is_vote, numbers_if_all
+from majorant.read.options import GOLD_ROLES, MAX_CLASSES, ReadOptions
+from majorant.read.table import Table, decode, is_empty, is_vote, naming_faults, numbers_if_all
 from majorant.tabular import unguarded
 from majorant.votes import Note, NoteKind, Votes
 

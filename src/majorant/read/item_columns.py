@@ -13,12 +13,10 @@ from typing import Any
 
 from majorant.errors import ConfigError, DataError, MajorantError
 from majorant.read.formats.base import DATA
-from majorant.read.layout import find_layout
-from majorant.read.opening import is_rereadable, open_rows
+from majorant.read.opening import find_layout, is_rereadable, open_rows
 from majorant.read.options import ReadOptions
 from majorant.read.reshape import JOINED_BY, join_columns
-from majorant.read.table import Column, Objects, RowSource
-from majorant.read.values import cell_values
+from majorant.read.table import Column, Objects, RowSource, cell_values
 from majorant.votes import Account
 
 LEADING = (  # parts of the names of columns that could tell the expert what others think

@@ -12,13 +12,11 @@ from typing import Any, NamedTuple
 
 from majorant.database import batches, connect, literal, path_literal
 from majorant.errors import DataError
-from majorant.read.faults import too_deep
 from majorant.read.files import File, as_utf8, temporary
 from majorant.read.formats import recognise
 from majorant.read.formats.base import Context, Format, Record, write_votes
 from majorant.read.options import ReadOptions
-from majorant.read.table import Column, RowSource
-from majorant.read.values import loads
+from majorant.read.table import Column, RowSource, loads, too_deep
 
 EXAMPLE = '{"item": "q1", "worker": "ana", "label": "yes"}'
 

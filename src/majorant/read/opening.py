@@ -1,10 +1,11 @@
 """Open any source of votes (files, standard input, a frame, columns, a list) as one Table.
 
-A preview is a first look: what the source was recognised as, which column is what, its first rows.
+A preview shows what the source was recognised as, the role of each column, and the first rows.
 """
 
 from __future__ import annotations
 
+import glob
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,25 +19,34 @@ from typing import Any, Unpack
 import numpy as np
 
 from majorant.errors import ConfigError, DataError, MajorantError
-from majorant.read.columns import ALIASES, JUDGES, VOTE_ROLES, Choice, bare_word, find_roles
-from majorant.read.faults import named_faults
 from majorant.read.files import File, find_files, identify, partitions, stem_of
 from majorant.read.formats.inspect_log import tell_logs_apart
-from majorant.read.frames import open_frame
-from majorant.read.layout import FILE, Layout, find_layout, table_tool
-from majorant.read.long_form import lay_out_votes
-from majorant.read.options import Reading, ReadOptions
+from majorant.read.frames import open_frame, open_matrix
+from majorant.read.options import ALIASES, VOTE_ROLES, Choice, Reading, ReadOptions
 from majorant.read.pairs import lay_out_pairs
-from majorant.read.reshape import add_constants, open_matrix, split_labels, unwrap_answers, wide_parts
+from majorant.read.reshape import add_constants, join_columns, lay_out_votes, split_labels, unwrap_answers, wide_parts
+from majorant.read.roles import (
+    FILE,
+    JUDGES,
+    Layout,
+    bare_word,
+    find_roles,
+    layout_by_content,
+    list_names,
+    missing_header,
+    table_tool,
+    wide_layout,
+)
 from majorant.read.table import (
     RowSource,
     Table,
     TableRows,
+    cell_values,
     column_length,
     header_rows,
+    named_faults,
     take_rows,
 )
-from majorant.read.values import cell_values
 from majorant.votes import Note, NoteKind
 
 PREVIEW_ROWS, SHOWN_SIGNS = 6, 160  # of a preview, and of each of its cells
@@ -339,3 +349,81 @@ def _first_rows(rows: RowSource, most: int) -> tuple[tuple[str, ...], ...]:
 def _shown(value: Any) -> str:
     text = "" if value is None else str(value)
     return text if len(text) <= SHOWN_SIGNS else text[: SHOWN_SIGNS - 1] + "…"
+
+
+SUBJECT = frozenset(["model", "modelname", "system", "candidate", "provider"])  # whose answer a judge looks at
+
+
+def find_layout(rows: RowSource, how: ReadOptions, *, n_files: int = 1) -> tuple[RowSource, Layout]:
+    """How a table is laid out, and its rows, to which a column may have been added that names the items."""
+    choice = how.choice
+    if choice.columns is not None and rows.named:
+        raise ConfigError(
+            f"{rows.source} has column names ({', '.join(rows.names[:6])}); columns= is for tables without. "
+            "Name the columns with item=, worker= and label=."
+        )
+    tool = None if how.wide else table_tool(rows)
+    workers = how.worker_columns
+    if tool is not None:
+        choice = replace(choice, named={**tool.roles(rows.names), **choice.named})
+        if tool.workers is not None and workers is None and choice.needed == VOTE_ROLES:
+            workers = tuple(map(glob.escape, tool.workers(rows.names)))
+    if how.gold_key and "item" not in choice.named and set(how.gold_key) <= set(rows.names):
+        named = how.gold_key[0] if len(how.gold_key) == 1 else how.gold_key
+        choice = replace(choice, named={**choice.named, "item": named})
+    key = choice.key_columns(rows.names) if rows.named else None
+    if key is not None:
+        rows, name = _join_key(rows, key)
+        choice = replace(choice, named={**choice.named, "item": name})
+    rows, layout = _find(rows, how, choice, workers, n_files)
+    own = key or layout.key or ((rows.names[layout.roles["item"]],) if rows.named else ())
+    return rows, replace(layout, key=own)
+
+
+def _find(
+    rows: RowSource, how: ReadOptions, choice: Choice, workers: Sequence[str] | None, n_files: int
+) -> tuple[RowSource, Layout]:
+    if how.wide or workers is not None:
+        return rows, wide_layout(rows, choice, workers)
+    try:
+        return _join_subject(rows, Layout(find_roles(rows.names, choice, rows.source)), choice)
+    except DataError as error:
+        trouble = error.with_traceback(None)
+    if choice.needed != VOTE_ROLES or choice.columns is not None or not rows.named:
+        raise trouble
+    layout = layout_by_content(rows, choice, n_files)
+    if layout is None:
+        raise missing_header(rows, choice) or trouble
+    return _join_subject(rows, layout, choice)
+
+
+def _join_key(rows: RowSource, key: Sequence[str]) -> tuple[RowSource, str]:
+    """The rows with a column that joins some others, and its name."""
+    unknown = [name for name in key if name not in rows.names]
+    if unknown:
+        listed = list_names(rows.names)
+        raise ConfigError(f"{rows.source} has no column {unknown[0]!r} to take for the item. Its columns are {listed}.")
+    name = ",".join(key)
+    return join_columns(rows, [rows.names.index(part) for part in key], name), name
+
+
+def _join_subject(rows: RowSource, layout: Layout, choice: Choice) -> tuple[RowSource, Layout]:
+    """Items that are a question with the model that answered it, where judges look at several models."""
+    roles = layout.roles
+    if choice.needed != VOTE_ROLES or "item" in choice.named or not rows.named or not rows.again or layout.wide:
+        return rows, layout
+    if "worker" not in roles:
+        return rows, layout
+    taken = [p for role, p in roles.items() if role != "slice"]
+    free = [p for p in range(len(rows.names)) if p not in taken and bare_word(rows.names[p]) in SUBJECT]
+    if len(free) != 1:
+        return rows, layout
+    seen: dict[tuple[Any, Any], Any] = {}
+    columns = next(iter(rows.stream([roles["item"], roles["worker"], free[0]])), None)
+    for item, worker, subject in zip(*map(cell_values, columns), strict=True) if columns is not None else ():
+        if seen.setdefault((item, worker), subject) != subject:
+            key = (rows.names[roles["item"]], rows.names[free[0]])
+            joined = {**roles, "item": len(rows.names)}
+            note = Note(NoteKind.JOINED_ITEMS, {"columns": list(key)})
+            return _join_key(rows, key)[0], replace(layout, roles=joined, notes=(*layout.notes, note), key=key)
+    return rows, layout

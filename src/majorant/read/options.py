@@ -1,4 +1,4 @@
-"""The options of reading, once for the library, the command line and every backend."""
+"""The options of reading, shared by the library, the command line and every backend."""
 
 from __future__ import annotations
 
@@ -12,10 +12,90 @@ from typing import Any, TypedDict
 
 from majorant.errors import ConfigError, DataError
 from majorant.filetypes import PACKINGS, type_of_ending
-from majorant.read.columns import GOLD_ROLES, VOTE_ROLES, Choice
 from majorant.read.encode import Progress
-from majorant.read.values import is_empty, sort_labels
+from majorant.read.table import is_empty, sort_labels
 from majorant.votes import Note, NoteKind
+
+ALIASES: Mapping[str, tuple[frozenset[str], ...]] = {  # names of an earlier set win over those of a later one
+    "item": (
+        frozenset(["item", "task", "example", "unit", "question", "id"]),
+        frozenset(["sample", "doc", "document", "case", "testcase", "prompt", "query", "record", "instance", "hit",
+                   "subject", "image"]),
+    ),
+    "worker": (
+        frozenset(["worker", "annotator", "rater", "judge", "coder", "labeler", "labeller", "user"]),
+        frozenset(["performer", "grader", "evaluator", "reviewer", "scorer", "assessor", "juror", "judgemodel",
+                   "judgename", "gradermodel", "evaluatormodel", "annotatorname", "workername", "username"]),
+        frozenset(["model"]),
+    ),
+    "label": (
+        frozenset(["label", "answer", "rating", "vote", "response", "value", "verdict", "winner", "judgment",
+                   "judgement", "decision", "preference"]),
+        frozenset(["score", "grade", "choice", "category", "class", "annotation", "outcome", "result", "pass",
+                   "passed", "iscorrect"]),
+    ),
+    "gold": (
+        frozenset(["gold", "truth", "expected", "goldlabel", "groundtruth", "truelabel", "gt", "ytrue"]),
+        frozenset(["human", "humanlabel", "humanverdict", "humanrating", "humanscore", "goldstandard", "expertlabel"]),
+    ),
+    "status": (frozenset(["status"]),),
+    "seconds": (frozenset(["seconds"]),),
+    "slice": (),  # only if the caller names it
+}  # fmt: skip
+VOTE_ROLES = ("item", "worker", "label")
+GOLD_ROLES = ("item", "gold")
+SKIPPED_COLUMN = "_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What the caller said about columns; `needed` are the roles that must be found."""
+
+    named: Mapping[str, str | tuple[str, ...]]  # role -> column; "" for none; several columns name an item together
+    columns: tuple[str, ...] | None = None  # role of each position, for tables without names
+    needed: tuple[str, ...] = VOTE_ROLES
+
+    @classmethod
+    def of(
+        cls, columns: str | Sequence[str] | None = None, item: str | Sequence[str] | None = None, **named: str | None
+    ) -> Choice:
+        """Check what the caller said."""
+        if columns is not None:
+            roles = tuple(str(c).strip() for c in (columns.split(",") if isinstance(columns, str) else columns))
+            _check_positions(roles)
+            columns = roles
+        key = item if item is None or isinstance(item, str) else tuple(map(str, item))
+        key = key[0] if isinstance(key, tuple) and len(key) == 1 else key
+        if key == ():
+            raise ConfigError("item=[]: give the name of a column.")
+        given = {role: name for role, name in {"item": key, **named}.items() if name is not None}
+        return cls(named=given, columns=columns)
+
+    def key_columns(self, names: Sequence[str]) -> tuple[str, ...] | None:
+        """The columns that name an item together, where the caller gave several.
+
+        >>> Choice.of(item="question, system").key_columns(["question", "system", "judge"])
+        ('question', 'system')
+        >>> Choice.of(item="a,b").key_columns(["a,b", "c"]) is None
+        True
+        """
+        key = self.named.get("item")
+        if isinstance(key, str):
+            key = None if "," not in key or key in names else tuple(part.strip() for part in key.split(","))
+        return key
+
+
+def _check_positions(roles: tuple[str, ...]) -> None:
+    unknown = [role for role in roles if role != SKIPPED_COLUMN and role not in ALIASES]
+    if unknown:
+        raise ConfigError(
+            f"columns=: {unknown[0]!r} is not one of {', '.join(ALIASES)} (or _ for a column to skip), "
+            f"in the order of the file, e.g. columns='worker,item,label,gold'."
+        )
+    twice = [role for role in roles if role != SKIPPED_COLUMN and roles.count(role) > 1]
+    if twice:
+        raise ConfigError(f"columns= names {twice[0]!r} twice.")
+
 
 POLICIES = ("error", "first", "last", "each")
 MAX_CLASSES = 1000

@@ -13,20 +13,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from majorant.errors import ConfigError, DataError
-from majorant.read.columns import (
-    GOLD_ROLES,
-    VOTE_ROLES,
-    Choice,
-    bare_word,
-    candidate_roles,
-    find_roles,
-    says_position,
-)
 from majorant.read.frames import open_frame
-from majorant.read.options import ReadOptions
+from majorant.read.options import GOLD_ROLES, VOTE_ROLES, Choice, ReadOptions
 from majorant.read.reshape import JOINED_BY
-from majorant.read.table import RowSource
-from majorant.read.values import cell_values, is_empty, sort_labels
+from majorant.read.roles import bare_word, candidate_roles, find_roles, says_position
+from majorant.read.table import RowSource, cell_values, is_empty, sort_labels
 from majorant.votes import Note, NoteKind, Votes
 
 TIE = "tie"

@@ -10,13 +10,9 @@ from typing import Any
 from majorant.database import batches, connect, path_literal
 from majorant.errors import DataError
 from majorant.limits import beyond_fixed
-from majorant.read.containers import refuse_unpacked
-from majorant.read.files import File
+from majorant.read.files import File, refuse_unpacked
 from majorant.read.options import ReadOptions
-from majorant.read.table import (
-    Column,
-    RowSource,
-)
+from majorant.read.table import Column, RowSource
 
 
 def open_parquet(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:  # noqa: ARG001

@@ -1,4 +1,8 @@
-"""Turn other layouts into a row per vote: a column per worker, items of several columns, several labels per cell."""
+"""Turn other layouts into one row per vote.
+
+These are tables with a column per worker or per item, votes inside a cell, several columns that name an item together,
+and several labels in a cell.
+"""
 
 from __future__ import annotations
 
@@ -14,22 +18,35 @@ from numpy.typing import NDArray
 
 from majorant.errors import ConfigError, DataError
 from majorant.read.formats.base import TableFormat
-from majorant.read.frames import coded
-from majorant.read.options import MAX_CLASSES
+from majorant.read.frames import open_frame
+from majorant.read.options import ALIASES, MAX_CLASSES, VOTE_ROLES, Choice, ReadOptions
+from majorant.read.roles import (
+    WORKER_WORDS,
+    candidate_roles,
+    find_other_columns,
+    find_roles,
+    name_words,
+    sample_columns,
+    table_tool,
+)
 from majorant.read.table import (
     Column,
     Objects,
     RowSource,
-    Table,
     TableRows,
+    cell_values,
+    coded,
     column_length,
     dictionary_codes,
     header_rows,
+    is_empty,
+    loads,
     numpy_view,
     plain,
+    sort_labels,
     take_rows,
 )
-from majorant.read.values import cell_values, is_empty, loads, sort_labels
+from majorant.votes import Note, NoteKind
 
 JOINED_BY = " | "
 YES, NO = "yes", "no"
@@ -116,88 +133,6 @@ def _filled(labels: Column, *, json: bool) -> NDArray[np.bool_]:
         filled = pc.and_(pc.not_equal(bare, ""), pc.not_equal(bare, '""' if json else ""))
         filled = pc.fill_null(filled, False)
     return numpy_view(filled, np.bool_)
-
-
-def open_matrix(matrix: Any, items: Sequence[Any] | None, workers: Sequence[Any] | None) -> Table:
-    """A table from a matrix of items x workers; NaN, None, -1 and "" are not votes."""
-    cells, items, workers = _cells(matrix, items, workers)
-    n_items, n_workers = cells.shape
-    if not cells.size:
-        raise DataError(f"matrix: has shape {cells.shape}; at least one item and one worker are needed.")
-    for what, names, n in (("items", items, n_items), ("workers", workers, n_workers)):
-        if len(names) != n:
-            raise ConfigError(f"{what}: {len(names)} names for {n} {what} of the matrix.")
-        if len(set(names)) < n:
-            raise DataError(f"{what}: {next(x for x in names if list(names).count(x) > 1)!r} is there twice.")
-    item_names, worker_names = coded(items, "matrix", "item"), coded(workers, "matrix", "worker")
-    filled = np.flatnonzero(_voted(cells).ravel())
-    row_n, column_n = np.divmod(filled, n_workers)
-    part = TableRows(
-        source="matrix", unit="row", first_row=0, n_rows=len(filled), row_n=row_n,
-        columns={
-            "item": take_rows(item_names, row_n),
-            "worker": take_rows(worker_names, column_n),
-            "label": _label_values(cells.ravel()[filled]),
-        },
-        declared={"item": item_names, "worker": worker_names},
-    )  # fmt: skip
-    return Table(
-        source="matrix", kind="typed", format=f"matrix, {n_items} items x {n_workers} workers",
-        columns={"item": "rows", "worker": "columns", "label": "entries"}, ignored=(), parts=iter([part]),
-    )  # fmt: skip
-
-
-def _cells(
-    matrix: Any, items: Sequence[Any] | None, workers: Sequence[Any] | None
-) -> tuple[NDArray[Any], Sequence[Any], Sequence[Any]]:
-    if type(matrix).__module__.split(".")[0] == "pandas" and hasattr(matrix, "columns"):
-        items = list(matrix.index) if items is None else items
-        workers = list(matrix.columns) if workers is None else workers
-    elif type(matrix).__module__.split(".")[0] == "polars":
-        workers = list(matrix.columns) if workers is None else workers
-    if isinstance(matrix, (list, tuple)) and all(hasattr(row, "__len__") for row in matrix):
-        widths = {len(row) for row in matrix}
-        if len(widths) > 1:
-            raise DataError(f"matrix: rows have {min(widths)} to {max(widths)} entries. Fill missing votes with None.")
-        cells = np.empty((len(matrix), widths.pop() if widths else 0), dtype=object)
-        for row, values in enumerate(matrix):
-            cells[row] = list(values)  # through np.array, [1, "a"] would become text
-    else:
-        cells = np.asarray(matrix)
-    if cells.ndim != 2:
-        raise ConfigError(f"matrix: must have two axes, items x workers, not shape {cells.shape}.")
-    return (
-        cells,
-        list(range(cells.shape[0])) if items is None else list(items),
-        list(range(cells.shape[1])) if workers is None else list(workers),
-    )
-
-
-def _voted(cells: NDArray[Any]) -> NDArray[np.bool_]:
-    if cells.dtype.kind in "f":
-        return np.asarray(~np.isnan(cells) & (cells != -1))
-    if cells.dtype.kind in "i":
-        return np.asarray(cells != -1)
-    if cells.dtype.kind in "ub":
-        return np.ones(cells.shape, dtype=bool)
-    return np.array([[_is_vote(cell) for cell in row] for row in cells.tolist()], dtype=bool).reshape(cells.shape)
-
-
-def _is_vote(cell: Any) -> bool:
-    return not is_empty(cell) and (isinstance(cell, (bool, str)) or cell != -1)
-
-
-def _label_values(labels: NDArray[Any]) -> Column:
-    """Labels as the user's values; whole numbers that became floats beside a NaN are integers again."""
-    import pyarrow as pa
-
-    if labels.dtype.kind == "f" and (labels == np.floor(labels)).all() and (np.abs(labels) < 2**53).all():
-        labels = labels.astype(np.int64)
-    if labels.dtype.kind in "OUS":
-        values = labels.tolist()
-        whole = all(isinstance(v, float) and v.is_integer() for v in values)
-        return coded([int(v) for v in values] if whole else values, "matrix", "label")
-    return pa.array(labels)
 
 
 def join_columns(rows: RowSource, positions: Sequence[int], name: str) -> RowSource:
@@ -399,3 +334,109 @@ def _expanded(
     wanted = [pa.array(column, pa.large_string()) for column in texts]
     assert all(column_length(column) == len(columns[0]) for column in wanted)
     return wanted
+
+
+RATERS = frozenset().union(*ALIASES["worker"][:2], ["email", "participant", "respondent"]) - {"user", "username"}
+
+
+def lay_out_votes(rows: RowSource, how: ReadOptions) -> RowSource:
+    """The rows of a table with nested votes, or with a row per worker, as votes; any other table as it is."""
+    if (
+        not rows.named
+        or not rows.names
+        or not rows.again
+        or how.choice.needed != VOTE_ROLES
+        or how.choice.columns is not None
+    ):
+        return rows
+    if how.wide or how.workers is not None or how.several or table_tool(rows) is not None:
+        return rows
+    by_name = candidate_roles(rows.names, Choice.of(), rows.source)
+    if rows.kind == "text":
+        return _lay_out_raters(rows, how) if not by_name.get("item") and not by_name.get("label") else rows
+    return _lay_out_nested(rows, how) if not by_name.get("worker") else rows
+
+
+def _lay_out_nested(rows: RowSource, how: ReadOptions) -> RowSource:
+    """Votes inside a cell: {"gpt-4o": "pass", ...}, or [{"judge": "gpt-4o", "verdict": "pass"}, ...]."""
+    named = how.choice.named
+    first = next(iter(rows.stream(range(len(rows.names)))), None)
+    if first is None:
+        return rows
+    samples = [[x for x in cell_values(column, rows.kind, 50) if x is not None] for column in first]
+    nested = [p for p, values in enumerate(samples) if values and all(map(_holds_votes, values))]
+    if len(nested) != 1:
+        return rows
+    outer = {**named, "worker": "", "label": ""}
+    roles = find_roles(rows.names, replace(how.choice, named=outer, needed=("item",)), rows.source)
+    kept = {role: p for role, p in roles.items() if p != nested[0]}
+    inner = {role: word for role, word in named.items() if role in ("worker", "label")}
+    table: dict[str, list[Any]] = {rows.names[p]: [] for p in kept.values()} | {"worker": [], "label": []}
+    for batch in rows.stream([nested[0], *kept.values()]):
+        cells, *others = (cell_values(column, rows.kind) for column in batch)
+        for cell, *values in zip(cells, *others, strict=True):
+            for worker, label in _votes_of(cell, inner, rows.source):
+                for name, value in zip(table, (*values, worker, label), strict=True):
+                    table[name].append(value)
+    note = Note(NoteKind.NESTED, {"column": rows.names[nested[0]]})
+    return _opened(table, rows, note)
+
+
+def _holds_votes(cell: Any) -> bool:
+    if isinstance(cell, list):
+        return bool(cell) and all(isinstance(one, dict) for one in cell)
+    return isinstance(cell, dict) and len(cell) > 1
+
+
+def _votes_of(cell: Any, named: Mapping[str, Any], source: str) -> Iterator[tuple[Any, Any]]:
+    """The worker and the label of each vote in a cell."""
+    if isinstance(cell, list):
+        names = list(dict.fromkeys(key for one in cell for key in one))
+        roles = find_roles(names, Choice(named=named, needed=("worker", "label")), source)
+        for one in cell:
+            yield one.get(names[roles["worker"]]), one.get(names[roles["label"]])
+        return
+    for worker, label in (cell or {}).items():
+        if isinstance(label, dict):  # {"gpt-4o": {"verdict": "pass", "reason": ...}}
+            names = list(label)
+            choice = Choice(named={**named, "worker": ""}, needed=("label",))
+            label = label[names[find_roles(names, choice, source)["label"]]]
+        yield worker, label
+
+
+def _lay_out_raters(rows: RowSource, how: ReadOptions) -> RowSource:
+    """A form: a row per worker, a column per item."""
+    if {"item", "label"} & {role for role, word in how.choice.named.items() if word}:
+        return rows
+    words = [set(name_words(name)) for name in rows.names]
+    raters = [p for p, some in enumerate(words) if some & RATERS]
+    wanted = how.choice.named.get("worker")
+    raters = [rows.names.index(str(wanted))] if wanted in rows.names else raters
+    if len(raters) != 1:
+        return rows
+    free = [p for p in range(len(rows.names)) if p != raters[0]]
+    left_out = find_other_columns(rows, free)
+    items = [p for p in free if p not in left_out]
+    names = sample_columns(rows, raters)[0]
+    if len(items) < 3 or len(names) < 2 or len(set(names)) < len(names) or None in names:
+        return rows
+    if any(words[p] & WORKER_WORDS for p in items):  # a column per worker after all
+        return rows
+    table: dict[str, list[Any]] = {"item": [], "worker": [], "label": []}
+    for batch in rows.stream([raters[0], *items]):
+        workers, *cells = (cell_values(column, rows.kind) for column in batch)
+        for p, labels in zip(items, cells, strict=True):
+            for worker, label in zip(workers, labels, strict=True):
+                if not is_empty(label):
+                    for name, value in zip(table, (rows.names[p], worker, label), strict=True):
+                        table[name].append(value)
+    reasons = {rows.names[p]: why for p, why in left_out.items()}
+    facts = {"column": rows.names[raters[0]], "items": [rows.names[p] for p in items], "left_out": reasons}
+    return _opened(table, rows, Note(NoteKind.ROW_PER_WORKER, facts))
+
+
+def _opened(table: Mapping[str, Sequence[Any]], rows: RowSource, note: Note) -> RowSource:
+    opened = open_frame(table, Choice.of())
+    kind = "text" if rows.kind == "text" else opened.kind
+    notes = (*rows.notes, note)
+    return replace(opened, source=rows.source, format=rows.format, kind=kind, judges=rows.judges, notes=notes)

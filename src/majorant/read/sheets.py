@@ -12,11 +12,10 @@ from typing import Any
 from majorant.errors import ConfigError, DataError
 from majorant.limits import limit
 from majorant.read import sheet_worker
-from majorant.read.columns import ROW_NAMES
 from majorant.read.files import File
-from majorant.read.frames import open_positions
 from majorant.read.options import ReadOptions
-from majorant.read.table import RowSource
+from majorant.read.roles import ROW_NAMES
+from majorant.read.table import RowSource, open_positions
 
 
 def open_excel(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:  # noqa: ARG001

@@ -1,18 +1,37 @@
-"""What readers produce: rows in order, a batch at a time, with the columns that matter."""
+"""Tables as readers produce them, batch by batch, and what their cells mean."""
 
 from __future__ import annotations
 
+import contextlib
+import csv
+import errno
+import json
+import math
+import os
+import re
+import unicodedata
+import zipfile
+import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from decimal import Decimal
+from functools import wraps
+from numbers import Complex, Number, Real
+from typing import Any, ParamSpec
 
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.database import BATCH_ROWS
+from majorant.errors import ConfigError, DataError, MajorantError
+from majorant.limits import limit
+from majorant.resources import T
 from majorant.votes import Note
 
 ArrowArray = Any  # pyarrow ships no types
+
 Known = Any  # an Arrow array, or a list of Python values where types differ
 
 
@@ -194,3 +213,402 @@ def plain(array: ArrowArray) -> ArrowArray:
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     return array
+
+
+STATUS_VOTED = frozenset((
+    "ok", "okay", "success", "successful", "succeeded", "done", "complete", "completed", "valid", "submitted",
+    "answered", "voted", "approved", "true",
+))  # fmt: skip
+STATUS_NOT_VOTED = frozenset((
+    "abstain", "abstained", "abstention", "error", "errored", "parseerror", "parsingerror", "refused", "refusal",
+    "failed", "failure", "fail", "skipped", "skip", "timeout", "timedout", "cancelled", "canceled", "invalid",
+    "rejected", "noanswer", "novote", "missing", "unscored", "empty", "draft", "discarded", "pending", "unanswered",
+    "false",
+))  # fmt: skip
+SIXTY_FOUR_BITS = range(-(2**63), 2**64)
+
+
+class TooDeepError(RecursionError):
+    """A value nested deeper than the limit NESTING; Python versions differ in how deep they go."""
+
+    def __init__(self, depth: int) -> None:
+        super().__init__(depth)
+        self.depth = depth
+
+
+def loads(text: str | bytes, **how: Any) -> Any:
+    """Like `json.loads`, but accepts bare control characters, and returns very long integers as text.
+
+    >>> loads('["a\\tb", 12]'), loads("9" * 30)
+    (['a\\tb', 12], '999999999999999999999999999999')
+    """
+    if isinstance(text, bytes):
+        text = text.decode(json.detect_encoding(text), "surrogatepass")
+    if text.count("[") + text.count("{") > limit("NESTING") and (depth := _depth(text)) > limit("NESTING"):
+        raise TooDeepError(depth)
+    return json.loads(text, strict=False, parse_int=_integer, **how)
+
+
+def _depth(text: str) -> int:
+    """How deeply lists and objects are nested; brackets within texts do not count.
+
+    >>> _depth('[{"a": "[[["}, []]')
+    2
+    """
+    depth = deepest = 0
+    without_texts = re.sub(r'"(?:[^"\\]|\\.)*"?', "", text, flags=re.DOTALL)
+    for run in re.findall(r"[\[{]+|[\]}]+", without_texts):
+        depth += len(run) if run[0] in "[{" else -len(run)
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _integer(digits: str) -> Any:
+    """Python refuses to read thousands of digits."""
+    return int(digits) if len(digits) <= 20 else digits
+
+
+def cell_values(column: Column, kind: str = "", most: int | None = None) -> list[Any]:
+    """The cells of a column, or the first few; JSON text is decoded where the kind is "json"."""
+    if isinstance(column, Objects):
+        return [None if code < 0 else column.values[code] for code in column.code_n[:most].tolist()]
+    cells: list[Any] = plain(column if most is None else column.slice(0, most)).to_pylist()
+    return [None if cell is None else loads(cell) for cell in cells] if kind == "json" else cells
+
+
+def kind_key(value: Any) -> tuple[str, Any]:
+    """What makes two values different: their kind (truth value, number, text, other) and the value.
+
+    >>> kind_key(1) == kind_key(1.0), kind_key(1) == kind_key(True), kind_key(1) == kind_key("1")
+    (True, False, False)
+    """
+    if isinstance(value, bool):
+        return "bool", value
+    if isinstance(value, Number):
+        return "number", value
+    return ("text" if isinstance(value, str) else type(value).__name__), value
+
+
+def decode(known: Known, kind: str) -> list[Any]:
+    """The values of a vocabulary as Python values; JSON text is decoded, and a list of one is its value.
+
+    >>> decode(['1', '"1"', 'true', '99999999999999999999', '["1"]'], "json")
+    [1, '1', True, '99999999999999999999', '1']
+    """
+    values = as_list(known)
+    if kind == "json":
+        # DuckDB accepts control characters such as a bare tab within text, so they are accepted here
+        return [single(value) for value in loads("[" + ",".join(values) + "]")]
+    if kind == "typed" and not is_plain(known):
+        return [_whole(v) if isinstance(v, Decimal) else v for v in values]
+    return values
+
+
+def single(value: Any) -> Any:
+    """A JSON value as a single one: a list of one is its value, an empty list None, huge integers text."""
+    if isinstance(value, list) and len(value) < 2:
+        value = value[0] if value else None
+    return str(value) if type(value) is int and value not in SIXTY_FOUR_BITS else value
+
+
+def is_plain(known: Known) -> bool:
+    """Whether all values are text, or all are integers, so that no two of them mean the same."""
+    import pyarrow as pa
+
+    return not isinstance(known, list) and (pa.types.is_large_string(known.type) or pa.types.is_integer(known.type))
+
+
+def empty_codes(known: Known, values: Sequence[Any]) -> list[int]:
+    """The positions of empty values; Arrow checks large vocabularies of text."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if is_plain(known):
+        if pa.types.is_integer(known.type):
+            return []
+        shortest = pc.min(pc.binary_length(pc.utf8_trim_whitespace(known))).as_py()
+        if shortest is None or shortest > 0:
+            return []
+    return [code for code, value in enumerate(values) if is_empty(value)]
+
+
+def _whole(value: Decimal) -> Any:
+    if not value.is_finite() or value != value.to_integral_value():
+        return value
+    return int(value) if int(value) in SIXTY_FOUR_BITS else str(int(value))
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a value is null, NaN, or nothing but blanks."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, str):
+        return not value.strip()
+    return isinstance(value, (float, Decimal)) and math.isnan(value)
+
+
+def is_vote(value: Any, no_vote: frozenset[str]) -> bool:
+    """Whether a label is given and does not mean no vote."""
+    return not is_empty(value) and str(value) not in no_vote
+
+
+def numbers_if_all(texts: Sequence[str]) -> dict[str, int | float]:
+    """Each text as a number, if every number is written back as the same text; else nothing.
+
+    >>> numbers_if_all(["1", "2.5"])
+    {'1': 1, '2.5': 2.5}
+    >>> numbers_if_all(["1", "01"])
+    {}
+    """
+    number_of = {text: _number(text) for text in texts}
+    return {} if None in number_of.values() else number_of  # type: ignore[return-value]
+
+
+def _number(text: str) -> int | float | None:
+    if re.fullmatch(r"-?[0-9]{1,18}", text):
+        return int(text) if str(int(text)) == text else None
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and repr(number) == text else None
+
+
+def whole_number(text: str) -> int | None:
+    """A whole number written in digits; None for any other text.
+
+    >>> whole_number(" 12 "), whole_number("²"), whole_number("9" * 5000), whole_number("-1")
+    (12, None, None, None)
+    """
+    digits = text.strip()
+    return int(digits) if digits.isdecimal() and len(digits) <= 18 else None
+
+
+def voted(status: Any) -> bool | None:
+    """Whether a status (or an empty cell) means a vote; None if that is unclear.
+
+    >>> voted("OK"), voted(""), voted("parse_error"), voted("perhaps")
+    (True, True, False, None)
+    """
+    if is_empty(status):
+        return True
+    if isinstance(status, bool):
+        return status
+    word = re.sub(r"[\W_]+", "", str(status)).casefold()
+    return True if word in STATUS_VOTED else False if word in STATUS_NOT_VOTED else None
+
+
+def sort_labels(values: Iterable[Hashable]) -> list[Any]:
+    """Truth values, then numbers by value, then text, then the rest.
+
+    >>> sort_labels(["b", 10, "a", 9.5, True])
+    [True, 9.5, 10, 'a', 'b']
+    """
+
+    def order(value: Any) -> tuple[int, str, Any]:
+        kind = kind_key(value)[0]
+        rank = (
+            3
+            if isinstance(value, Complex) and not isinstance(value, Real)
+            else {"bool": 0, "number": 1, "text": 2}.get(kind, 3)
+        )
+        return rank, "" if rank < 3 else kind, value if rank < 3 else str(value)
+
+    return sorted(values, key=order)
+
+
+# Control characters, soft hyphen, zero-width characters, direction marks.
+UNSEEN_SIGNS = "[\x00-\x08\x0e-\x1f\x7f\u00ad\u061c\u200b-\u200f\u2060-\u2064\ufeff]"
+
+
+def fold(value: Any) -> str:
+    """What two values share that look alike: no case, spaces, invisible characters or ways to compose accents.
+
+    >>> fold(" Yes\\u200b") == fold("yes"), fold(1.0) == fold("1"), fold("e\\u0301") == fold("\\xe9"), fold("a b")
+    (True, True, True, 'a b')
+    """
+    text = unicodedata.normalize("NFC", re.sub(UNSEEN_SIGNS, "", str(value)))
+    text = " ".join(text.casefold().split())
+    if text[:1] in "-+.0123456789" and len(text) <= 15:  # more digits than a float has are an id
+        try:
+            number = float(text)
+        except ValueError:
+            return text
+        return f"{number:g}" if math.isfinite(number) and abs(number) < 1e6 else text
+    return text
+
+
+def open_columns(name: str, names: Sequence[Any], source: Any) -> RowSource:
+    single = [key for key in names if not hasattr(source[key], "__len__") or isinstance(source[key], str)]
+    if single:
+        raise ConfigError(f"{name}: {single[0]!r} holds {source[single[0]]!r}, not a column. Give a list of values.")
+    lengths = {key: len(source[key]) for key in names}
+    if len(lengths) < len(names):
+        twice = next(key for key in names if list(names).count(key) > 1)
+        raise DataError(f"{name}: there are two columns {twice!r}. Rename one of them.")
+    if len(set(lengths.values())) > 1:
+        spelt = ", ".join(f"{key!r} has {length}" for key, length in lengths.items())
+        raise DataError(f"{name}: columns differ in length: {spelt}. Every row needs all its fields.")
+    return open_positions(name, list(map(str, names)), [source[key] for key in names], format=name, first_row=0)
+
+
+def open_positions(
+    source: str, names: Sequence[str], columns: Sequence[Any], *, format: str, first_row: int
+) -> RowSource:
+    """Columns by position: names may repeat, or be empty."""
+
+    def stream(positions: Sequence[int]) -> Iterator[list[Column]]:
+        yield from in_batches([_column(columns[p], source, names[p]) for p in positions])
+
+    return RowSource(source=source, names=tuple(names), kind="typed", format=format, stream=stream, first_row=first_row)
+
+
+def _column(values: Any, source: str, name: str) -> Column:
+    """A column as Arrow if its values share one plain type, else as coded Python values."""
+    import pyarrow as pa
+
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return values
+    dtype = getattr(values, "dtype", None)
+    if dtype is not None and not str(dtype).startswith(("object", "Object", "period", "interval")):  # not as numbers
+        with contextlib.suppress(pa.ArrowException, UnicodeEncodeError):  # such as categories of several types
+            if isinstance(values, np.ndarray):
+                return pa.array(values.tolist() if dtype.kind in "US" else values, from_pandas=True)
+            return values.to_arrow() if hasattr(values, "to_arrow") else pa.array(values, from_pandas=True)
+    cells = values.to_list() if hasattr(values, "to_list") else list(values)
+    kinds = {kind for kind in set(map(type, cells)) if kind is not type(None)}
+    if len(kinds) == 1 and kinds <= {str, int, float, bool}:
+        try:
+            return pa.array(cells, from_pandas=True)
+        except (OverflowError, UnicodeEncodeError, pa.ArrowInvalid):
+            pass  # integers beyond 64 bits, or text that is not Unicode
+    return coded(cells, source, name)
+
+
+def coded(cells: Iterable[Any], source: str, name: str) -> Objects:
+    """Codes of Python values by kind: 1 and 1.0 are one value, "1" and True others.
+
+    >>> coded([1, "1", 1.0, True, None], "dict of columns", "label").code_n.tolist()
+    [0, 1, 0, 2, -1]
+    """
+    codes: dict[Any, int] = {}
+    values: list[Any] = []
+    code_n = []
+    for row, cell in enumerate(cells):
+        value = cell.item() if isinstance(cell, np.generic) else cell
+        if value is None:
+            code_n.append(-1)
+            continue
+        if isinstance(value, str) and not _is_unicode(value):
+            raise DataError(
+                f"{source}, row {row}, column {name!r}: {value!r} holds half a character (a lone surrogate) and cannot "
+                "be encoded. Decode the text with the encoding it was written in."
+            )
+        try:
+            code = codes.setdefault(kind_key(value), len(values))
+        except TypeError:
+            raise DataError(
+                f"{source}, row {row}, column {name!r}: {value!r} is a {type(value).__name__}, not a single value. "
+                "Give one row per vote."
+            ) from None
+        if code == len(values):
+            values.append(value)
+        code_n.append(code)
+    return Objects(np.array(code_n, dtype=np.int32), tuple(values))
+
+
+def _is_unicode(text: str) -> bool:
+    return text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
+def in_batches(columns: list[Column]) -> Iterator[list[Column]]:
+    """Columns of equal length, in batches of plain arrays."""
+    for start in range(0, column_length(columns[0]), BATCH_ROWS):
+        yield [_slice(column, start) for column in columns]
+
+
+def _slice(column: Column, start: int) -> Column:
+    if isinstance(column, Objects):
+        return Objects(column.code_n[start : start + BATCH_ROWS], column.values)
+    return plain(column.slice(start, BATCH_ROWS))
+
+
+P = ParamSpec("P")
+
+
+@contextmanager
+def named_faults(source: Any) -> Iterator[None]:
+    """Turn what parsers and decoders raise on damaged input into a DataError that names the source.
+
+    Bugs of our own, such as a TypeError, are let through.
+
+    >>> with named_faults("votes.csv"):
+    ...     b"\\xff".decode("utf-8")
+    Traceback (most recent call last):
+    ...
+    majorant.errors.DataError: votes.csv cannot be read: 'utf-8' codec can't decode byte 0xff in position 0: invalid...
+    """
+    try:
+        yield
+    except MajorantError:
+        raise
+    except RecursionError as error:
+        raise too_deep(_name(source), error) from None
+    except MemoryError:
+        raise DataError(
+            f"{_name(source)} does not fit into memory: its text, or one value in it, is too long. Check that it is a "
+            "table of votes; one that is large is read from the disk with memory=."
+        ) from None
+    except Exception as error:
+        if not _is_of_input(error):
+            raise
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        if isinstance(error, OSError) and error.strerror:
+            reason = error.strerror
+        raise DataError(
+            f"{_name(source)} cannot be read: {reason[:200]}. Copy or export it again, or say how it is "
+            "encoded with encoding=."
+        ) from error
+
+
+def too_deep(source: str, error: RecursionError, instead: str = "Give one plain value a cell") -> DataError:
+    """The error for values that are nested too deeply."""
+    most = limit("NESTING")
+    if isinstance(error, TooDeepError):
+        depth = f"{error.depth:,} lists and objects inside each other: the limit NESTING is {most:,}"
+        return DataError(f"{source}: {depth}. {instead}, or set the environment variable MAJORANT_NESTING.")
+    return DataError(f"{source}: nested too deeply for Python, though not for the limit NESTING, {most:,}. {instead}.")
+
+
+def naming_faults(read: Callable[P, T]) -> Callable[P, T]:
+    """Make a function raise a DataError that names its first argument where the input is damaged."""
+
+    @wraps(read)
+    def guarded(*args: P.args, **named: P.kwargs) -> T:
+        with named_faults(next(iter((*args, *named.values())), "votes")):
+            return read(*args, **named)
+
+    return guarded
+
+
+def _is_of_input(error: Exception) -> bool:
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS):
+        return False  # of a file that is being written, which is reported elsewhere
+    if isinstance(error, json.JSONDecodeError):  # in a cell
+        return True
+    if type(error) is LookupError:  # an unknown encoding that a file names
+        return True
+    if isinstance(error, (OSError, EOFError, UnicodeError, OverflowError, csv.Error, zlib.error, zipfile.BadZipFile)):
+        return True
+    from xml.etree.ElementTree import ParseError
+
+    import duckdb
+    import pyarrow as pa
+
+    return isinstance(error, (duckdb.Error, pa.ArrowException, ParseError))
+
+
+def _name(source: Any) -> str:
+    if isinstance(source, (str, os.PathLike)):
+        return "standard input" if os.fspath(source) == "-" else str(source)
+    return type(source).__name__

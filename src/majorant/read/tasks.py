@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.errors import ConfigError, DataError
-from majorant.read.columns import ALIASES
-from majorant.read.faults import naming_faults
 from majorant.read.files import NamedFile
 from majorant.read.formats import recognise
 from majorant.read.formats.base import Context, votes_in
-from majorant.read.values import loads, whole_number
+from majorant.read.options import ALIASES
+from majorant.read.table import loads, naming_faults, whole_number
 from majorant.tabular import guarded, unguarded
 from majorant.wording import NOT_A_SAMPLE
 

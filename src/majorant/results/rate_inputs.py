@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from majorant.ask.design import Design, Recognised, recognise
 from majorant.ask.question import UNASKED
 from majorant.errors import ConfigError, DataError
+from majorant.read.build import match_labels
 from majorant.read.gold import read_gold
-from majorant.read.names import match_labels
 from majorant.read.options import ReadOptions
 from majorant.read.pairs import TIE, Pairs, is_tie
 from majorant.read.reshape import join_key, split_key

@@ -33,8 +33,8 @@ from majorant.ask.race import Race
 from majorant.ask.session import Session
 from majorant.errors import ConfigError, MajorantError
 from majorant.output import write_files
+from majorant.read.table import whole_number
 from majorant.read.tasks import CANNOT_TELL_WORDS, LABEL_KEYS, read_answers, relabelled_file, table_rows
-from majorant.read.values import whole_number
 from majorant.render.ask import ACCURACY_COSTS, labels_left, question_words
 from majorant.render.cards import answer_cards
 from majorant.render.figures.canvas import scheme

@@ -21,9 +21,7 @@ from majorant.backend.base import Part
 from majorant.backend.stage import is_empty_name
 from majorant.errors import DataError
 from majorant.kernels import Block
-from majorant.read.build import count_disputed, resolve
-from majorant.read.names import first_per_item
-from majorant.read.notes import LISTED
+from majorant.read.build import LISTED, count_disputed, first_per_item, resolve
 from majorant.read.table import arrow_view
 from majorant.votes import Account, IntArray, Votes
 

@@ -40,16 +40,23 @@ from majorant.errors import ConfigError, DataError
 from majorant.filetypes import type_of_ending
 from majorant.limits import limit
 from majorant.read import read_with
-from majorant.read.build import Coverage, Resolved, make_account, no_votes
-from majorant.read.columns import find_roles
+from majorant.read.build import (
+    LISTED,
+    Coverage,
+    Gold,
+    LabelCodes,
+    Resolved,
+    make_account,
+    name_labels,
+    no_votes,
+    unclear_status,
+)
 from majorant.read.encode import Coded, Span, too_many_labels
 from majorant.read.gold import load_gold, match_gold, one_gold, spellings
-from majorant.read.names import Gold, LabelCodes, name_labels, unclear_status
-from majorant.read.notes import LISTED
 from majorant.read.opening import open_table
 from majorant.read.options import ReadOptions
-from majorant.read.table import Table
-from majorant.read.values import decode, is_empty, is_vote, voted
+from majorant.read.roles import find_roles
+from majorant.read.table import Table, decode, is_empty, is_vote, voted
 from majorant.votes import Account, IntArray
 
 

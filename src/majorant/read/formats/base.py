@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from majorant.errors import ConfigError, DataError
-from majorant.read.columns import Choice
+from majorant.read.options import Choice
 from majorant.votes import Note, NoteKind
 
 Record = Mapping[str, Any]

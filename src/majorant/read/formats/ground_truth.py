@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from majorant.read.formats.base import Context, Format, Record, Vote, scalar_fields
-from majorant.read.values import loads
+from majorant.read.table import loads
 
 KINDS = ("worker", "object")
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from majorant.errors import DataError
-from majorant.read.containers import read_member
+from majorant.read.files import read_member
 from majorant.read.formats.base import Context, Format, Record, TableFormat, Vote, scalar_fields
-from majorant.read.values import loads
+from majorant.read.table import loads
 
 if TYPE_CHECKING:
     from majorant.read.files import File

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from majorant.read.formats.base import Context, Format, Record, TableFormat, Vote, scalar_fields
-from majorant.read.values import loads
+from majorant.read.table import loads
 
 ANSWERS = {"choices": "choices", "rating": "rating", "number": "number", "pairwise": "selected", "taxonomy": "taxonomy"}
 SHAPES = ("labels", "rectanglelabels", "polygonlabels", "keypointlabels", "brushlabels", "ellipselabels")

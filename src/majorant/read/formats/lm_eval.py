@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from majorant.read.formats.base import Context, Format, Record, Vote
-from majorant.read.values import whole_number
+from majorant.read.table import whole_number
 
 KEYS = frozenset(["doc_id", "target", "filtered_resps"])
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from majorant.read.formats.base import TableFormat
 from majorant.read.formats.ground_truth import template_answers
-from majorant.read.values import loads
+from majorant.read.table import loads
 
 
 def _roles(names: Sequence[str]) -> Mapping[str, str]:

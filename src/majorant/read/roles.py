@@ -1,0 +1,534 @@
+"""Find out which column is the item, the worker and the label, or which columns belong to workers.
+
+The caller's arguments come first, then column names, then column contents.  A guess from contents adds a note; an
+ambiguous table is an error that names the argument to pass.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.errors import ConfigError, DataError
+from majorant.read.formats import recognise_table
+from majorant.read.formats.base import TableFormat
+from majorant.read.options import ALIASES, GOLD_ROLES, SKIPPED_COLUMN, VOTE_ROLES, Choice
+from majorant.read.table import RowSource, cell_values, fold, is_empty
+from majorant.votes import Note, NoteKind
+
+JUDGES = frozenset(
+    ["judge", "grader", "evaluator", "scorer", "juror", "judgemodel", "judgename", "gradermodel", "evaluatormodel"]
+)
+JUDGED = frozenset(["answer", "response", "value", "expected"])  # next to a judge, these are what was judged
+POSITION = frozenset((
+    "position", "order", "swapped", "isswapped", "swap", "presentationorder", "displayorder", "shownfirst",
+    "firstshown", "pairorder", "aborder", "permutation",
+))  # fmt: skip
+ROW_NAMES = "(row names)"  # a first column without a name, as R writes it
+
+
+def find_roles(names: Sequence[str], choice: Choice, source: str) -> dict[str, int]:
+    """The position of each role among `names`.
+
+    >>> find_roles(["Task ID", "annotator", "Answer", "comment"], Choice.of(), "votes.csv")
+    {'item': 0, 'worker': 1, 'label': 2}
+    >>> find_roles(["item", "task", "worker", "label"], Choice.of(), "votes.csv")
+    Traceback (most recent call last):
+    ...
+    majorant.errors.DataError: votes.csv: columns 'item' and 'task' could both be the item. Say which with item='NAME'.
+    """
+    if choice.columns is not None:
+        return _by_position(choice, source)
+    roles = {}
+    for role, candidates in candidate_roles(names, choice, source).items():
+        if len(candidates) > 1:
+            both = " and ".join(repr(names[p]) for p in candidates)
+            quantity = "both" if len(candidates) == 2 else "all"
+            raise DataError(
+                f"{source}: columns {both} could {quantity} be the {role}. Say which with {role}='NAME'"
+                + (f", or {role}=''." if role not in choice.needed else ".")
+            )
+        if candidates:
+            roles[role] = candidates[0]
+    missing = [role for role in choice.needed if role not in roles]
+    if missing == ["gold"] and choice.needed == GOLD_ROLES and "label" in roles:
+        roles["gold"] = roles.pop("label")  # a gold file may call its only answer a label
+    elif missing:
+        raise _missing_roles(names, missing, source)
+    return roles
+
+
+def candidate_roles(names: Sequence[str], choice: Choice, source: str) -> dict[str, list[int]]:
+    """The columns that could have each role, by name; one, where the caller named it."""
+    roles: dict[str, list[int]] = {
+        role: [_named_column(names, role, str(word), source)] for role, word in choice.named.items() if word
+    }
+    for role in ALIASES:
+        if role in roles or choice.named.get(role) == "":
+            continue
+        taken = {p for some in roles.values() if len(some) == 1 for p in some}
+        free = [p for p in range(len(names)) if p not in taken]
+        judged = any(bare_word(names[p]) in JUDGES for p in roles.get("worker", []))
+        roles[role] = _candidates(names, free, role, judged=judged)
+    return {role: roles[role] for role in ALIASES if role in roles}
+
+
+def _candidates(names: Sequence[str], free: Sequence[int], role: str, *, judged: bool) -> list[int]:
+    """The columns in the first set of names that matches any.
+
+    Next to a judge, an answer or a response is what was judged and not a label, unless nothing else could be one.
+    """
+    ranked = [[p for p in free if _among(names[p], words)] for words in ALIASES[role]]
+    if judged and role in ("label", "gold"):
+        kept = [[p for p in some if bare_word(names[p]) not in JUDGED] for some in ranked]
+        ranked = kept if any(kept) or role == "gold" else ranked
+    return next((some for some in ranked if some), [])
+
+
+def bare_word(name: str) -> str:
+    """A column's name without case, blanks, signs and a final id."""
+    return letters(name).removesuffix("id")
+
+
+def letters(name: str) -> str:
+    """A column's name without case, blanks and signs."""
+    return re.sub(r"[\W_]+", "", name).casefold()
+
+
+def name_words(name: str) -> list[str]:
+    """The words of a column's name.
+
+    >>> name_words("annotatorEmail 2"), name_words("image_path")
+    (['annotator', 'email', '2'], ['image', 'path'])
+    """
+    return re.findall(r"[^\W\d_]+|\d+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).casefold())
+
+
+def _among(name: str, words: frozenset[str]) -> bool:
+    return bool({letters(name), bare_word(name)} & words)
+
+
+def means(name: str, role: str) -> bool:
+    """Whether a column of this name could have the role."""
+    return any(_among(name, words) for words in ALIASES[role])
+
+
+def _by_position(choice: Choice, source: str) -> dict[str, int]:
+    roles = choice.columns or ()
+    missing = [role for role in choice.needed if role not in roles]
+    if missing:
+        raise ConfigError(f"{source}: columns='{','.join(roles)}' lacks {' and '.join(missing)}.")
+    return {role: roles.index(role) for role in ALIASES if role in roles}
+
+
+def _named_column(names: Sequence[str], role: str, word: str, source: str) -> int:
+    exact = [p for p, name in enumerate(names) if name == word]
+    hits = exact or [p for p, name in enumerate(names) if name.strip().casefold() == word.strip().casefold()]
+    if len(hits) == 1:
+        return hits[0]
+    what = "has no column" if not hits else "has several columns"
+    raise ConfigError(f"{source} {what} {word!r} to take for the {role}. Its columns are {list_names(names)}.")
+
+
+def _missing_roles(names: Sequence[str], missing: Sequence[str], source: str) -> DataError:
+    roles = " or the ".join(missing)
+    flags = " ".join(f"{role}='NAME'" for role in missing)
+    return DataError(
+        f"{source}: cannot tell which column is the {roles}. Its columns are {list_names(names)}. "
+        f"Say {flags}; if the file has no header, give the order instead, e.g. columns='worker,item,label'."
+        " If each worker has a column, name these columns: workers='ana,bo,cy' or workers='Dr_*'."
+        + (" If each worker has a file, say worker='file'." if "worker" in missing else "")
+    )
+
+
+def list_names(names: Sequence[str], most: int = 12) -> str:
+    """The first names of a table's columns, for a message."""
+    shown = ", ".join(repr(name if len(name) <= 40 else name[:39] + "…") for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def looks_like_header(cells: Sequence[str], choice: Choice) -> bool:
+    """Whether the first row of a file that should have no header names at least two of its own columns."""
+    roles = choice.columns or ()
+    pairs = zip(cells, roles, strict=False)
+    return sum(role != SKIPPED_COLUMN and means(cell, role) for cell, role in pairs) >= 2
+
+
+def says_position(name: str) -> bool:
+    """Whether a column of this name may say in which order two candidates were shown.
+
+    >>> says_position("is_swapped"), says_position("label")
+    (True, False)
+    """
+    return letters(name) in POSITION
+
+
+HINTS = {  # words in the names of columns that suggest a role
+    "item": frozenset((
+        "path", "file", "filename", "img", "picture", "url", "uri", "text", "review", "essay", "tweet", "sentence",
+        "comment", "clip", "video", "patient", "pair", "key",
+    )).union(*ALIASES["item"]) - {"id"},
+    "worker": frozenset(["email", "who", "by", "person", "name", "expert"]).union(*ALIASES["worker"]),
+    "label": frozenset((
+        "sentiment", "emotion", "mood", "stance", "toxicity", "toxic", "quality", "relevance", "tag", "topic", "stars",
+        "severity", "diagnosis",
+    )).union(*ALIASES["label"]),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """What the first rows show of a column."""
+
+    place: int
+    code_n: NDArray[np.int64]  # of its values, -1 for an empty cell
+    n_values: int
+    length: float  # of a value, on average
+    lists: bool
+    measures: bool  # numbers such as 0.35, or times
+    hints: Mapping[str, int]  # how strongly its name suggests each role
+
+    def fits(self, role: str) -> bool:
+        """Whether its values could have a role."""
+        n_rows = len(self.code_n)
+        most = {"item": 0.8 * n_rows, "worker": 0.5 * n_rows, "label": min(50, 0.5 * n_rows)}[role]
+        longest = {"item": 10_000, "worker": 60, "label": 60}[role]
+        names = role == "label" or (int(self.code_n.min()) >= 0 and not self.measures)
+        return names and not self.lists and 2 <= self.n_values <= most and self.length <= longest
+
+
+def guess_votes(
+    names: Sequence[str], cells: Sequence[Sequence[Any]], by_name: Mapping[str, Sequence[int]]
+) -> dict[str, int] | None:
+    """The positions of item, worker and label, or None if there is a doubt.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The names of the columns.
+    cells : sequence of sequences
+        The first values of each column, None for an empty cell.
+    by_name : mapping
+        The columns that could have each role by their names alone.
+
+    Examples
+    --------
+    >>> items, workers = ["a", "a", "b", "b", "c", "c"], ["u", "v", "v", "u", "u", "v"]
+    >>> cells = [items, workers, ["yes", "no", "yes", "yes", "no", "no"]]
+    >>> guess_votes(["image_path", "annotator_email", "mood"], cells, {})
+    {'item': 0, 'worker': 1, 'label': 2}
+    >>> guess_votes(["x", "y", "z"], cells, {}) is None
+    True
+    """
+    if not cells or len(cells[0]) < 6:
+        return None
+    columns = [_describe(p, names[p], values, by_name) for p, values in enumerate(cells)]
+    taken = {p for role, some in by_name.items() if role not in VOTE_ROLES or len(some) == 1 for p in some}
+    options = []
+    for role in VOTE_ROLES:
+        own = by_name.get(role)
+        options.append(
+            _fitting_columns(role, [c for c in columns if (c.place in own if own else c.place not in taken)])
+        )
+    if prod(map(len, options)) > 5_000:  # too many columns to try them all
+        return None
+    scored = sorted((score, triple) for triple in product(*options) if (score := _score(columns, *triple)) is not None)
+    if not scored or (len(scored) > 1 and scored[-1][0] - scored[-2][0] < 1):
+        return None
+    return {role: place for role, (place, _) in zip(VOTE_ROLES, scored[-1][1], strict=True)}
+
+
+def _describe(place: int, name: str, values: Sequence[Any], by_name: Mapping[str, Sequence[int]]) -> _Column:
+    texts = ["" if value is None else str(value) for value in values]
+    codes: dict[str, int] = {}
+    code_n = np.array([codes.setdefault(text, len(codes)) if text else -1 for text in texts], dtype=np.int64)
+    return _Column(
+        place=place,
+        code_n=code_n,
+        n_values=len(codes),
+        length=sum(map(len, codes)) / max(len(codes), 1),
+        lists=any(isinstance(value, (list, dict)) for value in values),
+        measures=any(re.fullmatch(r"[-+\d/:. TZ]*[/:.]\d[-+\d/:. TZ]*", text) for text in codes),
+        hints={role: 2 if place in by_name.get(role, ()) else _hint(role, name) for role in VOTE_ROLES},
+    )
+
+
+def _hint(role: str, name: str) -> int:
+    """2 if the words of a name suggest a role, 1 for an id that could be an item, -2 if they suggest another."""
+    words = name_words(name)
+
+    def speaks_for(one: str) -> bool:
+        ends = tuple(word for word in HINTS[one] if len(word) > 4)  # crowdworker
+        return any(word in HINTS[one] or word.endswith(ends) for word in words)
+
+    if speaks_for(role):
+        return 2
+    return -2 if any(map(speaks_for, VOTE_ROLES)) else int(role == "item" and "id" in words)
+
+
+def _fitting_columns(role: str, columns: Sequence[_Column]) -> list[tuple[int, int]]:
+    """The columns that could have a role, each with its hint; those whose names suggest it, if there are any.
+
+    Of columns that say the same, such as the id of a text and the text, one is taken: rather short than long.
+    """
+    groups: dict[bytes, list[_Column]] = {}
+    for column in columns:
+        groups.setdefault(column.code_n.tobytes() if role != "label" else str(column.place).encode(), []).append(column)
+    hint = {key: max(column.hints[role] for column in group) for key, group in groups.items()}
+    least = 2 if 2 in hint.values() else 0
+    found = []
+    for key, group in groups.items():
+        fitting = [column for column in group if column.fits(role)]
+        if fitting and hint[key] >= least:
+            best = min(fitting, key=lambda column: (column.length > 20, -column.hints[role], column.length))
+            found.append((best.place, hint[key]))
+    return found
+
+
+def _score(
+    columns: Sequence[_Column], items: tuple[int, int], workers: tuple[int, int], labels: tuple[int, int]
+) -> int | None:
+    """How well three columns are items, workers and labels; None if they are not, or only the values suggest it."""
+    (i, item_hint), (j, worker_hint), (k, label_hint) = items, workers, labels
+    item, worker, label = columns[i], columns[j], columns[k]
+    if len({i, j, k}) < 3 or max(item_hint, worker_hint) <= 0:
+        return None
+    varies = _n_pairs(item, label) > item.n_values
+    if not (varies or label_hint) or _n_pairs(worker, label) == worker.n_values:  # a column about the worker
+        return None
+    if _n_pairs(item, worker) < 0.98 * len(item.code_n):
+        return None
+    hints = item_hint + worker_hint + label_hint
+    return hints + 2 * varies + (item.n_values > worker.n_values) + (label.n_values <= 10)
+
+
+def _n_pairs(one: _Column, other: _Column) -> int:
+    return len(np.unique(one.code_n * max(other.n_values, 1) + other.code_n))
+
+
+FILE = "file"  # what the column with the name of the file is called
+ABOUT_ITEM = frozenset((
+    "age", "sex", "gender", "race", "ethnicity", "site", "center", "centre", "group", "arm", "treatment", "condition",
+    "date", "time", "timestamp", "year", "month", "day", "batch", "split", "language", "lang", "country", "city",
+    "weight", "height", "bmi", "length", "tokens", "cost", "latency", "comment", "comments", "note", "notes", "text",
+    "prompt", "response", "input", "output", "url", "source", "category", "topic", "difficulty", "seed", "index",
+    "idx", "row", "fold", "train", "test", "istest", "istrain", "count", "votes", "nvotes", "numvotes", "nraters",
+    "total", "flagged", "flag", "agreement", "confidence",
+))  # fmt: skip
+TRUTH = frozenset((
+    "label", "labels", "consensus", "consensuslabel", "majority", "majorityvote", "mv", "final", "finallabel",
+    "adjudicated", "adjudication", "target", "correct", "answerkey", "key", "reference", "prediction", "predicted",
+    "pred", "ypred", "aggregated", "aggregate", "resolved", "expert", "result", "answer", "verdict",
+))  # fmt: skip
+WORKER_WORDS = (
+    frozenset(  # that the columns of workers share: Dr_Lee, rater1, label_ana
+        [
+            "dr",
+            "doctor",
+            "reader",
+            "radiologist",
+            "pathologist",
+            "vote",
+            "label",
+            "rating",
+            "score",
+            "person",
+            "r",
+            "w",
+            "a",
+        ]
+    )
+    | frozenset().union(*ALIASES["worker"][:2])
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The position of each role; in a table with a row per item, also the columns of the workers."""
+
+    roles: dict[str, int]
+    workers: tuple[int, ...] = ()
+    notes: tuple[Note, ...] = ()
+    key: tuple[str, ...] = ()  # the columns that name an item together
+
+    @property
+    def wide(self) -> bool:
+        """Whether a row is an item."""
+        return bool(self.workers)
+
+    @property
+    def positions(self) -> list[int]:
+        """The columns that take part in votes."""
+        return [*self.roles.values(), *self.workers]
+
+
+def missing_header(rows: RowSource, choice: Choice) -> DataError | None:
+    """What to say if the first row of a file is a vote: two of its cells are values of their columns."""
+    if rows.kind != "text" or len(rows.names) != 3 or not rows.again or choice.named:
+        return None
+    columns = [[value for value in values if value is not None] for values in sample_columns(rows, range(3))]
+    if sum(name in values for name, values in zip(rows.names, columns, strict=True)) < 2:
+        return None
+    by_size = sorted(range(3), key=lambda p: (len({rows.names[p], *columns[p]}), -p))
+    role_of = dict(zip(by_size, ("label", "worker", "item"), strict=True))  # few labels, more workers, most items
+    order = ",".join(role_of[p] for p in range(3))
+    return DataError(
+        f"{rows.source}: its first row, {list_names(rows.names)}, looks like a vote and not like the names of columns. "
+        f"If there is no header, say what each column holds: columns={order!r}."
+    )
+
+
+def table_tool(rows: RowSource) -> TableFormat | None:
+    """The tool whose table this is."""
+    return recognise_table(rows.names) if rows.named else None
+
+
+def layout_by_content(rows: RowSource, choice: Choice, n_files: int) -> Layout | None:
+    """A file per worker, a column per worker, or a row per vote under unusual names."""
+    by_name = candidate_roles(rows.names, choice, rows.source)
+    found = {role for role in VOTE_ROLES if len(by_name.get(role, ())) == 1}
+    if n_files > 1 and found == {"item", "label"} and not by_name.get("worker") and "worker" not in choice.named:
+        return Layout({role: some[0] for role, some in by_name.items() if len(some) == 1})  # the file is the worker
+    return (_detect_wide(rows, choice) or _guess(rows, by_name)) if rows.again else None
+
+
+def _guess(rows: RowSource, by_name: Mapping[str, Sequence[int]]) -> Layout | None:
+    named = all(name == ROW_NAMES or re.match(r"\w", name) for name in rows.names)  # not JSON that is read as CSV
+    votes = guess_votes(rows.names, sample_columns(rows, range(len(rows.names))), by_name) if named else None
+    if votes is None:
+        return None
+    roles = {role: some[0] for role, some in by_name.items() if len(some) == 1} | votes
+    guessed = {role: rows.names[p] for role, p in votes.items() if by_name.get(role) != [p]}
+    note = Note(NoteKind.GUESSED_COLUMNS, {"columns": guessed})
+    return Layout({role: roles[role] for role in ALIASES if role in roles}, notes=(note,))
+
+
+# Wide tables: a row per item, a column per worker
+
+
+def wide_layout(rows: RowSource, choice: Choice, workers: Sequence[str] | None) -> Layout:
+    """A wide table that the caller, or a tool, says is one."""
+    if not rows.named:
+        raise ConfigError("wide=True needs a header with the names of the workers; columns= does not go with it.")
+    if choice.named.get("worker") or choice.named.get("label"):
+        raise ConfigError("worker= and label= are for a row per vote. In a wide table, name the columns: workers=.")
+    roles = _wide_roles(rows, choice)
+    free = [p for p in range(len(rows.names)) if p not in roles.values()]
+    if workers is not None:
+        left_out, kept = {}, tuple(_matching(rows, free, workers))
+    else:
+        free = [p for p in free if p or rows.names[p] != ROW_NAMES]
+        left_out = find_other_columns(rows, free) if rows.again else {}
+        kept = tuple(p for p in free if p not in left_out)
+    if not kept:
+        raise DataError(f"{rows.source}: a wide table needs a column per worker beside the item.")
+    return Layout(roles, kept, (_wide_note(rows, kept, left_out),) if left_out else ())
+
+
+def _detect_wide(rows: RowSource, choice: Choice) -> Layout | None:
+    """A wide table that nobody called one: two columns or more share a few labels, and a row is an item."""
+    if choice.named.get("worker") or choice.named.get("label"):
+        return None
+    roles = _wide_roles(rows, choice)
+    free = [p for p in range(len(rows.names)) if p not in roles.values() and (p or rows.names[p] != ROW_NAMES)]
+    if len(free) < 2:
+        return None
+    left_out = find_other_columns(rows, free)
+    kept = tuple(p for p in free if p not in left_out)
+    if len(kept) < 2 or _repeats(sample_columns(rows, [roles["item"]])[0]):
+        return None
+    worker = frozenset().union(*ALIASES["worker"])
+    if any(worker & set(name_words(rows.names[p])) for p in left_out):  # a column of workers: a row is a vote
+        return None
+    return Layout(roles, kept, (_wide_note(rows, kept, left_out),))
+
+
+def _wide_roles(rows: RowSource, choice: Choice) -> dict[str, int]:
+    """The item column (named, by its name, or the first), the gold column (by name) and that of slices."""
+    named = {role: word for role, word in choice.named.items() if role in ("item", "gold", "slice")}
+    if "item" not in named:
+        called = [name for name in rows.names if means(name, "item")]
+        named["item"] = called[0] if len(called) == 1 else rows.names[0] if rows.names else ""
+    for role in ALIASES:
+        if role not in named and role != "gold":
+            named[role] = ""
+    return find_roles(rows.names, Choice(named=named, needed=("item",)), rows.source)
+
+
+def _wide_note(rows: RowSource, workers: Sequence[int], left_out: Mapping[int, str]) -> Note:
+    reasons = {rows.names[p]: why for p, why in left_out.items()}
+    return Note(NoteKind.WIDE, {"workers": [rows.names[p] for p in workers], "left_out": reasons})
+
+
+def _matching(rows: RowSource, free: Sequence[int], patterns: Sequence[str]) -> list[int]:
+    positions: dict[int, None] = {}
+    for pattern in patterns:
+        hits = [p for p in free if rows.names[p] == pattern] or [p for p in free if fnmatchcase(rows.names[p], pattern)]
+        if not hits:
+            listed = list_names(rows.names)
+            raise ConfigError(f"{rows.source}: workers={pattern!r} matches no column. Its columns are {listed}.")
+        positions.update(dict.fromkeys(hits))
+    return sorted(positions)
+
+
+def sample_columns(rows: RowSource, positions: Sequence[int]) -> list[list[Any]]:
+    """The first values of some columns, None where a cell is empty."""
+    columns = next(iter(rows.stream(positions)), None)
+    if columns is None:
+        return [[] for _ in positions]
+    most = min(20_000, max(2_000, 1_000_000 // len(positions)))
+    sampled = (cell_values(column, rows.kind, most) for column in columns)
+    return [[None if _is_blank(value) else value for value in values] for values in sampled]
+
+
+def _is_blank(value: Any) -> bool:
+    """Empty, or a text that means no value."""
+    return is_empty(value) or (isinstance(value, str) and value.strip() in ("NA", "NaN", "."))
+
+
+def find_other_columns(rows: RowSource, free: Sequence[int]) -> dict[int, str]:
+    """The columns that are probably not a worker's votes, and why (a key of `render.notes.REASONS`)."""
+    others: dict[int, str] = {}
+    labels: dict[int, set[str]] = {}
+    for p, values in zip(free, sample_columns(rows, free) if free else (), strict=True):
+        given = [value for value in values if value is not None]
+        name = letters(rows.names[p])
+        if any(isinstance(value, (list, dict)) for value in given):
+            others[p] = "lists"
+            continue
+        labels[p] = {fold(value) for value in set(given)}
+        if name in ABOUT_ITEM or name.removeprefix("patient") in ABOUT_ITEM:
+            others[p] = "about"
+        elif name in TRUTH:
+            others[p] = "truth"
+        elif len(labels[p]) > (5 if len(labels[p]) == len(given) else max(20, len(given) / 2)):
+            others[p] = "values"
+    for p in [p for p in labels if p not in others and labels[p]]:
+        shared: set[str] = set().union(*(labels[q] for q in labels if q != p and q not in others))
+        if not labels[p] & shared and len(labels) > 1:
+            others[p] = "alone"
+    return {p: others[p] for p in free if p in others} | _named_unlike(rows, [p for p in free if p not in others])
+
+
+def _named_unlike(rows: RowSource, free: Sequence[int]) -> dict[int, str]:
+    """Columns beside others whose names share a word such as Dr or rater."""
+    words = {p: name_words(rows.names[p]) or [""] for p in free}
+    for place in (0, -1):
+        shared = [words[p][place] for p in free if words[p][place] in WORKER_WORDS and len(words[p]) > 1]
+        alike = [p for p in free if words[p][place] in shared and shared.count(words[p][place]) > 1]
+        if len(alike) > len(free) / 2:
+            return {p: "unlike" for p in free if p not in alike}
+    return {}
+
+
+def _repeats(values: Sequence[Any]) -> bool:
+    given = [str(value) for value in values if value is not None]
+    return len(set(given)) < len(given)
