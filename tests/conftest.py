@@ -8,7 +8,6 @@ from collections import Counter
 import pytest
 from hypothesis import settings
 
-import pictures
 import sizes
 from majorant.cli import main
 
@@ -70,18 +69,8 @@ def shared_fixtures(item):
 
 
 @pytest.fixture
-def no_pictures():
-    """For tests of what is on a page, or beside it, other than its pictures."""
-    with pictures.no_pictures():
-        yield
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch, capsys, no_pictures):
-    """Call the command line in an empty folder: run("check", "votes.csv") -> (exit code, stdout, stderr).
-
-    Its pages have no pictures.
-    """
+def run(tmp_path, monkeypatch, capsys):
+    """Call the command line in an empty folder: run("check", "votes.csv") -> (exit code, stdout, stderr)."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("majorant.cli.progress.LONG", float("inf"))  # the same lines on a slow machine
 

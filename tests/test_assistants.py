@@ -29,7 +29,7 @@ def test_llms_txt_has_a_title_a_summary_and_sections_of_links():
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_commands_of_llms_txt_run(command, tmp_path, monkeypatch, no_pictures):
+def test_the_commands_of_llms_txt_run(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_table(tmp_path / "votes.csv", votes_table(load("reviews")))
     done = CliRunner().invoke(majorant, shlex.split(command)[1:])

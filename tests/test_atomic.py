@@ -377,7 +377,7 @@ def test_whichever_call_fails_the_files_of_ask_and_label_stay_whole(tmp_path, mo
 
 
 @pytest.fixture
-def check_out(tmp_path, monkeypatch, capsys, no_pictures):
+def check_out(tmp_path, monkeypatch, capsys):
     """`majorant check --out` in this process; what is computed and drawn is kept, and written anew each time.
 
     Answers with the exit code and what was said on standard error.

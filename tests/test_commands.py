@@ -95,7 +95,7 @@ def fill_in(path, truth):
 
 
 @pytest.mark.parametrize("page", [page_case(page) for page in SITE if commands(page.read_text(encoding="utf-8"))])
-def test_the_commands_of_a_page_run(page, tables, tmp_path, monkeypatch, no_pictures):
+def test_the_commands_of_a_page_run(page, tables, tmp_path, monkeypatch):
     folder, truth = tables
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)

@@ -13,7 +13,7 @@ import pytest
 
 import majorant as mj
 from corpus import FOUND, READERS, campaign, fuzz, kills, readings
-from majorant.render.figures import workers
+from majorant.render.figures import workers as worker_figures
 from majorant.render.files import write_result
 from majorant.render.summary import result_summary
 from sizes import many
@@ -219,7 +219,7 @@ def fact(value, *path):
         ("result.json", fact(float("nan"), "confidence", "ece"), r"^\.confidence\.ece: nan"),
         ("result.json", fact(1.2, "workers", "rows", 0, "high"), "1.2 is|outside|schema"),
         ("report.html", replaced("</svg>", "<x></svg>"), "a figure is not XML"),
-        ("report.html", replaced(">yes</text>", ">ye</text>", 99), r"figures: labels \['yes'\] are not"),
+        ("report.html", replaced("<bdi>yes</bdi>", "<bdi>ye</bdi>", 99), r"figures: labels \['yes'\] are not"),
     ],
 )
 def test_each_invariant_sees_what_is_wrong(whole_set, name, edit, fault):
@@ -235,12 +235,12 @@ def test_each_invariant_sees_what_is_wrong(whole_set, name, edit, fault):
 
 
 def test_in_a_hurry_the_same_is_looked_at(monkeypatch):
-    """Small budgets and few figures: names drawn wrongly are seen, budgets are the usual ones again afterwards."""
+    """With small budgets, wrong names are noticed, and the usual budgets are restored afterwards."""
     before = [getattr(module, name) for module, name in fuzz.budgeted()]
     assert {name for _, name in fuzz.budgeted()} == set(fuzz.BUDGETS)
     assert fuzz.check_fault(VOTES, whole=False) is None
     assert [getattr(module, name) for module, name in fuzz.budgeted()] == before
-    monkeypatch.setattr(workers, "clipped", lambda name, most=18: str(name)[:1])
+    monkeypatch.setattr(worker_figures, "clipped", lambda name, most=18: str(name)[:1])
     assert "are not named" in fuzz.check_fault(VOTES, whole=False)
 
 

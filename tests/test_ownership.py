@@ -14,7 +14,6 @@ from majorant.cli import majorant as command_line
 from majorant.errors import ConfigError
 from majorant.output import votes_table, write_files, write_table
 from majorant.ownership import RECORD, command_scope, note_input, refuse_unsafe
-from pictures import no_pictures
 
 MODEL = ["--items", "40", "--votes", "3", "--workers", "6", "--prior", ".6,.4", "--confusion", ".9,.1/.3,.7"]
 SET = ("labels.csv", "workers.csv", "review.csv", "report.html", "result.json")
@@ -25,7 +24,7 @@ def folder(tmp_path):
     votes, _ = mj.simulate([0.6, 0.4], [[0.9, 0.1], [0.3, 0.7]], n_items=40, n_votes=3, n_workers=6, rng=0, gold=0.5)
     write_table(tmp_path / "v.csv", votes_table(votes))
     (tmp_path / RECORD).unlink()  # the user's own table
-    with contextlib.chdir(tmp_path), no_pictures():
+    with contextlib.chdir(tmp_path):
         yield tmp_path
 
 

@@ -18,7 +18,7 @@ def page_case(page):
 
 
 @pytest.mark.parametrize("page", [page_case(page) for page in pages_with_examples()])
-def test_the_examples_of_a_page_run_as_shown(page, tmp_path, monkeypatch, no_pictures):
+def test_the_examples_of_a_page_run_as_shown(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}
     for kind, block in BLOCK.findall(page.read_text(encoding="utf-8")):

@@ -45,7 +45,7 @@ def test_different_names_stay_different():
     assert len({guarded(name) for name in NAMES}) == len(NAMES)
 
 
-def test_files_for_spreadsheets_are_safe_and_the_others_keep_names(crowd, tmp_path, no_pictures):
+def test_files_for_spreadsheets_are_safe_and_the_others_keep_names(crowd, tmp_path):
     result = mj.check(crowd, rng=0)
     summary = result_summary(result)
     write_result(result, summary, tmp_path / "plain")
@@ -80,7 +80,7 @@ def test_items_to_label_come_back(crowd, tmp_path):
     assert Design.read(tmp_path / "to_label.design.json").judge(answers).labels == 2
 
 
-def test_the_command_says_it(run, crowd, tmp_path, no_pictures):
+def test_the_command_says_it(run, crowd, tmp_path):
     with (tmp_path / "votes.csv").open("w", newline="") as file:
         csv.writer(file).writerows([crowd, *zip(*crowd.values(), strict=True)])
     code, _, err = run("check", "votes.csv", "--out", "o", "--spreadsheet")

@@ -402,7 +402,7 @@ def test_addresses_must_be_parquet(spark):
         read_files(spark, ["hdfs://node/votes.csv"], ReadOptions())
 
 
-def test_the_command_line(spark, tmp_path, monkeypatch, capsys, no_pictures):
+def test_the_command_line(spark, tmp_path, monkeypatch, capsys):
     votes, _ = simulate([0.5, 0.5], one_coin_crew([0.9, 0.8, 0.7, 0.6, 0.85]), n_items=300, n_votes=5, rng=0)
     write_table(tmp_path / "votes.csv", votes_table(votes))
     monkeypatch.chdir(tmp_path)

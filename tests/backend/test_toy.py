@@ -61,7 +61,7 @@ def test_the_line_says_what_it_says_in_memory(results):
     assert there.review.to_dict() == here.review.to_dict()
 
 
-def test_files_are_written_part_by_part(results, tmp_path, no_pictures):
+def test_files_are_written_part_by_part(results, tmp_path):
     written = []
     for result, name in zip(results, ("here", "there"), strict=True):
         write_result(result, result_summary(result, command="", seed=0), str(tmp_path / name))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 import hashlib
+import html
 import importlib
 import inspect
 import json
@@ -46,9 +47,7 @@ SLOW = {"page": 0.25, ".xlsx": 0.1, ".ods": 0.1}  # readers and files that take 
 LONGEST = 60  # seconds of processor time of a case
 FIXTURES = Path(__file__).parent.parent / "read" / "fixtures"
 SCHEMA = Path(__file__).parent.parent.parent / "docs" / "result.schema.json"
-NAMED_ROWS = 12  # workers that the figures name
-NAMING = ("workers", "confusion")  # the figures that show names
-WHOLE = 20  # of so many tables, one is checked with all budgets and has all its figures drawn
+WHOLE = 20  # one table in so many is checked with the usual budgets
 ODD_NAMES = (
     "a", "=1+1", "+1", "-1", "@x", "\tx", "'=1", "gpt-4.1234", "gpt-4.1235", "font: 1px", 'x id="y', "é", "e\u0301",
     "a,b", "two\nlines", "#", "0.10", "1e5", " padded ", "NULL", "null", "nan", "<script>alert(1)</script>", "]]>",
@@ -344,28 +343,6 @@ def small_budgets() -> Iterator[None]:
         yield
 
 
-@contextmanager
-def _few_figures() -> Iterator[None]:
-    """In place of the page, the two figures that name workers and labels, their parts not arranged."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    from majorant.render import files
-    from majorant.render.figures import canvas, panels_of
-    from majorant.render.html import clip
-
-    def loose(width: float, height: float) -> Any:
-        figure = Figure(figsize=(width * canvas.POINT, height * canvas.POINT), dpi=72)
-        FigureCanvasAgg(figure)
-        return figure
-
-    def render(summary: dict[str, Any]) -> str:
-        return "".join(canvas.svg_of(panel) for name in NAMING for panel in panels_of(clip(summary), name)[:1])
-
-    with mock.patch.object(canvas, "_blank", loose), mock.patch.object(files, "render", render):
-        yield
-
-
 def table(rng: np.random.Generator) -> dict[str, list[Any]]:
     """A small table of votes with odd names, of one of several shapes."""
     n_items, n_workers = (int(most ** rng.random()) for most in (40, 15))
@@ -392,11 +369,11 @@ def table(rng: np.random.Generator) -> dict[str, list[Any]]:
 def check_fault(columns: dict[str, list[Any]], level: float = 0.95, *, whole: bool = True) -> str | None:
     """What a result of `check` breaks: schema, no NaN, values in their intervals, names unchanged, no foreign error.
 
-    In a hurry, budgets are small and only the figures with names are drawn; what breaks then must break the whole too.
+    In a hurry, budgets are small; what breaks then must break with the usual budgets too.
     """
     if whole:
         return _check_outcome(columns, level)
-    with small_budgets(), _few_figures():
+    with small_budgets():
         fault = _check_outcome(columns, level)
     return None if fault is None else _check_outcome(columns, level)
 
@@ -491,26 +468,23 @@ def _validator() -> Any:
 
 
 def _broken_figures(page: str, workers: set[str], labels: set[str]) -> Iterator[str]:
-    """Pictures that are not XML, and names of workers and labels that they do not show."""
-    from majorant.render.figures.canvas import clipped
+    """Pictures that are not XML, and workers and labels that the tables of the page do not name."""
+    from majorant.render.figures.charts import clipped
 
-    shown: dict[str, list[str]] = {name: [] for name in NAMING}
     for svg in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
         try:
-            root = ElementTree.fromstring(svg)
+            ElementTree.fromstring(svg)
         except ElementTree.ParseError as error:
             yield f"a figure is not XML: {error}"
-            continue
-        figure = re.match(r"\w*?(?=\d+-title)", root.get("aria-labelledby", ""))
-        if figure is not None and figure[0] in NAMING:
-            texts = [part for part in root.iter() if part.tag.rpartition("}")[2] == "text"]
-            shown[figure[0]] += ["".join(part.itertext()) for part in texts]
-    rows = {text.rpartition(" (")[0] for text in shown["workers"]}
-    missing = {clipped(worker, 14) for worker in workers} - rows
-    if shown["workers"] and len(workers) <= NAMED_ROWS and missing:
+    shown = {html.unescape(name) for name in re.findall(r'<th scope="row"><bdi>(.*?)</bdi>', page)}
+    missing = {clipped(worker, 40) for worker in workers} - shown
+    if len(workers) <= 12 and missing:
         yield f"figures: workers {sorted(missing)[:4]} are not named"
-    missing = {clipped(label, 7) for label in labels} - {*shown["confusion"]}
-    if shown["confusion"] and missing:
+    matrices = "".join(re.findall(r'<table class="grid.*?</table>', page, re.DOTALL))
+    missing = {clipped(label, 7) for label in labels} - {
+        html.unescape(n) for n in re.findall("<bdi>(.*?)</bdi>", matrices)
+    }
+    if matrices and missing:
         yield f"figures: labels {sorted(missing)[:4]} are not named"
 
 

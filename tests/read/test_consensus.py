@@ -54,7 +54,7 @@ def test_an_export_needs_a_file_and_votes_in_memory(tmp_path):
     assert "leave out" in str(CliRunner().invoke(aggregate, told).exception)
 
 
-def test_check_writes_the_same_beside_its_files_with_the_text_of_a_table(tmp_path, no_pictures):
+def test_check_writes_the_same_beside_its_files_with_the_text_of_a_table(tmp_path):
     votes = tmp_path / "votes.csv"
     rows = [
         "item,worker,label,sentence",

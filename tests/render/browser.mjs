@@ -75,13 +75,11 @@ function words() {
 
 function measure() {
   const root = document.documentElement;
-  const figures = () => [...document.querySelectorAll("figure svg")].map((svg) => ({
-    key: svg.getAttribute("aria-labelledby").split("-")[0],
-    title: svg.querySelector("title").textContent,
-    description: svg.querySelector("desc").textContent,
-    width: svg.getBoundingClientRect().width,
-    height: svg.getBoundingClientRect().height,
-    smallest: Math.min(...[...svg.querySelectorAll("text")].map((text) => text.getBoundingClientRect().height), 99),
+  const figures = () => [...document.querySelectorAll("figure")].map((figure) => ({
+    title: figure.querySelector("h3").textContent,
+    width: figure.getBoundingClientRect().width,
+    height: figure.getBoundingClientRect().height,
+    smallest: Math.min(...[...figure.querySelectorAll("svg text")].map((text) => text.getBoundingClientRect().height), 99),
   }));
   const bottom = (query) => Math.max(...[...document.querySelectorAll(query)].map((one) => one.getBoundingClientRect().bottom));
   const first = { answer: bottom("h1"), sentence: bottom(".lede"), next: bottom("dl.answer"), numbers: bottom("dl.numbers") };

@@ -1,13 +1,16 @@
-"""Names in figures: what the user wrote is what stands there, and the picture is well-formed whatever it is."""
+"""Charts: names are shown as the user wrote them, and every kind of chart can be drawn with matplotlib."""
 
+import re
+from html import unescape
 from xml.etree import ElementTree
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from majorant.pipeline import check
-from majorant.render.figures import FIGURES, panels_of
-from majorant.render.figures.canvas import LIGHT, Panel, clipped, svg_of
+from majorant.render.figures.canvas import LIGHT, figure_of
+from majorant.render.figures.charts import Axis, Bars, Flow, Grid, Layer, Plot, clipped, round_ticks
+from majorant.render.html import render
 from majorant.render.summary import result_summary
 from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
@@ -18,60 +21,52 @@ NAMES = (
 )  # fmt: skip
 
 
-def texts(svg):
-    """The text of every element that shows some; fails where the picture is ill-formed."""
-    return [
-        "".join(element.itertext()) for element in ElementTree.fromstring(svg).iter() if element.tag in ("text", "desc")
-    ]
+def texts(figure):
+    """The text that a matplotlib Figure shows."""
+    from matplotlib.text import Text
+
+    return {text.get_text() for text in figure.findobj(Text)}
 
 
-def drawn(*names):
-    def draw(axes):
-        for n, name in enumerate(names):
-            axes.text(0.1, n / len(names), name)
-
-    return texts(svg_of(Panel("key", "title", " ".join(names), (300, 300), draw)))
-
-
-def test_names_survive():
-    shown = drawn(*NAMES)
-    assert shown[0] == " ".join(NAMES)
-    assert set(NAMES) <= set(shown)
+def test_names_survive_in_matplotlib():
+    figure = figure_of([Grid("t", NAMES, NAMES, [[("1", 0.5, True)] * len(NAMES)] * len(NAMES))], "confusion")
+    assert set(NAMES) <= texts(figure)
 
 
 @settings(deadline=None, max_examples=25)
-@given(st.lists(st.text(max_size=12), min_size=1, max_size=8))
-def test_any_names_survive(names):
-    safe = [clipped(name) for name in names]
-    assert {name for name in safe if name} <= set(drawn(*safe))
+@given(st.lists(st.text(max_size=12), min_size=1, max_size=8, unique_by=clipped))
+def test_any_names_survive_in_matplotlib(names):
+    shown = [clipped(name) for name in names]
+    figure = figure_of([Bars("t", shown, range(len(shown)))], "votes")
+    assert set(shown) <= texts(figure) | {""}
 
 
-def test_ids_are_those_of_the_panel_and_nothing_is_styled_from_within():
-    def draw(axes):
-        axes.plot([0, 1], [0, 1.23456789], marker="o")
-        axes.set_xlim(0, 0.5)
-
-    svg = svg_of(Panel("key", "t", "d", (300, 200), draw))
-    root = ElementTree.fromstring(svg)
-    ids = [element.get("id") for element in root.iter() if element.get("id")]
-    assert len(ids) == len(set(ids)) > 3
-    assert all(name.startswith("key-") for name in ids)
-    used = [value for element in root.iter() for value in element.attrib.values() if "(#" in value or value[0] == "#"]
-    assert used
-    assert all(any(f"#{name}" in value for name in ids) for value in used)
-    assert not {element.tag for element in root.iter()} & {"style", "metadata"}
-    assert "var(--" in svg
+def test_plots_and_flows_can_be_drawn():
+    axis = Axis("x", 0, 1, [(0.5, "half")])
+    layers = [Layer(shape, "best", [0, 1], [0, 0.5], high=[1, 1], radii=[1, 2]) for shape in ("area", "line", "points")]
+    flow = Flow("t", "w", ("a", "b"), [("yes: 1", 0, 1)], [("no: 1", 0, 1)], [(0, 0, 1, True)])
+    figure = figure_of([Plot("t", "w", axis, axis, layers), flow], "map")
+    figure.canvas.draw()
+    assert {"half", "yes: 1", "no: 1", "a", "b"} <= texts(figure)
 
 
-def test_workers_keep_their_names_in_the_figures_of_a_result():
+@given(st.floats(-100, 100), st.floats(1e-3, 1e4))
+def test_ticks_are_few_and_within_the_axis(low, width):
+    ticks = round_ticks(low, low + width)
+    assert 2 <= len(ticks) <= 6
+    assert low - 1e-6 * width <= ticks[0]
+    assert ticks[-1] <= low + width * (1 + 1e-6)
+
+
+def test_workers_keep_their_names_on_the_page():
     names = ("gpt-4.1234", "gpt-4.1235", "font: 1px", 'a id="b', "<style>")
     skills = [0.9, 0.8, 0.75, 0.7, 0.6]
     votes = simulate([0.5, 0.5], one_coin_crew(skills, n_classes=2), n_items=40, n_votes=5, rng=0).votes
     named = Votes.from_codes(
         votes.item_n, votes.worker_n, votes.label_n, items=votes.items, workers=names, labels=("0.12345", "0.12346")
     )
-    facts = result_summary(check(named, rng=0))
-    shown = {text for name in FIGURES for panel in panels_of(facts, name) for text in texts(svg_of(panel))}
-    assert set(names) <= shown
-    assert any("0.12345" in text for text in shown)
-    assert any("0.12346" in text for text in shown)
+    page = render(result_summary(check(named, rng=0)))
+    shown = {unescape(name) for name in re.findall("<bdi>(.*?)</bdi>", page)}
+    pictures = [ElementTree.fromstring(svg) for svg in re.findall("<svg.*?</svg>", page, re.DOTALL)]
+    shown |= {text.text.partition(":")[0] for picture in pictures for text in picture.iter("text")}
+    assert {*names, "0.12345", "0.12346"} <= shown

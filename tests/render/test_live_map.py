@@ -75,7 +75,7 @@ def test_votes_are_where_the_map_of_the_result_puts_them():
     assert settings["regions"]["balance"] == facts["map"][0]["region"]
 
 
-def test_it_is_under_theory_where_its_assumptions_passed(no_pictures):
+def test_it_is_under_theory_where_its_assumptions_passed():
     assert len(json.loads(live_map(summary("panel")))["point"]["prior"]) == 3
     for name in ("crowd", "panel"):
         html = render(summary(name))
@@ -83,14 +83,14 @@ def test_it_is_under_theory_where_its_assumptions_passed(no_pictures):
 
 
 @pytest.mark.parametrize("name", ["spam", "two_items", "ties"], ids=["failed", "cannot be tested", "no map"])
-def test_it_is_absent_elsewhere(name, no_pictures):
+def test_it_is_absent_elsewhere(name):
     facts = summary(name)
     assert facts["map"] == []
     assert live_map(facts) is None
     assert "<div data-majorant-map" not in render(facts)
 
 
-def test_sliders_show_three_classes_at_most(no_pictures):
+def test_sliders_show_three_classes_at_most():
     many = copy.deepcopy(summary("panel"))
     many["votes"]["label_votes"] = [{"label": str(k), "votes": 1} for k in range(4)]
     assert live_map(many) is None

@@ -10,7 +10,7 @@ import pytest
 
 import majorant as mj
 from majorant.errors import ConfigError
-from majorant.render.figures import FIGURES, IN_THE_REPORT, panels_of
+from majorant.render.figures import FIGURES, charts_of
 from majorant.render.html import NUMBER_FORMS, lookup, render
 from majorant.render.plain import to_json
 from render.samples import HOSTILE, SAMPLES, result, summary
@@ -96,14 +96,16 @@ def test_the_parts_are_in_order(page):
 
 def test_every_figure_is_there_and_says_what_it_shows(page):
     name, html, reader = page
-    expected = [panel.key for figure in IN_THE_REPORT for panel in panels_of(summary(name), figure)]
+    charts = [chart for figure in FIGURES if figure != "workers" for chart in charts_of(summary(name), figure)]
+    assert sum(tag == "figure" for tag, _ in reader.elements) == len(charts)
+    assert html.count('<table class="grid') == sum(chart.kind == "grid" for chart in charts)
+    assert html.count('<table class="bars') == sum(chart.kind in ("bars", "dots") for chart in charts)
     pictures = [attrs for tag, attrs in reader.elements if tag == "svg"]
-    assert sorted(attrs["aria-labelledby"].split("-")[0] for attrs in pictures) == sorted(expected)
-    assert all(attrs["role"] == "img" for attrs in pictures)
-    for key in expected:
-        title, text = (re.search(rf'id="{key}-{part}">([^<]*)<', html)[1] for part in ("title", "desc"))
-        assert title.strip()
-        assert len(text) > 5
+    assert len(pictures) == sum(chart.kind in ("plot", "flow") for chart in charts)
+    for attrs in pictures:
+        assert attrs["role"] == "img"
+        for part in attrs["aria-labelledby"].split():
+            assert len(re.search(rf'id="{part}">([^<]*)<', html)[1].strip()) > 5
     assert "#1c2530" not in re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL), "colours come from the scheme"
 
 
@@ -183,7 +185,7 @@ def test_no_rule_is_called_recommended(page):
     assert "recommended" not in re.sub(r"<script.*?</script>", "", page[1], flags=re.DOTALL)
 
 
-def test_the_share_of_a_class_stands_with_what_each_rule_reports(no_pictures):
+def test_the_share_of_a_class_stands_with_what_each_rule_reports():
     html = render(summary("crowd"))
     rate = summary("crowd")["rate"]
     assert rate["overall"]["low"] < rate["overall"]["value"] < rate["overall"]["high"]
@@ -192,7 +194,7 @@ def test_the_share_of_a_class_stands_with_what_each_rule_reports(no_pictures):
     assert summary("panel")["rate"] is None, "three classes"
 
 
-def test_slices_and_samples_have_their_place(no_pictures):
+def test_slices_and_samples_have_their_place():
     grown = copy.deepcopy(summary("two_items"))
     gain = {"value": 0.01, "low": 0.0, "high": 0.02, "reason": ""}
     one = {
@@ -214,7 +216,7 @@ def test_slices_and_samples_have_their_place(no_pictures):
 def test_a_notebook_gets_every_figure(name):
     sample = "panel" if name == "dependence" else "crowd"
     figure = mj.figure(result(sample), name)
-    assert len(figure.axes) == len(panels_of(summary(sample), name))
+    assert len(figure.axes) == len(charts_of(summary(sample), name))
     figure.canvas.draw()
 
 
@@ -232,13 +234,13 @@ def test_a_notebook_shows_results_and_certificates():
         reader.feed(html)
         assert not reader.open
         assert "<script" not in html
-        assert "<svg" in html
+    assert "w24" in html
     text = result("crowd").certificate._repr_html_()
     assert "Rules that ignore who voted" in text
     assert "<svg" not in text
 
 
-def test_a_report_is_written_whole(tmp_path, no_pictures):
+def test_a_report_is_written_whole(tmp_path):
     path = mj.report(result("crowd"), tmp_path / "page.html")
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
     with pytest.raises(ConfigError, match="Cannot write"):

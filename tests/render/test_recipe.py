@@ -17,7 +17,7 @@ def votes(monkeypatch):
     return mj.simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], n_items=60, n_votes=3, rng=0)[0]
 
 
-def test_every_surface_shows_it(votes, run, tmp_path, no_pictures):
+def test_every_surface_shows_it(votes, run, tmp_path):
     write_table(tmp_path / "votes.csv", votes_table(votes))
     code, out, err = run("check", "votes.csv", "--out", "results", "--summary", "answer.md")
     assert code == 0, err

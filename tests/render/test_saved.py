@@ -100,7 +100,7 @@ def damaged(**changes):
         ({"seed": float("nan")}, "damaged or was edited"),
     ],
 )
-def test_foreign_and_broken_results_are_refused(tmp_path, no_pictures, content, message):
+def test_foreign_and_broken_results_are_refused(tmp_path, content, message):
     path = tmp_path / "result.json"
     path.write_text(content if isinstance(content, str) else json.dumps(damaged(**content)))
     with pytest.raises(DataError, match=re.escape(message)) as caught:
@@ -133,13 +133,13 @@ def test_a_page_that_cannot_be_made_leaves_nothing(tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == ["result.json"]
 
 
-def test_a_result_from_elsewhere_cannot_bring_markup(no_pictures):
+def test_a_result_from_elsewhere_cannot_bring_markup():
     foreign = damaged()
     foreign["answer"]["evidence"] = foreign["certificate"]["anonymous"]["verdict"] = '"><script>alert(1)</script>'
     assert render(foreign).count("<script") == 2
 
 
-def test_files_of_another_run_beside_a_result_are_named(folder, tmp_path, no_pictures):
+def test_files_of_another_run_beside_a_result_are_named(folder, tmp_path):
     for path in (folder / "out").iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
     command = ["report", str(tmp_path / "result.json"), "--out", str(tmp_path / "again.html")]

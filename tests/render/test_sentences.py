@@ -16,7 +16,6 @@ from majorant.render.html import render
 from majorant.render.summary import result_summary
 from majorant.render.text import check_text
 from majorant.simulate import one_coin_crew, simulate
-from pictures import no_pictures
 
 QUICK_SETS, SLOW_SETS = ("SP_amt",), ("CF", "CF_amt", "SP", "ZenCrowd_in", "ZenCrowd_us", "MS", "D-Product")
 QUICK_DESIGNS, DESIGNS = 4, 50
@@ -56,9 +55,7 @@ def outputs(kind, key):
     """What is shown of a result: text, certificate, page."""
     result = check(design(key), rng=0) if kind == "simulated" else real.checked(key, gold=kind == "gold")
     summary = result_summary(result)
-    with no_pictures():
-        page = render(summary)
-    page = re.sub(r"<(script|style|svg)\b.*?</\1>", " ", page, flags=re.DOTALL)
+    page = re.sub(r"<(script|style|svg)\b.*?</\1>", " ", render(summary), flags=re.DOTALL)
     page = html.unescape(re.sub(r"<[^>]+>", "\n", page)).replace("\u00a0", " ")
     return result, {"text": check_text(summary), "certificate": certificate_text(result.certificate), "page": page}
 

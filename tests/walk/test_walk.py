@@ -155,7 +155,7 @@ NOT_YET = {  # what the message says instead
 
 @pytest.mark.parametrize("guess", GUESSES)
 @pytest.mark.filterwarnings("ignore::majorant.errors.DataNote")
-def test_a_guess_in_python_works(guess, votes, tmp_path, monkeypatch, no_pictures):
+def test_a_guess_in_python_works(guess, votes, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     if guess not in NOT_YET:
         assert GUESSES[guess](votes) is not None
@@ -216,7 +216,7 @@ CALLS: list[tuple[Callable[[Path], Path], tuple[str, ...], str]] = [
 
 
 @pytest.mark.parametrize(("write", "classes", "call"), CALLS, ids=[call for *_, call in CALLS])
-def test_what_next_says_runs_to_the_end(write, classes, call, tmp_path, no_pictures):
+def test_what_next_says_runs_to_the_end(write, classes, call, tmp_path):
     write(tmp_path)
     truth = [*made.draw(1, classes)[0], *classes * 40]
 

@@ -28,7 +28,6 @@ from majorant.web import runs as keeping
 from majorant.web import serve
 from majorant.web.app import application
 from majorant.web.runs import Runs
-from pictures import no_pictures
 
 TOKEN = "k" * 32
 LIMIT = 200_000
@@ -250,7 +249,7 @@ def terminal(checked, tmp_path_factory):
     flags = [word for role, name in COLUMNS.items() for word in (f"--{role}", name)]
 
     def run(*words):
-        with contextlib.chdir(folder), no_pictures():
+        with contextlib.chdir(folder):
             CliRunner().invoke(command_line, [words[0], "odd.csv", *flags, *words[1:]], catch_exceptions=False)
 
     run("check", "--out", "results")

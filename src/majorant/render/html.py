@@ -20,8 +20,9 @@ from majorant.output import write_files
 from majorant.render.answer import rule_name
 from majorant.render.cards import answer_cards
 from majorant.render.certificate import certificate_summary
-from majorant.render.figures import IN_THE_REPORT, panels_of
-from majorant.render.figures.canvas import LIGHT, clipped, css_variables, figure_of, scheme, svg_of
+from majorant.render.figures import FIGURES, charts_of
+from majorant.render.figures.canvas import LIGHT, css_variables, figure_of, scheme
+from majorant.render.figures.charts import clipped
 from majorant.render.numbers import in_points, one_decimal, signed_points
 from majorant.render.review import REASON_HEADINGS
 from majorant.render.summary import map_summary, result_summary
@@ -77,18 +78,11 @@ def render(summary: dict[str, Any]) -> str:
     from markupsafe import Markup
 
     facts = clip({name: fact for name, fact in summary.items() if name != "files"})
-    pictures = {
-        name: [
-            {"title": panel.title, "svg": Markup(svg_of(panel)), "width": panel.size[0]}
-            for panel in panels_of(facts, name)
-        ]
-        for name in IN_THE_REPORT
-    }
     style, script = _part("style.css") + _part("map.css"), _part("page.js") + _part("map.js")
     page = _environment().get_template("page.html.j2")
     return page.render(
         s=facts,
-        figures=pictures,
+        figures={name: charts_of(facts, name) for name in FIGURES},
         fact=partial(fact, facts),
         estimate=partial(estimate, facts),
         say=partial(say, facts),
@@ -123,7 +117,7 @@ def figure(result: Result, name: str) -> Figure:
     summary = result_summary(result)
     if name == "map":  # which the report shows only where its assumptions passed
         summary["map"] = map_summary(result.map)
-    return figure_of(panels_of(summary, name), name)
+    return figure_of(charts_of(summary, name), name)
 
 
 def report(result: Result, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
@@ -141,14 +135,11 @@ def report(result: Result, path: str | os.PathLike[str], *, overwrite: bool = Fa
 
 def result_html(result: Result) -> str:
     """The answer and the workers, as a notebook shows them."""
-    from markupsafe import Markup
-
     from majorant.render.answer import python_command
 
     summary = result_summary(result, details=False, next_command=python_command(result))
     summary["workers"] = workers_facts(result.workers)
-    pictures = [Markup(svg_of(panel)) for panel in panels_of(summary, "workers")]
-    return _notebook(summary, pictures)
+    return _notebook(summary)
 
 
 def certificate_html(certificate: Certificate) -> str:
@@ -156,10 +147,10 @@ def certificate_html(certificate: Certificate) -> str:
     return _notebook(certificate_summary(certificate))
 
 
-def _notebook(summary: dict[str, Any], pictures: Sequence[Markup] = ()) -> str:
+def _notebook(summary: dict[str, Any]) -> str:
     """A piece of HTML for a notebook, in the page's words and light colours."""
     template = _environment().get_template("notebook.html.j2")
-    return template.render(s=clip(summary), colours=css_variables(LIGHT), pictures=pictures)
+    return template.render(s=clip(summary), colours=css_variables(LIGHT))
 
 
 def live_map(summary: Mapping[str, Any]) -> str | None:

@@ -1,36 +1,35 @@
-"""The figures of the report: a summary in, panels out. Nothing is computed here that a reader could quote.
+"""The figures of the report: a summary in, charts out. Nothing is computed here that a reader could quote.
 
 May import what `render` may; imported by `render`.
 """
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from majorant.errors import ConfigError
+from majorant.render.figures.charts import Chart
+from majorant.render.figures.labels import confidence_charts, flow_charts
+from majorant.render.figures.model import map_charts, plan_charts
+from majorant.render.figures.votes import agreement_charts, votes_charts
+from majorant.render.figures.workers import confusion_charts, dependence_charts, workers_charts
 
-if TYPE_CHECKING:
-    from majorant.render.figures.canvas import Panel
-
-FIGURES = {  # in the order of the page, each with its module, which has a function NAME_panels(summary)
-    "flow": "labels",
-    "workers": "workers",
-    "dependence": "workers",
-    "confusion": "workers",
-    "map": "model",
-    "plan": "model",
-    "confidence": "labels",
-    "agreement": "votes",
-    "votes": "votes",
+FIGURES: Mapping[str, Callable[[dict[str, Any]], Sequence[Chart]]] = {  # in the order of the page
+    "flow": flow_charts,
+    "workers": workers_charts,
+    "dependence": dependence_charts,
+    "confusion": confusion_charts,
+    "map": map_charts,
+    "plan": plan_charts,
+    "confidence": confidence_charts,
+    "agreement": agreement_charts,
+    "votes": votes_charts,
 }
-IN_THE_REPORT = tuple(name for name in FIGURES if name != "workers")  # whose table has a bar for each worker
 
 
-def panels_of(summary: dict[str, Any], name: str) -> list[Panel]:
-    """The panels of a figure; none where the data have nothing for it."""
+def charts_of(summary: dict[str, Any], name: str) -> Sequence[Chart]:
+    """The charts of a figure; none if the votes have nothing to show."""
     if name not in FIGURES:
         raise ConfigError(f"There is no figure {name!r}. Choose one of: {', '.join(FIGURES)}.")
-    module = importlib.import_module(f"majorant.render.figures.{FIGURES[name]}")
-    panels: list[Panel] = getattr(module, f"{name}_panels")(summary)
-    return panels
+    return FIGURES[name](summary)

@@ -1,29 +1,20 @@
-"""From a panel to a Figure for notebooks, or to inline SVG for the page."""
+"""The colours of the page, and charts drawn with matplotlib for notebooks."""
 
 from __future__ import annotations
 
-import contextlib
-import io
 import logging
-import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from html import escape
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree
 
 from majorant.errors import ConfigError
-from majorant.wording import printable
+from majorant.render.figures.charts import Bars, Chart, Dots, Flow, Grid, Plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-POINT = 1 / 72  # inch: one unit of the SVG is one point, one pixel of the page
-REFERENCE = re.compile(r"(?:^|url\()#([^)]+)")
-FONT = re.compile(r"font: ([^;]*?)([\d.]+px)[^;]*")
-LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 LIGHT = {
     "page": "#f7f7f4",
     "card": "#ffffff",
@@ -68,38 +59,8 @@ def scheme() -> str:
     )
 
 
-def with_variables(svg: str) -> str:
-    """The same picture with each colour looked up in the page, so that one picture serves both schemes."""
-    for name, value in LIGHT.items():
-        svg = svg.replace(value, f"var(--{name})")
-    return svg
-
-
-def clipped(value: Any, most: int = 18) -> str:
-    """A user's value, harmless and not longer than it may be.
-
-    >>> clipped("a very long name for a worker", 10)
-    'a very lo…'
-    """
-    text = printable(" ".join(str(value)[: 4 * most].split()))
-    return text if len(text) <= most else text[: most - 1] + "…"
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """One picture: its place on the page, what it shows, the same in words, its size, and how to draw it."""
-
-    key: str  # unique on the page
-    title: str
-    alt: str
-    size: tuple[float, float]
-    draw: Callable[[Axes], None]
-
-
 STYLE: Any = {
-    "svg.hashsalt": "majorant",  # same summary, same bytes
-    "svg.fonttype": "none",
-    "text.parse_math": False,  # a name with a dollar sign is a name
+    "text.parse_math": False,  # names may hold dollar signs
     "font.size": 12,
     "font.family": "DejaVu Sans",
     "text.color": LIGHT["ink"],
@@ -113,8 +74,8 @@ STYLE: Any = {
     "axes.titlesize": 13,
     "axes.titlelocation": "left",
     "axes.unicode_minus": True,
-    "figure.constrained_layout.w_pad": 3 * POINT,
-    "figure.constrained_layout.h_pad": 3 * POINT,
+    "figure.constrained_layout.w_pad": 3 / 72,
+    "figure.constrained_layout.h_pad": 3 / 72,
     "figure.facecolor": "none",
     "grid.color": LIGHT["line"],
     "grid.linewidth": 0.8,
@@ -122,24 +83,23 @@ STYLE: Any = {
     "ytick.color": LIGHT["soft"],
     "xtick.labelsize": 11,
     "ytick.labelsize": 11,
-    "path.simplify": True,
 }
 
 
 def default_style() -> dict[Any, Any]:
-    """Matplotlib's own defaults: a matplotlibrc of the user's or of the current folder has no say in our figures."""
+    """Matplotlib's own defaults: a matplotlibrc of the user does not change our figures."""
     import matplotlib as mpl
 
     settings = mpl.rcParamsDefault
     return {name: settings[name] for name in settings if not name.startswith(("backend", "webagg", "interactive"))}
 
 
-@contextlib.contextmanager
+@contextmanager
 def _styled() -> Iterator[None]:
-    """The style, for as long as a picture is drawn; a sign that the font lacks is the reader's font's affair."""
+    """Our style while a figure is drawn; characters that the font lacks are not worth a warning."""
     logger = logging.getLogger("matplotlib")
     level = logger.level
-    logger.setLevel(logging.ERROR)  # it would tell of its cache where that cannot be written
+    logger.setLevel(logging.ERROR)  # it reports a cache folder that it cannot write to
     import matplotlib as mpl
     import matplotlib.font_manager
 
@@ -150,98 +110,115 @@ def _styled() -> Iterator[None]:
         yield
 
 
-def figure_of(panels: Sequence[Panel], name: str) -> Figure:
-    """All panels in one matplotlib Figure, side by side."""
-    if not panels:
+def figure_of(charts: Sequence[Chart], name: str) -> Figure:
+    """All charts in one matplotlib Figure, side by side."""
+    if not charts:
         raise ConfigError(f"These votes have nothing to show as {name!r}; the report says why.")
     with _styled():
-        columns = min(3, len(panels))
-        rows = -(-len(panels) // columns)
-        width, height = (max(panel.size[d] for panel in panels) for d in (0, 1))
-        figure = _blank(width * columns, (height + 24) * rows)
-        figure.set_facecolor(LIGHT["card"])
-        for at, panel in enumerate(panels):
-            axes = figure.add_subplot(rows, columns, at + 1)
-            panel.draw(axes)
-            axes.set_title(panel.title)
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        columns = min(3, len(charts))
+        rows = -(-len(charts) // columns)
+        figure = Figure(figsize=(6 * columns, 4.5 * rows), dpi=72, layout="constrained", facecolor=LIGHT["card"])
+        FigureCanvasAgg(figure)
+        for at, chart in enumerate(charts):
+            axes = figure.add_subplot(rows, columns, at + 1, title=chart.title)
+            _draw(axes, chart)
     return figure
 
 
-def svg_of(panel: Panel) -> str:
-    """The panel as inline SVG: labelled, coloured by the page's variables, its ids its own."""
-    with _styled():
-        from matplotlib.backends.backend_svg import FigureCanvasSVG
-
-        figure = _blank(*panel.size)
-        canvas: Any = FigureCanvasSVG(figure)
-        panel.draw(figure.add_subplot())
-        if (layout := figure.get_layout_engine()) is not None:  # savefig would draw twice
-            layout.execute(figure)
-            figure.set_layout_engine("none")
-        stream = io.StringIO()
-        canvas.print_svg(stream, metadata={"Date": None})
-    return _inline(stream.getvalue(), panel)
-
-
-def _blank(width: float, height: float) -> Figure:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width * POINT, height * POINT), dpi=72, layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
+def _draw(axes: Axes, chart: Chart) -> None:
+    match chart:
+        case Grid():
+            _draw_grid(axes, chart)
+        case Bars():
+            places = range(len(chart.names))
+            bars = axes.barh(places, chart.values, color=LIGHT["majority"])
+            axes.bar_label(bars, [chart.text(value) for value in chart.values], padding=3)
+            axes.set_yticks(places, chart.names)
+            axes.invert_yaxis()
+            axes.margins(x=0.25)
+        case Dots():
+            _draw_dots(axes, chart)
+        case Plot():
+            _draw_plot(axes, chart)
+        case Flow():
+            _draw_flow(axes, chart)
 
 
-def _inline(svg: str, panel: Panel) -> str:
-    """The picture for the page: attributes are edited and text is left alone, since names of the user stand in it."""
-    root = ElementTree.fromstring(svg)
-    for element in root.iter():
-        element.tag = _local(element.tag)
-        for child in [child for child in element if _local(child.tag) in ("metadata", "style")]:
-            element.remove(child)
-        if element.tag not in ("text", "tspan"):
-            element.text = None
-            for child in element:
-                child.tail = None
-    _edit_attributes(root, panel.key)
-    key, width = panel.key, panel.size[0]
-    title, words = (escape(printable(text)) for text in (panel.title, panel.alt))
-    body = "".join(ElementTree.tostring(child, encoding="unicode") for child in root)
-    return (
-        f'<svg viewBox="{root.get("viewBox")}" role="img" aria-labelledby="{key}-title {key}-desc" '
-        f'style="--w: {width:g}px"><title id="{key}-title">{title}</title><desc id="{key}-desc">{words}</desc>'
-        f"{body}</svg>"
-    )
+def _draw_grid(axes: Axes, grid: Grid) -> None:
+    from matplotlib.patches import Rectangle
+
+    for r, row in enumerate(grid.cells):
+        for c, cell in enumerate(row):
+            if cell is not None:
+                text, shade, warm = cell
+                axes.add_patch(Rectangle((c, r), 1, 1, facecolor=LIGHT["faint"], edgecolor=LIGHT["card"], lw=1.5))
+                axes.add_patch(Rectangle((c, r), 1, 1, facecolor=LIGHT["warm" if warm else "heat"], alpha=shade))
+                axes.text(c + 0.5, r + 0.5, text, ha="center", va="center", fontsize=11)
+    axes.set(xlim=(0, len(grid.columns)), ylim=(len(grid.rows), 0), aspect="equal")
+    axes.set_xticks([c + 0.5 for c in range(len(grid.columns))], grid.columns, rotation="vertical")
+    axes.set_yticks([r + 0.5 for r in range(len(grid.rows))], grid.rows)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
 
 
-def _edit_attributes(root: ElementTree.Element, key: str) -> None:
-    """Shorter numbers, the page's font and colours, and of the ids those in use, named after the panel."""
-    values = [value for element in root.iter() for value in element.attrib.values()]
-    used = dict.fromkeys(name for value in values for name in REFERENCE.findall(value))
-    own = {name: f"{key}-{at}" for at, name in enumerate(used)}
-    for element in root.iter():
-        edited = {}
-        for name, value in element.attrib.items():
-            if name == "id":
-                if value in own:
-                    edited["id"] = own[value]
-            else:
-                shorter = LONG_NUMBER.sub(_shorter, FONT.sub(_font, value))
-                renamed = REFERENCE.sub(lambda match: match[0].replace(match[1], own[match[1]]), shorter)
-                edited[_local(name)] = with_variables(renamed)
-        element.attrib = edited
+def _draw_dots(axes: Axes, chart: Dots) -> None:
+    for at, row in enumerate(chart.rows):
+        colour = LIGHT["best" if row.stands_out else "majority"]
+        if row.low is not None and row.high is not None:
+            axes.plot([row.low, row.high], [at, at], color=colour, alpha=0.4, lw=6, solid_capstyle="round")
+        axes.plot([row.value], [at], "o", ms=8, color=colour, mec=LIGHT["card"])
+        if row.mark is not None:
+            axes.plot([row.mark], [at], "|", ms=14, color=LIGHT["soft"])
+        axes.text(1.04, at, row.text, va="center", transform=axes.get_yaxis_transform(), weight="bold")
+    axes.set_yticks(range(len(chart.rows)), [row.name for row in chart.rows], color=LIGHT["ink"])
+    axes.set(xlim=(chart.start - 0.02, 1.02), ylim=(len(chart.rows) - 0.4, -0.6))
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.grid(axis="x")
+    axes.set_axisbelow(True)
 
 
-def _local(name: str) -> str:
-    """A name without its namespace: in HTML, SVG has none."""
-    return name.rpartition("}")[2]
+def _draw_plot(axes: Axes, plot: Plot) -> None:
+    for layer in plot.layers:
+        look: dict[str, Any] = {"color": LIGHT[layer.colour], "alpha": layer.opacity, "label": layer.label or None}
+        match layer.shape:
+            case "area":
+                axes.fill(layer.x, layer.y, lw=0, **look)
+            case "line":
+                axes.plot(layer.x, layer.y, lw=1.4, ls=(0, (4, 3)) if layer.dashed else "-", **look)
+            case "points":
+                axes.scatter(layer.x, layer.y, s=[4 * r * r for r in layer.radii], zorder=3, clip_on=False, **look)
+            case "intervals":
+                axes.vlines(layer.x, layer.y, layer.high, lw=1.4, **look)
+    axes.set(xlabel=plot.x.name, ylabel=plot.y.name, xlim=(plot.x.low, plot.x.high), ylim=(plot.y.low, plot.y.high))
+    axes.set_xticks([tick for tick, _ in plot.x.ticks], [text for _, text in plot.x.ticks])
+    axes.set_yticks([tick for tick, _ in plot.y.ticks], [text for _, text in plot.y.ticks])
+    if any(layer.label for layer in plot.layers):
+        axes.legend(facecolor=LIGHT["card"], edgecolor="none", fontsize=11)
 
 
-def _shorter(number: re.Match[str]) -> str:
-    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
+def _draw_flow(axes: Axes, flow: Flow) -> None:
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
 
-
-def _font(font: re.Match[str]) -> str:
-    """The size and weight that were asked for; the family is the page's."""
-    weight = re.search(r"bold|\b[1-9]00\b", font[1])
-    return f"font-size: {font[2]}" + (f"; font-weight: {weight[0]}" if weight else "")
+    left, right, width = 0.26, 0.74, 0.022
+    codes = [Path.MOVETO, *[Path.CURVE4] * 3, Path.LINETO, *[Path.CURVE4] * 3, Path.CLOSEPOLY]
+    for a, b, height, changes in flow.ribbons:
+        bottom = max(height, 0.004 if changes else 0)
+        points = [
+            (left, a), (0.5, a), (0.5, b), (right, b),
+            (right, b + bottom), (0.5, b + bottom), (0.5, a + bottom), (left, a + bottom), (left, a),
+        ]  # fmt: skip
+        colour, opacity = (LIGHT["best"], 0.85) if changes else (LIGHT["heat"], 0.45)
+        axes.add_patch(PathPatch(Path(points, codes), facecolor=colour, alpha=opacity, lw=0))
+    for x, side, head, bars in ((left, "right", flow.heads[0], flow.left), (right, "left", flow.heads[1], flow.right)):
+        shift = -0.03 if side == "right" else 0.03
+        axes.text(x, -0.06, head, ha=side, color=LIGHT["soft"])
+        for text, top, height in bars:
+            axes.bar([x], [max(height, 0.004)], bottom=top, width=width, color=LIGHT["ink"])
+            axes.text(x + shift, top + height / 2, text, ha=side, va="center")
+    axes.set(xlim=(0, 1), ylim=(1.02, -0.1))
+    axes.axis("off")

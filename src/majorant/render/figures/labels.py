@@ -2,157 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from majorant.render.answer import rule_name
-from majorant.render.figures.canvas import LIGHT, Panel, clipped
+from majorant.render.figures.charts import Bars, Chart, Flow, Layer, Plot, clipped, percent_axis
 from majorant.wording import percent
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
-GAP = 0.04  # between labels, as a share of the height
-LEFT, RIGHT, BAR_WIDTH = 0.26, 0.74, 0.022
-THINNEST = 0.004
-
-
-def flow_panels(summary: dict[str, Any]) -> list[Panel]:
-    """One diagram; none where there is nothing to label, or majority vote is the rule to use."""
-    flow_size = (440, 220)
+def flow_charts(summary: dict[str, Any]) -> list[Flow]:
+    """How labels change; nothing if there are no labels, or if majority vote is the only rule."""
     flow = summary["flow"]
     if not flow or not any(map(sum, flow["items"])) or summary["answer"]["other"] == "majority":
         return []
-    changes = [
-        (n, clipped(old), clipped(new))
-        for old, row in zip(flow["from"], flow["items"], strict=True)
-        for new, n in zip(flow["to"], row, strict=True)
-        if n and old != new
-    ]
-    other = clipped(rule_name(summary["answer"]["other"]), 32)
-    title = f"From majority vote to {other}"
-    height = max(flow_size[1], 46 * len(flow["from"]))
-    return [
-        Panel("flow0", title, _flow_words(changes), (flow_size[0], height), lambda axes: _draw_flow(axes, flow, other))
-    ]
-
-
-def _flow_words(changes: Sequence[tuple[int, str, str]]) -> str:
-    """How many items go from which label to which.
-
-    >>> _flow_words([(3, "tie", "yes")]), _flow_words([])
-    ('Items that change: 3 from tie to yes.', 'Items that change: none.')
-    """
-    every = "; ".join(f"{number:,} from {old} to {new}" for number, old, new in changes[:20])
-    return f"Items that change: {every or 'none'}."
-
-
-def _draw_flow(axes: Axes, flow: dict[str, Any], other: str) -> None:
-    items = flow["items"]
+    items, gap = flow["items"], 0.04
     out_r, in_c = [sum(row) for row in items], [sum(column) for column in zip(*items, strict=True)]
-    total, most = sum(out_r), max(sum(map(bool, out_r)), sum(map(bool, in_c)))
-    scale = (1 - GAP * (most - 1)) / total
-    old_y, new_y = (
-        _stack(axes, flow["from"], out_r, scale, LEFT, "right"),
-        _stack(axes, flow["to"], in_c, scale, RIGHT, "left"),
-    )
+    most = max(sum(map(bool, out_r)), sum(map(bool, in_c)))
+    scale = (1 - gap * (most - 1)) / sum(out_r)
+    left, right = _stack(flow["from"], out_r, scale, gap), _stack(flow["to"], in_c, scale, gap)
+    from_y, to_y = [top for _, top, _ in left], [top for _, top, _ in right]
+    ribbons, changes = [], []
     for r, row in enumerate(items):
         for c, n in enumerate(row):
             if n:
-                changes = flow["from"][r] != flow["to"][c]
-                _ribbon(axes, old_y[r], new_y[c], n * scale, LIGHT["best"] if changes else LIGHT["heat"], changes)
-                old_y[r] -= n * scale
-                new_y[c] -= n * scale
-    axes.set(xlim=(0, 1), ylim=(-0.02, 1.1))
-    axes.text(LEFT, 1.06, "majority vote", ha="right", color=LIGHT["soft"])
-    axes.text(RIGHT, 1.06, clipped(other, 20), ha="left", color=LIGHT["soft"])
-    axes.axis("off")
+                old, new = flow["from"][r], flow["to"][c]
+                ribbons.append((from_y[r], to_y[c], n * scale, old != new))
+                changes += [f"{n:,} from {clipped(old)} to {clipped(new)}"] * (old != new)
+            from_y[r] += n * scale
+            to_y[c] += n * scale
+    words = f"Items that change: {'; '.join(changes[:20]) or 'none'}."
+    other = clipped(rule_name(summary["answer"]["other"]), 32)
+    heads = ("majority vote", clipped(other, 20))
+    left, right = ([bar for bar in bars if bar[2]] for bars in (left, right))  # labels that some item has
+    return [Flow(f"From majority vote to {other}", words, heads, left, right, ribbons)]
 
 
-def _stack(axes: Axes, names: list[Any], sizes: list[int], scale: float, x: float, side: str) -> list[float]:
-    """Bars for the labels, from the top; where each begins."""
-    y, tops = 1.0, []
+def _stack(names: Sequence[Any], sizes: Sequence[int], scale: float, gap: float) -> list[tuple[str, float, float]]:
+    """A bar for each label from the top down: its name and size, where it begins, its height."""
+    top, bars = 0.0, []
     for name, size in zip(names, sizes, strict=True):
-        tops.append(y)
-        if size:
-            height = max(size * scale, THINNEST)
-            axes.bar([x], [height], bottom=y - height, width=BAR_WIDTH, color=LIGHT["ink"])
-            shift = -0.03 if side == "right" else 0.03
-            text = f"{clipped(name, 12)}: {size:,}"
-            axes.text(x + shift, y - height / 2, text, ha=side, va="center", fontsize=12)
-            y -= size * scale + GAP
-    return tops
+        bars.append((f"{clipped(name, 12)}: {size:,}", top, size * scale))
+        top += size * scale + gap * bool(size)
+    return bars
 
 
-def _ribbon(axes: Axes, left: float, right: float, height: float, colour: str, changes: bool) -> None:
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
-    a, b, middle = LEFT + BAR_WIDTH / 2, RIGHT - BAR_WIDTH / 2, (LEFT + RIGHT) / 2
-    height = max(height, THINNEST if changes else 0)
-    points = [
-        (a, left), (middle, left), (middle, right), (b, right),
-        (b, right - height), (middle, right - height), (middle, left - height), (a, left - height), (a, left),
-    ]  # fmt: skip
-    codes = [Path.MOVETO, *[Path.CURVE4] * 3, Path.LINETO, *[Path.CURVE4] * 3, Path.CLOSEPOLY]
-    axes.add_patch(PathPatch(Path(points, codes), facecolor=colour, alpha=0.85 if changes else 0.45, lw=0))
-
-
-def confidence_panels(summary: dict[str, Any]) -> list[Panel]:
-    """The histogram of confidences, and the reliability diagram where there is gold."""
+def confidence_charts(summary: dict[str, Any]) -> list[Chart]:
+    """The distribution of confidence, and with gold labels how often labels of each confidence are right."""
     bins = [row for row in summary["confidence"]["bins"] if row["items"]]
     if not bins:
         return []
-    words, size = _confidence_words(bins), (400, 300)
-    panels = [Panel("confidence0", "How sure the labels are", words, size, lambda axes: _confidences(axes, bins))]
+    names = [f"{percent(row['low'], 0)} to {percent(row['high'], 0)}" for row in bins]
+    charts: list[Chart] = [Bars("Items by confidence", names, [row["items"] for row in bins])]
     tested = [row for row in bins if row["gold_items"]]
     if tested:
-        title, words = "Sure, and right? (by gold)", _reliability_words(tested)
-        panels.append(Panel("confidence1", title, words, size, lambda axes: _reliability(axes, tested)))
-    return panels
-
-
-def _confidence_words(bins: Sequence[Mapping[str, Any]]) -> str:
-    """How many labels are as sure as any."""
-    sure = bins[-1]
-    between = f"from {percent(sure['low'], 0)} to {percent(sure['high'], 0)}"
-    return f"{sure['items']:,} items have a confidence {between}."
-
-
-def _reliability_words(bins: Sequence[Mapping[str, Any]]) -> str:
-    """How often labels are right that are so sure, by gold."""
-    each = (
-        f"{percent(row['mean_confidence'], 0)} sure: right on {row['gold_right']} of {row['gold_items']}"
-        for row in bins
-    )
-    return "; ".join(each) + "."
-
-
-def _confidences(axes: Axes, bins: list[dict[str, Any]]) -> None:
-    from matplotlib.ticker import MaxNLocator
-
-    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    for row in bins:
-        axes.bar(
-            [row["low"]],
-            [row["items"]],
-            width=[0.94 * (row["high"] - row["low"])],
-            align="edge",
-            color=LIGHT["majority"],
+        x, y = [r["mean_confidence"] for r in tested], [r["gold_right"] / r["gold_items"] for r in tested]
+        low, most = min(0.5, *x, *y), max(row["gold_items"] for row in tested)
+        words = "; ".join(
+            f"{percent(row['mean_confidence'], 0)} sure: right on {row['gold_right']:g} of {row['gold_items']}"
+            for row in tested
         )
-    axes.set(xlabel="confidence of the label", ylabel="items", xlim=(min(0.5, bins[0]["low"]), 1.01))
-    axes.xaxis.set_major_formatter(lambda value, _: percent(value, 0))
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-
-
-def _reliability(axes: Axes, bins: list[dict[str, Any]]) -> None:
-    low = min(0.5, *(min(row["mean_confidence"], row["gold_right"] / row["gold_items"]) for row in bins))
-    axes.plot([low, 1], [low, 1], color=LIGHT["soft"], lw=1, ls=(0, (4, 3)))
-    most = max(row["gold_items"] for row in bins)
-    x = [row["mean_confidence"] for row in bins]
-    y = [row["gold_right"] / row["gold_items"] for row in bins]
-    axes.plot(x, y, color=LIGHT["best"], lw=1.2, alpha=0.6)
-    axes.scatter(x, y, s=[30 + 220 * row["gold_items"] / most for row in bins], color=LIGHT["best"], alpha=0.85, lw=0)
-    axes.set(xlabel="confidence", ylabel="right, by gold", xlim=(low - 0.02, 1.03), ylim=(low - 0.02, 1.03))
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(lambda value, _: percent(value, 0))
+        layers = [
+            Layer("line", "soft", [low, 1], [low, 1], dashed=True),
+            Layer("line", "best", x, y, opacity=0.6),
+            Layer("points", "best", x, y, radii=[3 + 6 * (row["gold_items"] / most) ** 0.5 for row in tested]),
+        ]
+        axes = percent_axis("confidence", low, 1), percent_axis("right, by gold", low, 1)
+        charts.append(Plot("How often they are right, by gold", f"{words}.", *axes, layers))
+    return charts

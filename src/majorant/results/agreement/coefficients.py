@@ -314,7 +314,8 @@ def resampled_mean(
     n_fit = n_boot if dense else int(min(n_boot, 200_000_000 / max(n_pairs, 1)))
     if n_pairs > MOST_RESAMPLED_PAIRS or n_fit < min(n_boot, FEWEST_RESAMPLES) or n_cells > KEY_LIMIT:
         return None, too_many_vote_pairs(n_pairs)
-    cell_c, entry_cu = (_dense_cells if dense else _sparse_cells)(votes, bag_i, n_bags)
+    cell_c, sparse_cu = _pair_cells(votes, bag_i, n_bags)
+    entry_cu: Any = sparse_cu.toarray() if dense else sparse_cu
     sums = _cell_sums(cell_c, n_workers, n_classes)
     averaged_p = sums[0] @ entry_cu.sum(axis=1) >= min_common  # the same pairs in every resample, and no others
     averaged_c = np.flatnonzero(sums[0].T @ averaged_p)
@@ -365,19 +366,8 @@ def _bag_voted_items(votes: Votes, rng: np.random.Generator) -> tuple[IntArray, 
     return bag_i, n_bags
 
 
-def _dense_cells(votes: Votes, bag_i: IntArray, n_bags: int) -> tuple[IntArray, FloatArray]:
+def _pair_cells(votes: Votes, bag_i: IntArray, n_bags: int) -> tuple[IntArray, csr_array[Any]]:
     """The occupied cells of all pairs' tables as numbers, and how often each occurs in each bag, (cells, bags)."""
-    size = n_bags * (len(votes.workers) * len(votes.labels)) ** 2
-    count_e = np.zeros(size, dtype=np.int64)
-    for item_e, cell_e in _vote_pairs(votes):
-        count_e += np.bincount(cell_e * n_bags + bag_i[item_e], minlength=size)
-    count_cu = count_e.reshape(-1, max(n_bags, 1))
-    cell_c = np.flatnonzero(count_cu.any(axis=1))
-    return cell_c, count_cu[cell_c].astype(float)
-
-
-def _sparse_cells(votes: Votes, bag_i: IntArray, n_bags: int) -> tuple[IntArray, csr_array[Any]]:
-    """The same where most cells stay empty in most bags."""
     from scipy.sparse import csr_array
 
     keys, sizes = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
@@ -387,8 +377,8 @@ def _sparse_cells(votes: Votes, bag_i: IntArray, n_bags: int) -> tuple[IntArray,
         sizes.append(size)
     key_e, inverse = np.unique(np.concatenate(keys), return_inverse=True)
     size_e = np.bincount(inverse, weights=np.concatenate(sizes), minlength=len(key_e))
-    cell_c, row_e = np.unique(key_e // n_bags, return_inverse=True)
-    return cell_c, csr_array((size_e, (row_e, key_e % n_bags)), shape=(len(cell_c), n_bags))
+    cell_c, row_e = np.unique(key_e // max(n_bags, 1), return_inverse=True)
+    return cell_c, csr_array((size_e, (row_e, key_e % max(n_bags, 1))), shape=(len(cell_c), n_bags))
 
 
 def _vote_pairs(votes: Votes) -> Iterator[tuple[IntArray, IntArray]]:
