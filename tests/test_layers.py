@@ -20,7 +20,6 @@ EVERYONE = (
     "defaults",
     "resources",
     "values",
-    "wording",
     "filetypes",
     "__version__",
 )  # import nothing
@@ -30,7 +29,7 @@ BELOW_PIPELINE = (
 MAY_IMPORT = {
     "errors": "",
     "arguments": "read",  # the options of reading, which many functions hand on
-    **dict.fromkeys(("ownership", "defaults", "tabular", "limits", "resources", "values", "wording", "filetypes"), ""),
+    **dict.fromkeys(("ownership", "defaults", "tabular", "limits", "resources", "values", "filetypes"), ""),
     "database": "",
     "atomic": "",
     "output": "atomic votes",

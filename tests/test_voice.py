@@ -1,12 +1,18 @@
-"""Results hold facts; the sentences that people read are made in render/ and wording.py."""
+"""Results hold facts; the sentences that people read are made in render/."""
 
 import ast
 import re
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from enum import Enum
 from pathlib import Path
 
 import pytest
 
 import majorant
+import majorant as mj
+from majorant.simulate import one_coin_crew
+from majorant.votes import Votes
 
 ROOT = Path(majorant.__file__).parent
 RESULTS = ("evidence", "ask", "results")  # rooms whose facts others say
@@ -50,24 +56,114 @@ def name_of(path):
 
 @pytest.mark.parametrize("path", modules("."), ids=name_of)
 def test_no_other_module_gives_a_verdict(path):
-    if path.name == "wording.py" or name_of(path) in OTHERS or name_of(path).startswith("render/"):
+    if name_of(path) in OTHERS or name_of(path).startswith("render/"):
         return
     assert not [text for text in sentences(path) if any(part in text for part in VERDICTS)]
 
 
 @pytest.mark.parametrize("path", [*modules(*RESULTS), *(ROOT / name for name in RESULTS_FILES)], ids=name_of)
 def test_results_hold_facts_and_no_sentences(path):
-    # why a number is missing, such as "no interval: ...", is a fact
-    assert not [
-        text
-        for text in sentences(path)
-        if n_words(text) >= SENTENCE and not is_markup(text) and not text.startswith("no ")
+    assert not [text for text in sentences(path) if n_words(text) >= SENTENCE and not is_markup(text)]
+
+
+# Texts in results, each the name of something; whatever else a result says is an enum or a number.
+NAMES = {
+    "rule": "a rule by its name",
+    "rules": "rules by their names",
+    "other": "a rule by its name",
+    "present": "a rule by its name",
+    "baseline": "a rule by its name",
+    "tie_breaker": "a rule by its name",
+    "leader": "a rule by its name",
+    "alive": "rules by their names",
+    "right": "rules by their names, and how often each is right",
+    "fits": "fits by the names of their rules",
+    "method": "a method by its name",
+    "distance": "rules by their names",
+    "nearer": "rules by their names",
+    "rule_i": "rules by their names",
+    "judged_by": "the judge who wrote the labels",
+    "truth": "the name of the column with true labels",
+    "kind": "a question by its name in the table of questions",
+    "verdict": "what a question found: each question has words of its own",
+    "facts": "what a question adds to its outcome, by name",
+    "experts": "how experts are combined, by name",
+    "call": "the command that drew a design",
+    "votes": "the digest of the votes",
+    "name": "a data set, a judge or a group by its name",
+    "expert": "labels by the items' names",
+    "text": "an item's own text",
+    "sample": "labels by the items' names",
+    "labels": "labels by the items' names",
+    "shape": "a model by its name",
+    "why": "how a search ended, by name",
+}
+
+
+def text_fields(path):
+    """Fields of the public classes of a module that may hold text, as `Class.field`."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            for part in node.body:
+                if isinstance(part, ast.AnnAssign) and re.search(r"\bstr\b", ast.unparse(part.annotation)):
+                    yield f"{node.name}.{part.target.id}"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [*modules("evidence", "ask", "results"), *(ROOT / f"{name}.py" for name in ("pipeline", "decide", "values"))],
+    ids=name_of,
+)
+def test_texts_in_results_are_names(path):
+    assert not [field for field in text_fields(path) if field.partition(".")[2] not in NAMES]
+
+
+def texts_in(value, at=""):
+    """Every text within a result that is no member of an enum, with where it is."""
+    if isinstance(value, Enum):
+        assert n_words(str(value)) < SENTENCE, (at, value)
+    elif isinstance(value, str):
+        yield at, value
+    elif is_dataclass(value) and not isinstance(value, Votes):
+        for field in fields(value):
+            yield from texts_in(getattr(value, field.name), f"{at}.{field.name}")
+    elif isinstance(value, Mapping):
+        for name, one in value.items():
+            yield from texts_in(one, f"{at}[{name!r}]")
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from texts_in(one, at)
+
+
+@pytest.mark.parametrize("gold", [0.0, 0.3])
+def test_no_result_holds_a_phrase(gold):
+    """All that the public functions find out, on votes whose names are single words."""
+    made = mj.simulate([0.6, 0.4], [[0.8, 0.2], [0.3, 0.7]], n_items=150, n_votes=3, n_workers=12, gold=gold, rng=0)
+    panel = mj.simulate([0.5, 0.5], one_coin_crew([0.9, 0.8, 0.7]), n_items=60, n_votes=3, gold=gold, rng=0).votes
+    results = {"compare": mj.compare(panel), "judges": mj.judges(panel)}
+    for name, votes in (("crowd", made.votes), ("panel", panel)):
+        result = mj.check(votes)
+        on_demand = ("confidence", "workers", "removal", "reviewed", "certificate", "agreement", "plan", "map", "rates")
+        results |= {
+            f"{name}.{part}": getattr(result, part) for part in ("answer", "rated", "learned", "slices", *on_demand)
+        }
+    results["ask"] = mj.ask(made.votes, n=5)
+    results["scores"] = mj.scores(made.votes)
+    phrases = [(at, text) for name, one in results.items() for at, text in texts_in(one, name) if " " in text.strip()]
+    assert not phrases
+
+
+def test_the_walk_finds_a_phrase():
+    estimate = mj.check([(i, w, i % 2) for i in range(4) for w in "ab"]).answer.gain
+    assert [*texts_in({"gain": replace(estimate, reason="no item has a vote")}, "x")] == [
+        ("x['gain'].reason", "no item has a vote")
     ]
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "render" / "templates").glob("*.j2")), ids=lambda path: path.name)
 def test_the_page_holds_layout_and_no_sentence_of_numbers(path):
-    """A number of the summary stands in a cell or in a sentence of wording.py, never among a template's own words."""
+    """A number of the summary stands in a cell or in a sentence of render/, never among a template's own words."""
     plain = re.sub(r"<[^>]*>", "|", path.read_text(encoding="utf-8"))
     beside = re.findall(r"[^|{}\n]*\{\{ (?:fact|estimate)\([^}]*\}\}[^|{}\n]*", plain)
     assert not [text for text in beside if n_words(re.sub(r"\{\{.*?\}\}", "", text)) >= SENTENCE]

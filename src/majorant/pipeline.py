@@ -154,6 +154,11 @@ class Result:
         return self.chosen.rule.name
 
     @property
+    def labels_from_other(self) -> bool:
+        """Whether the labels are those of the rule that majority vote was compared with."""
+        return self.rule != MAJORITY and self.rule == self.answer.other
+
+    @property
     def design_path(self) -> str | None:
         """The file of the design that drew an expert's labels."""
         return None if self.labelled is None else str(self.labelled.path)
@@ -343,10 +348,9 @@ class Result:
     def summary(self) -> str:
         """The answer in a few lines, as the command line prints it."""
         from majorant.render.answer import python_command
-        from majorant.render.summary import result_summary
         from majorant.render.text import answer_text
 
-        return answer_text(result_summary(self, details=False, next_command=python_command(self)))
+        return answer_text(self, command=python_command(self))
 
     def __repr__(self) -> str:
         from majorant.render.answer import headline

@@ -12,10 +12,10 @@ from majorant.defaults import LEVEL, TOLERANCE
 from majorant.errors import ConfigError
 from majorant.pipeline import check
 from majorant.read import Reading
-from majorant.render.summary import result_summary
+from majorant.render.agreement import COEFFICIENTS
+from majorant.render.missing import missing_text
 from majorant.render.text import answer_text
 from majorant.results.agreement import agreement
-from majorant.wording import COEFFICIENTS
 
 if TYPE_CHECKING:
     from majorant.pipeline import Result
@@ -42,7 +42,7 @@ def assert_answer(
         raise ConfigError(f"Name the answers that are allowed, of {', '.join(actions)}: assert_answer(votes, 'keep').")
     result = check(votes, level=level, tolerance=tolerance, **reading)
     if result.answer.action not in allowed:
-        text = answer_text(result_summary(result, details=False))
+        text = answer_text(result)
         raise AssertionError(f"{result.answer.action}, not {' or '.join(allowed)}:\n{text}")
     return result
 
@@ -62,7 +62,7 @@ def assert_agreement(
     estimate = getattr(agreement(votes, level=level, **reading), coefficient)
     if estimate.low is None or estimate.low < at_least:
         shown = (
-            estimate.reason
+            missing_text(estimate.reason)
             if estimate.low is None
             else f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
         )

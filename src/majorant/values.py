@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
@@ -16,18 +17,54 @@ FloatArray = NDArray[np.float64]
 TINY = float(np.finfo(float).tiny)  # the smallest number that has all its digits
 
 
+class Missing(StrEnum):
+    """Why a number, or its interval, is missing; `render/missing.py` puts it into words."""
+
+    NOT_ESTIMATED = "not estimated"
+    NO_VOTES = "no votes"
+    NO_GOLD = "no gold"
+    ONE_GOLD_ITEM = "one gold item"
+    TOO_FEW_GOLD = "too few gold"
+    NO_MODEL = "no model"
+    NO_LABELS = "no labels"
+    NO_UNIFORM_LABEL = "no uniform label"
+    NO_DIFFERENCE_LABELLED = "no difference labelled"
+    NO_PAIRED_VOTES = "no paired votes"
+    ONE_PAIRED_ITEM = "one paired item"
+    ONE_LABEL = "one label"
+    NO_VARIANCE = "no variance"
+    NO_ORDER = "no order"
+    NO_COMMON_ITEM = "no common item"
+    FEW_COMMON_ITEMS = "few common items"
+    INCOMPLETE_TABLE = "incomplete table"
+    FEW_VOTES_PER_ITEM = "few votes per item"
+    NO_SHARED_ERRORS = "no shared errors"
+    TOO_MANY_WORKERS = "too many workers"
+    TOO_MANY_PARAMETERS = "too many parameters"
+    TOO_MANY_VOTE_PAIRS = "too many vote pairs"
+    # the value is known, its interval is not
+    MODEL_FIGURE = "model figure"
+    NO_INTERVAL = "no interval"
+    NO_RNG = "no rng"
+    GOLD_FOR_INTERVAL = "gold for interval"
+    CLASSES_NOT_RESAMPLED = "classes not resampled"
+    WORKERS_NOT_RESAMPLED = "workers not resampled"
+    PAIRS_NOT_RESAMPLED = "pairs not resampled"
+    UNDEFINED_RESAMPLES = "undefined resamples"
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A number and its interval; None where the data do not define it, and then `reason` says why.
 
-    >>> Estimate(None, reason="no item holds two votes")
-    Estimate(value=None, low=None, high=None, reason='no item holds two votes')
+    >>> Estimate(None, reason=Missing.NO_PAIRED_VOTES).reason
+    <Missing.NO_PAIRED_VOTES: 'no paired votes'>
     """
 
     value: float | None
     low: float | None = None
     high: float | None = None
-    reason: str = ""  # why the value, or the interval, is missing
+    reason: Missing | None = None  # why the value, or the interval, is missing
 
     @property
     def ends(self) -> tuple[float | None, float | None, float | None]:

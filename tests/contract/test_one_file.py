@@ -15,7 +15,7 @@ from majorant.methods.em import run_em, start_params
 from majorant.methods.fit import Traits
 from majorant.methods.majority import Majority
 from majorant.methods.tables import coin_confusions, confusion_tables, expect, prepare, share_counts
-from majorant.methods.weighted_vote import unsuited
+from majorant.methods.weighted_vote import Caveat, unsuited
 from majorant.output import votes_table, write_table
 from majorant.results.calibrate import scores
 from test_reference import generator as reference
@@ -106,9 +106,9 @@ def test_the_contract_holds_for_a_model_fitted_by_em(votes):
 def test_traits_affect_scores_and_limits(votes, monkeypatch):
     fit = Toy().fit(votes)
     np.testing.assert_allclose(scores(fit), fit.posterior * fit.votes_i[:, None])
-    assert unsuited("toy", votes) == ""
+    assert unsuited("toy", votes) is None
     monkeypatch.setattr(Toy, "traits", Traits(tables_per_worker=1_000_000_000))
-    assert "too many workers and classes" in unsuited("toy", votes)
+    assert unsuited("toy", votes) is Caveat.TOO_LARGE
 
 
 def test_the_reference_lists_it(votes):

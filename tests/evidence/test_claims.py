@@ -21,6 +21,7 @@ from majorant.pipeline import check
 from majorant.render.certificate import certificate_text
 from majorant.results.agreement import agreement
 from majorant.simulate import simulate
+from majorant.values import Missing
 from majorant.votes import Votes
 from real import load
 
@@ -84,7 +85,7 @@ def test_a_panel_of_many_worker_sets_is_tested_for_hard_items(how, status):
 def test_a_panel_of_too_many_parameters_is_said_to_be_untested():
     votes, _ = simulate(np.full(5, 0.2), coins([0.8] * 51, 5), 60, 51, rng=2)
     found = dependence(votes, DawidSkene().fit(votes), rng=0)
-    assert (found.tested.status, found.n_eff.reason) == ("untestable", "too many workers and classes")
+    assert (found.tested.status, found.n_eff.reason) == ("untestable", Missing.TOO_MANY_PARAMETERS)
 
 
 def test_gold_is_used_where_it_is_given():

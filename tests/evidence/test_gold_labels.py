@@ -10,6 +10,7 @@ from majorant.methods import ESTIMATORS
 from majorant.read.gold import read_labels
 from majorant.simulate import one_coin_crew, simulate
 from majorant.theory import panel_accuracy
+from majorant.values import Missing
 
 PRIOR, CREW = [0.5, 0.5], one_coin_crew([0.95, 0.6, 0.6])
 
@@ -23,7 +24,7 @@ def test_the_model_loss_is_the_mean_shortfall_of_the_posterior():
     assert found.model_loss.value == pytest.approx(np.mean(lost))
     assert found.n_items == len(lost)
     assert found.loss.value is None
-    assert "gold" in found.loss.reason
+    assert found.loss.reason is Missing.NO_GOLD
     best = labels_loss(votes, fit.codes("first"), fit=fit)
     assert best.model_loss.value == pytest.approx(0)
 
@@ -64,7 +65,7 @@ def test_wrong_calls():
     with pytest.raises(ConfigError, match="level"):
         labels_loss(votes, np.zeros(10, dtype=int), level=2)
     none = labels_loss(votes, np.full(10, -1), fit=ESTIMATORS["majority"]().fit(votes))
-    assert (none.n_items, none.model_loss.value, none.model_loss.reason) == (0, None, "no item is labelled")
+    assert (none.n_items, none.model_loss.value, none.model_loss.reason) == (0, None, Missing.NO_LABELS)
 
 
 def test_labels_are_read_by_item_and_by_text(tmp_path):

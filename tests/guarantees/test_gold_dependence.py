@@ -16,6 +16,7 @@ from majorant.evidence.certificate.dependence import (
     worth_by_gold,
 )
 from majorant.simulate import one_coin_crew, simulate
+from majorant.values import Missing
 from panels import fit_panel, gold_of
 from sizes import many
 
@@ -119,7 +120,7 @@ def panel_dependence(gold, n_workers=5, **how):
 def test_without_gold_the_worth_is_rough_and_has_no_interval():
     alone, known = panel_dependence(0.0, dependence=0.5), panel_dependence(0.2, dependence=0.5)
     assert (alone.truth, alone.n_eff.low, alone.n_eff.high) == ("estimated", None, None)
-    assert "50 gold items" in alone.n_eff.reason
+    assert alone.n_eff.reason is Missing.GOLD_FOR_INTERVAL
     assert known.truth == "gold"
     assert known.n_eff.low < 2.78 < known.n_eff.high < alone.n_eff.value
     assert known.tested == alone.tested  # the test is that of all votes

@@ -34,7 +34,7 @@ from majorant.render.certificate import (
 )
 from majorant.render.plain import to_json
 from majorant.simulate import simulate
-from majorant.values import Estimate
+from majorant.values import Estimate, Missing
 
 
 def claim(verdict="optimal", kind="anonymous", certainty=Certainty.SUPPORTED, **more):
@@ -220,7 +220,7 @@ def test_workers_who_err_together_are_named(run):
 
 def test_workers_who_do_not_are_not_said_to(run):
     passed = Tested(Assumption.INDEPENDENT_WORKERS, Status.PASSED, 0.6)
-    alone = replace(TOGETHER, tested=passed, truth="estimated", n_eff=Estimate(2.9, reason="rough"))
+    alone = replace(TOGETHER, tested=passed, truth="estimated", n_eff=Estimate(2.9, reason=Missing.GOLD_FOR_INTERVAL))
     alone = replace(alone, pairs=alone.pairs[1:])
     _, text, _ = run("certify", certificate=replace(of(claim()), dependence=alone))
     assert "none is significant" in text

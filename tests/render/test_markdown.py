@@ -1,17 +1,21 @@
 """The answer in Markdown: the same sentences, names inert, files replaced and job summaries added to."""
 
+from dataclasses import replace
+
 import pytest
 from click.testing import CliRunner
 
 from majorant.cli import majorant
-from majorant.render.text import inert, markdown, write_markdown
-from render.samples import summary
+from majorant.render.text import inert, markdown, write_summary
+from majorant.results.slices import SliceAnswer
+from majorant.tabular import Records
+from render.samples import result, summary
 
 pytestmark = pytest.mark.xdist_group("samples of pages")  # each is checked once
 
 
 def test_it_says_what_the_text_says():
-    text = markdown(summary("panel"))
+    text = markdown(result("panel"))
     answer = summary("panel")["answer"]
     assert text.startswith(f"### ✅ {inert(answer['headline'])}\n")
     assert all(f"| **{name}** |" in text for name in ("Why", "Next", "Votes"))
@@ -19,17 +23,19 @@ def test_it_says_what_the_text_says():
 
 def test_names_are_inert():
     assert inert("<img src=x>|`a`\n# b") == "\\<img src=x\\>\\|\\`a\\` \\# b"
-    one = {"value": "a|<b>", "items": 4, "action": "keep", "certainty": "proved"}
-    assert "| a\\|\\<b\\> | 4 | keep (proved) |" in markdown({**summary("two_items"), "slices": [one]})
+    whole = result("two_items")
+    one = SliceAnswer(value="a|<b>", n_items=4, n_votes=12, differ=0, answer=whole.answer)
+    text = markdown(replace(whole, slices=Records([one])))
+    assert f"| a\\|\\<b\\> | 4 | keep ({whole.answer.certainty}) |" in text
 
 
 def test_a_file_is_replaced_and_a_job_summary_added_to(tmp_path, monkeypatch):
     target = tmp_path / "summary.md"
     for _ in range(2):
-        write_markdown(summary("two_items"), target)
+        write_summary(markdown(result("two_items")), target)
     assert target.read_text(encoding="utf-8").count("###") == 1
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(target))
-    write_markdown(summary("two_items"), str(target))
+    write_summary(markdown(result("two_items")), str(target))
     assert target.read_text(encoding="utf-8").count("###") == 2
 
 

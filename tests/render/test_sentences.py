@@ -57,7 +57,7 @@ def outputs(kind, key):
     summary = result_summary(result)
     page = re.sub(r"<(script|style|svg)\b.*?</\1>", " ", render(summary), flags=re.DOTALL)
     page = html.unescape(re.sub(r"<[^>]+>", "\n", page)).replace("\u00a0", " ")
-    return result, {"text": check_text(summary), "certificate": certificate_text(result.certificate), "page": page}
+    return result, {"text": check_text(result), "certificate": certificate_text(result.certificate), "page": page}
 
 
 def case(kind, key, *, quick):

@@ -9,9 +9,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from majorant.errors import ConfigError
+from majorant.render.agreement import resamples_text
 from majorant.results.agreement import Agreement, Estimate
 from majorant.results.agreement import agreement as measure_agreement
 from majorant.results.agreement import coefficients as coefficients_module
+from majorant.results.agreement.coefficients import Resamples, Unit
+from majorant.values import Missing
 from majorant.votes import Votes
 from oracles import agreement as oracle
 
@@ -174,7 +177,7 @@ def test_order_sets_the_ordinal_alpha_and_numbers_are_sorted():
     assert agreement(words, order="acbde").krippendorff_ordinal.value != pytest.approx(numbers, abs=1e-3)
     without = agreement(words).krippendorff_ordinal
     assert without.value is None
-    assert "give order" in without.reason
+    assert without.reason is Missing.NO_ORDER
     with pytest.raises(ConfigError, match="each label once"):
         agreement(words, order="abcd")
 
@@ -188,8 +191,8 @@ def test_a_single_class_leaves_only_percent(rng):
     found = agreement(from_matrix([[0, 0], [0, 0], [0, -1]]), rng=rng)
     assert found.percent.value == 1
     assert set(reasons(found)) == set(NAMES) - {"percent"}
-    assert "every vote is 0" in found.fleiss.reason
-    assert "one and the same label" in found.cohen.reason
+    assert found.fleiss.reason is Missing.ONE_LABEL
+    assert found.cohen.reason is Missing.FEW_COMMON_ITEMS
     assert found.pairs.defined_p.tolist() == [False]
 
 
@@ -198,7 +201,7 @@ def test_a_single_class_leaves_only_percent(rng):
 def test_without_two_votes_on_an_item_nothing_is_defined(matrix, rng):
     found = agreement(from_matrix(matrix, [0, 1]), rng=rng)
     assert set(reasons(found)) == set(NAMES)
-    assert found.fleiss.reason == "no item holds two votes"
+    assert found.fleiss.reason is Missing.NO_PAIRED_VOTES
     assert found.n_paired == 0
 
 
@@ -228,7 +231,7 @@ def test_constant_pairs_beside_single_votes():
     found = agreement(from_matrix([[0, 0], [0, 0], [1, -1]]), rng=0)
     assert found.fleiss.value is not None
     assert found.krippendorff.value is None
-    assert "two or more" in found.krippendorff.reason
+    assert found.krippendorff.reason is Missing.ONE_LABEL
 
 
 def test_repeated_votes_count_and_a_worker_is_never_paired_with_themselves():
@@ -255,8 +258,10 @@ def test_without_rng_no_interval_and_the_same_seed_gives_the_same():
         drawn, plain = getattr(one, name), getattr(none, name)
         assert drawn == getattr(two, name)
         assert drawn.low < drawn.value < drawn.high
-        assert plain == Estimate(drawn.value, reason="no interval: give rng to draw resamples")
-    assert one.resampling == f"1000 resamples of {one.resampling.split()[3]} patterns of counts; " + (
+        assert plain == Estimate(drawn.value, reason=Missing.NO_RNG)
+    assert (one.resamples.number, one.resamples.unit) == (1000, Unit.PATTERNS)
+    assert one.cohen_resamples == Resamples(1000, 60, Unit.ITEMS)
+    assert resamples_text(one) == f"1000 resamples of {one.resamples.units} patterns of counts; " + (
         "Cohen: 1000 resamples of 60 items"
     )
 
@@ -266,8 +271,9 @@ def test_bags_give_the_interval_of_the_exact_bootstrap(monkeypatch):
     exact = agreement(votes, rng=0, n_boot=2000)
     monkeypatch.setattr(coefficients_module, "MOST_UNITS", 600)
     bags = agreement(votes, rng=0, n_boot=2000)
-    assert "patterns of counts; Cohen: 2000 resamples of 4000 items" in exact.resampling
-    assert bags.resampling == "2000 resamples of 600 bags of items; Cohen: 2000 resamples of 600 bags of items"
+    assert exact.resamples.unit is Unit.PATTERNS
+    assert exact.cohen_resamples == Resamples(2000, 4000, Unit.ITEMS)
+    assert bags.resamples == bags.cohen_resamples == Resamples(2000, 600, Unit.BAGS)
     for name in NAMES:
         one, two = getattr(exact, name), getattr(bags, name)
         assert one.value == two.value
@@ -327,7 +333,7 @@ def test_pairs_with_few_common_items_are_left_out_of_the_mean():
     assert agreement(from_matrix(matrix)).cohen.value < found.cohen.value
     none = measure_agreement(from_matrix(matrix), min_common=13).cohen
     assert none.value is None
-    assert "13 items in common" in none.reason
+    assert none.reason is Missing.FEW_COMMON_ITEMS
 
 
 def test_too_much_work_is_said_not_done(monkeypatch):
@@ -336,16 +342,16 @@ def test_too_much_work_is_said_not_done(monkeypatch):
     fewer = agreement(votes, rng=0)
     assert fewer.cohen.value is not None
     assert fewer.cohen.low is None
-    assert "too many to resample" in fewer.cohen.reason
+    assert fewer.cohen.reason is Missing.PAIRS_NOT_RESAMPLED
     monkeypatch.setattr(coefficients_module, "MOST_VOTE_PAIRS", 10)
     none = agreement(votes, rng=0)
     assert none.cohen.value is None
     assert none.pairs is None
-    assert "not computed" in none.cohen.reason
+    assert none.cohen.reason is Missing.TOO_MANY_VOTE_PAIRS
     monkeypatch.setattr(coefficients_module, "COINCIDENCE_ENTRIES", 100)
     ordinal = agreement(votes, rng=0).krippendorff_ordinal
     assert ordinal.value == fewer.krippendorff_ordinal.value
-    assert "too many classes" in ordinal.reason
+    assert ordinal.reason is Missing.CLASSES_NOT_RESAMPLED
 
 
 def test_only_the_largest_pairs_are_listed_but_all_are_averaged(monkeypatch):
@@ -364,7 +370,7 @@ def test_a_rare_class_gives_no_interval_where_resamples_lose_it():
     found = agreement(from_matrix(matrix), rng=0)
     assert found.fleiss.value is not None
     assert found.fleiss.low is None
-    assert "leave the coefficient undefined" in found.fleiss.reason
+    assert found.fleiss.reason is Missing.UNDEFINED_RESAMPLES
     assert found.percent.low is not None
 
 
@@ -420,5 +426,5 @@ def test_an_item_with_five_thousand_votes():
     )
     found = agreement(votes, rng=0)
     assert found.pairs.n_pairs == 5000 * 4999 // 2
-    assert "too many to resample" in found.cohen.reason
+    assert found.cohen.reason is Missing.PAIRS_NOT_RESAMPLED
     assert found.krippendorff.value is not None

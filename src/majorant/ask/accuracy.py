@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from majorant.ask.question import OPEN, SKIPPED, UNASKED, Codes, Outcome
 from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
-from majorant.values import Estimate, as_level, lock
-from majorant.wording import NO_UNIFORM_LABEL
+from majorant.values import Estimate, Missing, as_level, lock
 
 AIM = 0.03  # half the width of the interval that is wanted
 SHIFTS = (0.7, 1.5, 4.0)  # how far the rivals of a candidate lie from it, in multiples of the aim
@@ -86,7 +85,7 @@ def bound_accuracy(
             None if share is None else (known.n_right + share * n_rest) / n_items,
             (known.n_right + low) / n_items,
             (known.n_right + known.n_skipped + high) / n_items,
-            reason=NO_UNIFORM_LABEL if share is None else "",
+            reason=Missing.NO_UNIFORM_LABEL if share is None else None,
         ),
         n_items=n_items,
         n_labels=n_labels,

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from majorant.ask.betting import bounds, evidence_above
 from majorant.ask.question import OPEN, UNASKED, Codes, Outcome, n_answers
 from majorant.defaults import LEVEL, TOLERANCE
-from majorant.values import Estimate, FloatArray, lock
-from majorant.wording import NO_DIFFERENCE_LABELLED
+from majorant.values import Estimate, FloatArray, Missing, lock
 
 Mask = NDArray[np.bool_]
 ROUNDING = 1e-9
@@ -301,7 +300,7 @@ class Race:
         low, high = bounds(_unknown_as_nan(self._draws(answer_d, q, 0)), n, tails[0], tails[1], self.bet_f)
         scale, mean = n / self.n_items, standing.estimate_qr[q, 0]
         value = None if np.isnan(mean) else float(mean) * scale
-        reason = NO_DIFFERENCE_LABELLED if value is None else ""
+        reason = Missing.NO_DIFFERENCE_LABELLED if value is None else None
         return Estimate(value, scale * (2 * low - 1), scale * (2 * high - 1), reason)
 
     def _below(self, answer_d: Codes, standing: Standing) -> float:

@@ -25,8 +25,7 @@ from majorant.ask.race import Race, labels_to_decide
 from majorant.defaults import LEVEL, MAJORITY, TOLERANCE, WEIGHTED_VOTE
 from majorant.kernels import row_maxima, shares
 from majorant.methods.fit import TIE_TOLERANCE
-from majorant.values import Estimate, FloatArray, lock
-from majorant.wording import NO_DIFFERENCE_LABELLED
+from majorant.values import Estimate, FloatArray, Missing, lock
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -291,7 +290,7 @@ class Session:
             kind=self.kind,
             verdict=OPEN,
             decided=not (answer_d == UNASKED).any(),
-            value=Estimate(None, -1.0, 1.0, NO_DIFFERENCE_LABELLED),
+            value=Estimate(None, -1.0, 1.0, Missing.NO_DIFFERENCE_LABELLED),
             level=self.level,
             tolerance=self.tolerance,
             n_items=self.size,

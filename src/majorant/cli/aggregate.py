@@ -26,8 +26,8 @@ from majorant.cli.source import DATASET, EngineChoice, Job, Source, input_option
 if TYPE_CHECKING:
     from majorant.methods.fit import Fit
     from majorant.output import Columns, Content
-    from majorant.results.labels import TiePolicy
-    from majorant.votes import Votes
+    from majorant.results.labels import LabelCounts, TiePolicy
+    from majorant.votes import Account, Votes
 
 EXPORT_ENDINGS = {"label-studio": ".json", "argilla": ".json", "prodigy": ".jsonl"}  # of the tools that import labels
 
@@ -98,15 +98,17 @@ def aggregate(
     refuse_unsafe([Path(out)] if out != "-" else [])
     write = partial(_write, out=out, spreadsheet=spreadsheet)
     if state is None:
-        account, labels = _aggregate(source, engine, method, ties, out, seed, export, write)
+        account, fit, counts = _aggregate(source, engine, method, ties, out, seed, export, write)
     else:
         with at_work(method, quiet=quiet):
-            account, labels = _aggregate_more(source, method, ties, write, Path(state), seed)
+            account, fit, counts = _aggregate_more(source, method, ties, write, Path(state), seed)
+    from majorant.render.notes import account_facts
+    from majorant.render.summary import labels_facts
     from majorant.render.text import input_lines, labels_lines
 
     kept = {} if state is None else {"state": state}
-    lines = [*input_lines(account), *labels_lines(labels), *(f"Wrote    {path}" for path in (out, *kept.values()))]
-    facts = {"input": account, "labels": labels, "out": out, **kept}
+    lines = [*input_lines(account), *labels_lines(fit, counts), *(f"Wrote    {path}" for path in (out, *kept.values()))]
+    facts = {"input": account_facts(account), "labels": labels_facts(fit, counts), "out": out, **kept}
     show(facts, "" if quiet else as_flags("\n".join(lines)), as_json=as_json, err=out == "-")
 
 
@@ -119,14 +121,12 @@ def _aggregate(
     seed: int,
     export: str | None,
     write: Callable[..., None],
-) -> tuple[dict[str, Any], dict[str, Any]]:
+) -> tuple[Account, Fit, LabelCounts]:
     """Labels of votes wherever they lie."""
     with engine.backend(Job(source=source, out=out)) as backend:
         import numpy as np
 
         from majorant.pipeline import aggregate
-        from majorant.render.notes import account_facts
-        from majorant.render.summary import labels_summary
         from majorant.results.labels import count_all_labels, label_table
 
         generator = np.random.default_rng(seed)  # one for all parts of the table: the draws are those of the whole
@@ -139,21 +139,19 @@ def _aggregate(
             from majorant.output import write_files
 
             write_files({Path(out): export_text(export, table, list(fit.label_values), backend.votes, source)})
-        return account_facts(backend.votes.account), labels_summary(fit, count_all_labels(backend, fit))
+        return backend.votes.account, fit, count_all_labels(backend, fit)
 
 
 def _aggregate_more(
     source: Source, method: str, ties: TiePolicy, write: Callable[..., None], state: Path, seed: int
-) -> tuple[dict[str, Any], dict[str, Any]]:
+) -> tuple[Account, Fit, LabelCounts]:
     """Labels of votes that come in batches, and the state that remembers them."""
-    from majorant.render.notes import account_facts
-    from majorant.render.summary import labels_summary
     from majorant.results.labels import count_labels, label_table
 
     votes = source.read()
     labelled, fit, content = _go_on(votes, method, state)
     write(label_table(labelled, fit, ties=ties, rng=seed), files={state: content})
-    return account_facts(votes.account), labels_summary(fit, count_labels(fit))
+    return votes.account, fit, count_labels(fit)
 
 
 def _go_on(votes: Votes, method: str, path: Path) -> tuple[Votes, Fit, bytes]:

@@ -17,15 +17,15 @@ def agreement(source: Source, engine: EngineChoice, level: float, seed: int, as_
     """How well the workers agree, beyond chance."""
     with engine.backend(Job(source=source)) as backend:
         from majorant.pipeline import measure_agreement
+        from majorant.render.agreement import agreement_facts, agreement_lines
         from majorant.render.notes import account_facts
-        from majorant.render.summary import agreement_summary
-        from majorant.render.text import agreement_lines, input_lines
+        from majorant.render.text import input_lines
 
         measured = measure_agreement(backend, level=level, seed=seed)
     facts = {
         "input": account_facts(backend.votes.account),
-        "agreement": agreement_summary(measured, backend.votes.workers),
+        "agreement": agreement_facts(measured, backend.votes.workers),
     }
-    read = [] if quiet else input_lines(facts["input"])
-    lines = [*read, *agreement_lines(facts["agreement"], pairs=True)]
+    read = [] if quiet else input_lines(backend.votes.account)
+    lines = [*read, *agreement_lines(measured, backend.votes.workers)]
     show(facts, as_flags("\n".join(lines)), as_json=as_json)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +14,7 @@ from majorant.errors import ConfigError
 if TYPE_CHECKING:
     from majorant.backend import Backend
     from majorant.evidence.certificate.certificate import Certificate
+    from majorant.evidence.certificate.gold import LabelsLoss
     from majorant.votes import Votes
 
 EXIT_CODE = {"optimal": 0, "not optimal": 1, "open": 3}
@@ -73,40 +74,38 @@ def certify(
 
 
 def _show(backend: Backend, certificate: Certificate, *, as_json: bool, labels: str | None) -> None:
-    from majorant.render.certificate import certificate_summary, certificate_text, dependence_summary
+    from majorant.render.certificate import certificate_summary, certificate_text, dependence_summary, labels_loss_lines
     from majorant.render.notes import account_facts
-    from majorant.render.text import labels_loss_lines
+    from majorant.render.plain import to_plain
 
     summary = {
         "input": account_facts(backend.votes.account),
         **certificate_summary(certificate),
         "dependence": dependence_summary(certificate.dependence),
     }
+    judged: list[str] = []
     if labels is not None and backend.whole is not None:
-        summary["labels"] = _judge_labels(backend.whole, labels, certificate.level)
-    judged = ["", *labels_loss_lines(summary["labels"])] if "labels" in summary else []
+        loss = _judge_labels(backend.whole, labels, certificate.level)
+        summary["labels"] = {"source": labels, **to_plain(loss)}
+        judged = ["", *labels_loss_lines(labels, loss)]
     show(summary, "\n".join([certificate_text(certificate), *judged]), as_json=as_json)
 
 
-def _judge_labels(votes: Votes, labels: str, level: float) -> dict[str, Any]:
+def _judge_labels(votes: Votes, labels: str, level: float) -> LabelsLoss:
     from majorant.evidence.certificate.gold import labels_loss
     from majorant.pipeline import aggregate
     from majorant.read.gold import read_labels
-    from majorant.render.plain import to_plain
 
-    loss = labels_loss(votes, read_labels(labels, votes), level=level, fit=aggregate(votes, "dawid-skene"))
-    return {"source": labels, **to_plain(loss)}
+    return labels_loss(votes, read_labels(labels, votes), level=level, fit=aggregate(votes, "dawid-skene"))
 
 
 def _plug_in(votes: Votes, method: str, share: float, seed: int, *, as_json: bool) -> int:
     from majorant.evidence.certificate.plug_in import plug_in
     from majorant.pipeline import aggregate
-    from majorant.render.certificate import plug_in_summary
-    from majorant.render.text import plug_in_text
+    from majorant.render.certificate import plug_in_summary, plug_in_text
 
     verdict = plug_in(votes, lambda sample: aggregate(sample, method, rng=seed), share=share, rng=seed)
-    summary = plug_in_summary(verdict)
-    show(summary, plug_in_text(summary), as_json=as_json)
+    show(plug_in_summary(verdict), plug_in_text(verdict), as_json=as_json)
     return 0 if verdict.optimal else 1
 
 

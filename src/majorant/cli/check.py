@@ -86,38 +86,40 @@ def check(source: Source, engine: EngineChoice, by: str | None, out: str | None,
     how = {"rng": options["seed"], **{name: options[name] for name in ("level", "method", "tolerance", "target")}}
     _refuse_elsewhere(engine, {**options, "by": by, "out": out})
     _refuse_unsafe(out, options)
-    summary, written = _check(
+    result, summary, written = _check(
         engine,
         Job(source=source, by=by, masked=options["masked"]),
         out,
         {**how, "compare": options["compare"], "gold_labels": not options["no_gold_labels"]},
         options,
     )
+    from majorant.render.answer import headline
     from majorant.render.html import write_report
     from majorant.render.plain import to_json
-    from majorant.render.text import answer_text, check_text, markdown, write_markdown
+    from majorant.render.text import answer_text, check_text, markdown, write_summary
 
+    then = _next_command(result, out)
     if options["report"] is not None:
         written.append(write_report(summary, options["report"]))
     if options["digest"] not in (None, "-"):
-        written.append(write_markdown(summary, options["digest"]))
+        written.append(write_summary(markdown(result, command=then), options["digest"]))
     if options["digest"] == "-":
-        click.echo(markdown(summary), nl=False)
+        click.echo(markdown(result, command=then), nl=False)
     elif options["as_json"]:
         click.echo(to_json(summary), nl=False)
     elif options["quiet"]:
-        click.echo(emphasised(summary["answer"]["headline"], summary["answer"]["action"]))
+        click.echo(emphasised(headline(result), result.answer.action))
     else:
-        text = as_flags((check_text if options["verbose"] else answer_text)(summary, written))
-        click.echo(emphasised(text, summary["answer"]["action"]))
+        text = (check_text if options["verbose"] else answer_text)(result, command=then, written=written)
+        click.echo(emphasised(as_flags(text), result.answer.action))
     if options["fail_on"] is not None:
-        raise SystemExit(_exit_code(summary, options["fail_on"], options["claim"]))
+        raise SystemExit(_exit_code(result, options["fail_on"], options["claim"]))
 
 
 def _check(
     engine: EngineChoice, job: Job, out: str | None, how: dict[str, Any], options: dict[str, Any]
-) -> tuple[dict[str, Any], list[Path]]:
-    """The line, wherever the votes are to be worked on; the facts, and the files that were written."""
+) -> tuple[Result, dict[str, Any], list[Path]]:
+    """The result, wherever the votes are to be worked on; its facts, and the files that were written."""
     labelled, source = None, job.source
     if source.options.gold_file is not None:
         from majorant.ask.design import recognise
@@ -139,14 +141,16 @@ def _check(
         details = details or options["fail_on"] == "not-optimal"
         with stages_of_check(**log, bar=backend.whole is not None) as stage:
             result = check(backend, labelled=labelled, stage=stage, **how)
-            command, then = command_line(), _next_command(result, out)
-            summary = result_summary(result, command=command, next_command=then, seed=how["rng"], details=details)
+            then = _next_command(result, out)
+            summary = result_summary(
+                result, command=command_line(), next_command=then, seed=how["rng"], details=details
+            )
         export, more = options["export"], dict[Path, Any]()
         if out is not None and export is not None:
             table, labels = labels_of(result), list(result.labels.fit.label_values)
             more = {export_path(out, export): export_text(export, table, labels, result.backend.votes, source)}
         safe = options["spreadsheet"]
-        return summary, [] if out is None else write_result(result, summary, out, more=more, spreadsheet=safe)
+        return result, summary, [] if out is None else write_result(result, summary, out, more=more, spreadsheet=safe)
 
 
 def _refuse_unsafe(out: str | None, options: dict[str, Any]) -> None:
@@ -207,16 +211,19 @@ def _refuse_elsewhere(engine: EngineChoice, options: dict[str, Any]) -> None:
     refuse_together(engine, **options)
 
 
-def _exit_code(summary: dict[str, Any], fail_on: str, claim: str | None) -> int:
+def _exit_code(result: Result, fail_on: str, claim: str | None) -> int:
     """1 where what `--fail-on` names holds for the whole or for a slice."""
-    answers = [summary["answer"], *summary["slices"]]
+    from majorant.decide import Action
+    from majorant.evidence.certificate.certificate import Verdict
+    from majorant.evidence.evidence import Certainty
+
+    answers = [result.answer, *(one.answer for one in result.slices)]
     if fail_on == "switch":
-        return int(any(one["action"] == "switch" for one in answers))
+        return int(any(one.action is Action.SWITCH for one in answers))
     if fail_on == "unproved":
-        return int(any(one["certainty"] != "proved" for one in answers))
-    certificate = summary["certificate"]
-    found = certificate[claim or certificate["standing"]]
-    return int(found is not None and found["verdict"] in ("not optimal", "refuted"))
+        return int(any(one.certainty is not Certainty.PROVED for one in answers))
+    found = result.certificate.standing if claim is None else getattr(result.certificate, claim)
+    return int(found is not None and found.verdict is Verdict.NOT_OPTIMAL)
 
 
 def command_line() -> str:

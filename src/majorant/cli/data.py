@@ -20,7 +20,7 @@ def list_sets(seed: int, as_json: bool, quiet: bool) -> None:  # noqa: ARG001
     """What there is; read one with `majorant check data:NAME`."""
     from majorant.datasets import BUNDLED, REGISTRY
     from majorant.render.plain import facts_of
-    from majorant.render.text import columns
+    from majorant.render.words import columns
 
     names = "name about items workers rows repeats columns licence citation"
     rows = [(d.name, f"{d.items:,}", f"{d.workers:,}", f"{d.rows:,}", d.about) for d in REGISTRY.values()]

@@ -36,7 +36,7 @@ def demo(out: str, seed: int, as_json: bool, quiet: bool) -> None:
         summaries[name] = result_summary(result)
         written = write_result(result, summaries[name], folder)
         if not (as_json or quiet):
-            click.echo(f"== {STORY[name]}\n{answer_text(summaries[name], written)}\n")
+            click.echo(f"== {STORY[name]}\n{answer_text(result, written=written)}\n")
     if as_json:
         click.echo(to_json(summaries), nl=False)
 

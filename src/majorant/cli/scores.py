@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -19,20 +20,21 @@ from majorant.cli.source import Source, input_options
 def scores(source: Source, out: str | None, level: float, seed: int, as_json: bool, quiet: bool) -> None:
     """How well scores or ordered labels agree by distance; mean, median and majority of each item."""
     from majorant.output import write_files
+    from majorant.render.agreement import score_facts, score_lines
     from majorant.render.notes import account_facts
-    from majorant.render.summary import score_summary
-    from majorant.render.text import input_lines, score_lines
+    from majorant.render.text import input_lines
     from majorant.results.agreement.scores import score_table
     from majorant.results.agreement.scores import scores as measure
+    from majorant.votes import NoteKind
 
     votes = source.read()
     measured = measure(votes, rng=seed, level=level)
-    read = account_facts(votes.account)
-    read["notes"] = [note for note in read["notes"] if note["kind"] != "order"]  # distances are what this is about
-    facts = {"input": read, "scores": score_summary(measured)}
+    notes = tuple(note for note in votes.account.notes if note.kind is not NoteKind.ORDER)  # it is about distances
+    account = replace(votes.account, notes=notes)
+    facts = {"input": account_facts(account), "scores": score_facts(measured)}
     if out is not None:
         out = placed(out, "scores.csv")
         write_files({Path(out): score_table(measured)})
-    read_lines = [] if quiet else input_lines(facts["input"])
-    lines = [*read_lines, *score_lines(facts["scores"]), *([] if out is None else [f"Wrote    {out}"])]
+    read_lines = [] if quiet else input_lines(account)
+    lines = [*read_lines, *score_lines(measured), *([] if out is None else [f"Wrote    {out}"])]
     show(facts, "\n".join(lines), as_json=as_json)

@@ -63,7 +63,12 @@ def workers(
         print_table(table)
     else:
         write_table(out, table)
-    account = account_facts(backend.votes.account)
+    account = backend.votes.account
     lines = [*input_lines(account), *workers_lines(judged, copies.groups), f"Wrote    {out}"]
-    facts = {"input": account, "workers": workers_facts(judged), "copies": copies_facts(copies.groups), "out": out}
+    facts = {
+        "input": account_facts(account),
+        "workers": workers_facts(judged),
+        "copies": copies_facts(copies.groups),
+        "out": out,
+    }
     show(facts, "" if quiet else as_flags("\n".join(lines)), as_json=as_json, err=out == "-")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import partial
 from typing import NamedTuple
 
@@ -23,31 +24,39 @@ from majorant.methods.fit import Fit
 from majorant.tally import Patterns, counts, distinct_counts, tied
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
-from majorant.wording import NEEDS_GOLD, NEEDS_MATRICES, TWO_CLASSES_ONLY, too_many_numbers
 
 SHRINKING = ("hierarchical", MAJORITY)  # members that set no workers apart who are alike
 PATTERNS_AT_ONCE = 1 << 13  # rows
 
 
-def unsuited(method: str, votes: Votes) -> str:
-    """Why these votes cannot be given to the method; empty if they can.
+class Caveat(StrEnum):
+    """Why a method cannot be used on some votes, or what to know about its fit."""
+
+    TWO_CLASSES_ONLY = "for two classes only"
+    NEEDS_MATRICES = "needs confusion matrices"
+    NEEDS_GOLD = "needs gold labels"
+    TOO_LARGE = "too many workers and classes"
+    NOT_IDENTIFIED = "not identified by these votes"
+    NOT_CONVERGED = "did not converge"
+
+
+def unsuited(method: str, votes: Votes) -> Caveat | None:
+    """Why these votes cannot be given to the method; None if they can.
 
     >>> votes = Votes.from_codes([0, 1, 2], [0, 0, 0], [0, 1, 2], items="abc", workers="w", labels="xyz")
     >>> unsuited("kos", votes)
-    'for two classes only'
+    <Caveat.TWO_CLASSES_ONLY: 'for two classes only'>
     """
     traits = estimator_named(method).traits
     _, n_workers, n_classes = votes.shape
     if traits.classes == 2 and n_classes != 2:
-        return TWO_CLASSES_ONLY
+        return Caveat.TWO_CLASSES_ONLY
     if traits.needs == "confusion":
-        return NEEDS_MATRICES
+        return Caveat.NEEDS_MATRICES
     if traits.needs == "gold" and not has_gold(votes):
-        return NEEDS_GOLD
-    entries = n_workers * n_classes**2 * traits.tables_per_worker
-    if entries > limit("METHOD_CELLS"):
-        return too_many_numbers(entries)
-    return ""
+        return Caveat.NEEDS_GOLD
+    too_large = n_workers * n_classes**2 * traits.tables_per_worker > limit("METHOD_CELLS")
+    return Caveat.TOO_LARGE if too_large else None
 
 
 def has_gold(votes: Votes) -> bool:

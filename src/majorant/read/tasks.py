@@ -22,7 +22,6 @@ from majorant.read.formats.base import Context, votes_in
 from majorant.read.options import ALIASES
 from majorant.read.table import loads, naming_faults, whole_number
 from majorant.tabular import guarded, unguarded
-from majorant.wording import NOT_A_SAMPLE
 
 DRAW, ITEM, LABEL, EXPERT = "draw", "item", "label", "expert"
 DESIGN_KEY = "majorant_design"  # in tasks: which design they belong to
@@ -336,7 +335,11 @@ def sample_design(source: Any) -> Mapping[str, Any] | None:
         if content.get("digest") == digest_of({key: value for key, value in content.items() if key != "digest"}):
             return content
         raise DataError(f"{design} was changed after it was drawn, so {source} is not a random sample. Restore it.")
-    raise DataError(f"{source} holds labels drawn by majorant ask. {NOT_A_SAMPLE} Use these with majorant check.")
+    raise DataError(
+        f"{source} holds labels drawn by majorant ask. These items were picked because the rules disagree on them: "
+        "do not use them to estimate accuracy. For that draw a random sample with majorant ask --teach. Use these "
+        "with majorant check."
+    )
 
 
 @dataclass(frozen=True, slots=True)

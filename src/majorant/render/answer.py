@@ -11,8 +11,9 @@ from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status, Tested
 from majorant.evidence.track_record import FEWEST_VOTES, overstatement
 from majorant.render.assumptions import ASSUMPTION_TEXT
-from majorant.render.numbers import about_points, count, one_decimal, percent_of, points_range
-from majorant.wording import shown
+from majorant.render.notes import note_text
+from majorant.render.words import about_points, count, one_decimal, percent_of, points_range, shown
+from majorant.votes import NoteKind
 
 if TYPE_CHECKING:
     from majorant.ask.learn import LearnedRule
@@ -20,12 +21,17 @@ if TYPE_CHECKING:
 
 
 class AnswerText(NamedTuple):
-    """The sentences of an answer."""
+    """The sentences of an answer, the same on every surface."""
 
     headline: str
     evidence: str
-    ties: str  # empty where no item is tied
+    ties: str  # empty if no item is tied
     next: str  # what to do now, without the command
+
+
+def say_answer(result: Result) -> AnswerText:
+    """All sentences of the answer."""
+    return AnswerText(headline(result), evidence_line(result), ties_line(result), next_line(result))
 
 
 def rule_name(rule: str, *, begins: bool = False) -> str:
@@ -38,11 +44,6 @@ def rule_name(rule: str, *, begins: bool = False) -> str:
     if rule not in names:
         return shown(rule)
     return names[rule][0].upper() + names[rule][1:] if begins else names[rule]
-
-
-def answer_text(result: Result) -> AnswerText:
-    """All sentences of the answer."""
-    return AnswerText(headline(result), evidence_line(result), ties_line(result), next_line(result))
 
 
 def headline(result: Result) -> str:
@@ -130,7 +131,16 @@ def _keep_for_now(result: Result) -> str:
 
 
 def evidence_line(result: Result) -> str:
-    """What the answer rests on."""
+    """What the answer rests on, and which reading of the labels it is about."""
+    notes = [
+        note_text(note)
+        for note in result.backend.votes.account.notes
+        if note.kind in (NoteKind.THRESHOLD, NoteKind.ORDER, NoteKind.SEVERAL)
+    ]
+    return " ".join([_basis_text(result), *notes])
+
+
+def _basis_text(result: Result) -> str:
     answer, basis, other = result.answer, result.answer.basis, rule_name(result.answer.other, begins=True)
     if answer.other == MAJORITY:
         return "It takes two classes, and items with three votes, to tell good workers from bad."

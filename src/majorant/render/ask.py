@@ -9,9 +9,7 @@ from typing import Any, NamedTuple
 from majorant.ask.learn import LearnedRule
 from majorant.ask.question import Outcome
 from majorant.render.answer import rule_name
-from majorant.render.numbers import count, one_decimal, percent_of, points_range, signed_points
-from majorant.wording import NOT_A_SAMPLE as NOT_A_SAMPLE
-from majorant.wording import listed, one_of
+from majorant.render.words import count, listed, one_decimal, one_of, percent_of, points_range, signed_points
 
 ACCURACY_COSTS = "Measuring accuracy to 3 points takes hundreds of labels; comparing two rules takes tens."
 
@@ -198,7 +196,10 @@ def sample_note(outcome: Outcome) -> str:
         )
     if outcome.uniform:
         return "These items are a random sample, so their labels also measure every rule and every judge."
-    return NOT_A_SAMPLE
+    return (
+        "These items were picked because the rules disagree on them: do not use them to estimate accuracy. For that "
+        "draw a random sample with majorant ask --teach."
+    )
 
 
 def ask_lines(facts: Mapping[str, Any], check: str, learned: LearnedRule | None = None) -> list[str]:

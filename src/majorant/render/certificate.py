@@ -5,18 +5,19 @@ All sentences about claims and their assumptions are made here, from typed facts
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable
 
 from majorant.evidence.certificate.certificate import Certificate, Claim, Dependence, Family, Model, Reason, Verdict
 from majorant.evidence.certificate.design import VotingDesign
+from majorant.evidence.certificate.gold import LabelsLoss
 from majorant.evidence.certificate.plug_in import PlugIn
 from majorant.evidence.certificate.slices import Slice
 from majorant.evidence.evidence import Assumption, Status, Tested
 from majorant.render.assumptions import ASSUMPTION_TEXT
-from majorant.render.plain import facts_of, finite, plain, to_plain
+from majorant.render.missing import missing_text
+from majorant.render.plain import Facts, facts_of, finite, plain, to_plain
+from majorant.render.words import columns, count, in_points, interval, listed, percent, printable, shown
 from majorant.values import Estimate
-from majorant.wording import listed, shown
 
 TITLES = {
     Family.ANONYMOUS: "Rules that ignore who voted",
@@ -127,7 +128,7 @@ def loss_text(loss: Estimate) -> str:
     ('2.1 points (0.8 to 3.3)', '0.0 points')
     """
     if loss.value is None:
-        return loss.reason
+        return missing_text(loss.reason)
     ends = "" if loss.low is None or loss.high is None else f" ({100 * loss.low:.1f} to {100 * loss.high:.1f})"
     return f"{100 * loss.value:.1f} points{ends}"
 
@@ -267,7 +268,7 @@ def _dependence_facts(certificate: Certificate) -> list[tuple[str, str]]:
     facts = [("test", assumption_sentence(dependence.tested))]
     if dependence.pairs:
         facts.append(("pairs", _clear_pairs(dependence, 1 - certificate.level)))
-    facts.append(("worth", worth_text(dependence) or f"not known: {dependence.n_eff.reason}"))
+    facts.append(("worth", worth_text(dependence) or f"not known: {missing_text(dependence.n_eff.reason)}"))
     return facts
 
 
@@ -289,7 +290,7 @@ def _facts(facts: list[tuple[str, str]]) -> list[str]:
 # --- plain data
 
 
-def certificate_summary(certificate: Certificate) -> dict[str, Any]:
+def certificate_summary(certificate: Certificate) -> Facts:
     """The facts of a certificate with their sentences; infinite numbers are the strings inf and -inf."""
     return {
         "level": certificate.level,
@@ -301,11 +302,11 @@ def certificate_summary(certificate: Certificate) -> dict[str, Any]:
     }
 
 
-def _claim_or_none(claim: Claim | None) -> dict[str, Any] | None:
+def _claim_or_none(claim: Claim | None) -> Facts | None:
     return None if claim is None else claim_summary(claim)
 
 
-def claim_summary(claim: Claim) -> dict[str, Any]:
+def claim_summary(claim: Claim) -> Facts:
     """The facts of a claim with its sentences."""
     return {
         "title": TITLES[claim.family],
@@ -328,7 +329,7 @@ def claim_summary(claim: Claim) -> dict[str, Any]:
     }
 
 
-def tested_summary(tested: Tested) -> dict[str, Any]:
+def tested_summary(tested: Tested) -> Facts:
     """An assumption, its status, and both in a sentence."""
     return {
         "name": tested.assumption.name.lower(),
@@ -339,12 +340,12 @@ def tested_summary(tested: Tested) -> dict[str, Any]:
     }
 
 
-def design_summary(design: VotingDesign) -> dict[str, Any]:
+def design_summary(design: VotingDesign) -> Facts:
     """The voting design and its sentence."""
     return {**facts_of(design, "kind n_workers n_items n_sets covered"), "sentence": design_sentence(design)}
 
 
-def dependence_summary(dependence: Dependence | None) -> dict[str, Any] | None:
+def dependence_summary(dependence: Dependence | None) -> Facts | None:
     """Which workers of a panel err together, and what the panel is worth."""
     if dependence is None:
         return None
@@ -361,7 +362,7 @@ def dependence_summary(dependence: Dependence | None) -> dict[str, Any] | None:
     }
 
 
-def slice_summary(one: Slice) -> dict[str, Any]:
+def slice_summary(one: Slice) -> Facts:
     """The facts of a slice: the verdict of each claim, and what is lost."""
     certificate = one.certificate
     return {
@@ -378,12 +379,12 @@ def slice_summary(one: Slice) -> dict[str, Any]:
     }
 
 
-def _verdict_summary(claim: Claim) -> dict[str, Any]:
+def _verdict_summary(claim: Claim) -> Facts:
     summary = claim_summary(claim)
     return {name: summary[name] for name in ("verdict", "certainty", "reason", "loss")}
 
 
-def plug_in_summary(verdict: PlugIn) -> dict[str, Any]:
+def plug_in_summary(verdict: PlugIn) -> Facts:
     """The facts of a plug-in verdict."""
     rows = [
         facts_of(one, "votes=n_votes verdict margin handicap majority_accuracy optimal_accuracy gap")
@@ -397,3 +398,46 @@ def plug_in_summary(verdict: PlugIn) -> dict[str, Any]:
         **facts_of(verdict, "share items=n_items optimal margin loss prior confusion"),
         "by_votes": [{"votes": row["votes"], "items": verdict.items[row["votes"]], **row} for row in rows],
     }
+
+
+def plug_in_text(verdict: PlugIn) -> str:
+    """What `majorant certify --plug-in` prints; the warning stands before the numbers."""
+    head = ("votes", "items", "verdict", "margin", "majority", "best rule", "gap")
+    rows = [
+        (
+            str(n_votes),
+            percent(verdict.items[n_votes]),
+            str(one.verdict),
+            f"{one.margin:+.3f} nats",
+            *("?" if share is None else percent(share) for share in (one.majority_accuracy, one.optimal_accuracy)),
+            "?" if one.gap is None else in_points(one.gap),
+        )
+        for n_votes, one in sorted(verdict.by_votes.items())
+    ]
+    source = f"all {verdict.n_items:,} items" if verdict.share == 1 else count(verdict.n_items, "random item")
+    prior = ", ".join(f"{p:.3f}" for p in verdict.prior)
+    confusion = " / ".join(", ".join(f"{value:.3f}" for value in row) for row in verdict.confusion)
+    estimate = f"Estimate from {source}: prior {prior}; confusion {confusion}"
+    lines = [plug_in_sentence(verdict), f"Note     {PLUG_IN_NOTE}", "", estimate]
+    return "\n".join([*lines, *columns([head, *rows], left=(2,))])
+
+
+def labels_loss_lines(source: str, loss: LabelsLoss) -> list[str]:
+    """How labels from elsewhere compare: of how many items, and each number with its name."""
+    numbers: list[tuple[str, Estimate, Callable[[float], str]]] = [
+        ("right on gold", loss.accuracy, percent),
+        ("lead over majority", loss.over_majority, in_points),
+        ("loss, by gold", loss.loss, in_points),
+        ("loss, by the model", loss.model_loss, in_points),
+    ]
+    rows = [
+        (
+            title,
+            missing_text(one.reason)
+            if one.value is None
+            else f"{form(one.value)} {interval(one, form) or f'({missing_text(one.reason)})'}",
+        )
+        for title, one, form in numbers
+    ]
+    head = f"Labels of {printable(source)}, on {loss.n_items:,} items with a label and an untied vote"
+    return [head, *columns(rows, left=(0, 1))]

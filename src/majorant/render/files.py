@@ -20,21 +20,21 @@ from majorant.output import Columns, Content, write_files
 from majorant.ownership import digest_of, note_input
 from majorant.pipeline import Result
 from majorant.render.html import render
-from majorant.render.plain import to_json
+from majorant.render.plain import Facts, to_json
 from majorant.render.summary import SCHEMA
+from majorant.render.words import one_of
 from majorant.render.workers import worker_columns
 from majorant.results.calibrate import Calibration, as_calibrated, label_confidence
 from majorant.results.labels import Known, label_sets, label_table
 from majorant.tabular import guarded_columns
 from majorant.votes import Votes
-from majorant.wording import one_of
 
 EMBEDDED = re.compile(r'<script type="application/json" id="result">(.*?)</script>', re.DOTALL)
 
 
 def write_result(
     result: Result,
-    summary: dict[str, Any],
+    summary: Facts,
     folder: str | os.PathLike[str],
     *,
     more: Mapping[Path, Content] | None = None,
@@ -111,12 +111,12 @@ def _label_part(
     return guarded_columns(table) if spreadsheet else table
 
 
-def _with_digests(summary: dict[str, Any], digests: Mapping[str, str]) -> str:
+def _with_digests(summary: Facts, digests: Mapping[str, str]) -> str:
     """The summary as JSON, and the digests of the files that it belongs to: it takes its name after them."""
     return to_json({**summary, "files": {name: f"sha256:{digest}" for name, digest in digests.items()}})
 
 
-def read_summary(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_summary(path: str | os.PathLike[str]) -> Facts:
     """The summary in a result.json, or in a report.html that was made from one."""
     text = _text(Path(path))
     if text.lstrip().lower().startswith("<!doctype html"):
@@ -155,7 +155,7 @@ def _text(path: Path) -> str:
         raise DataError(f"{path}: cannot be read: {error.strerror}.") from error
 
 
-def render_saved(summary: dict[str, Any], path: str | os.PathLike[str]) -> str:
+def render_saved(summary: Facts, path: str | os.PathLike[str]) -> str:
     """The page of a saved summary; one that lacks something is named as damaged."""
     from jinja2 import TemplateError
 
@@ -168,7 +168,7 @@ def render_saved(summary: dict[str, Any], path: str | os.PathLike[str]) -> str:
         ) from error
 
 
-def foreign_files(summary: dict[str, Any], path: str | os.PathLike[str]) -> list[str]:
+def foreign_files(summary: Facts, path: str | os.PathLike[str]) -> list[str]:
     """The names of files beside a result.json that were not written with it; files that are elsewhere do not count."""
     listed = summary.get("files")
     if not isinstance(listed, dict):

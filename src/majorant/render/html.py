@@ -23,12 +23,12 @@ from majorant.render.certificate import certificate_summary
 from majorant.render.figures import FIGURES, charts_of
 from majorant.render.figures.canvas import LIGHT, css_variables, figure_of, scheme
 from majorant.render.figures.charts import clipped
-from majorant.render.numbers import in_points, one_decimal, signed_points
+from majorant.render.map import map_facts
 from majorant.render.review import REASON_HEADINGS
-from majorant.render.summary import map_summary, result_summary
+from majorant.render.summary import result_summary
+from majorant.render.words import in_points, level_percent, one_decimal, percent, printable, signed_points
 from majorant.render.workers import workers_facts
 from majorant.results.review import Reason
-from majorant.wording import level_percent, percent, printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -116,7 +116,7 @@ def figure(result: Result, name: str) -> Figure:
     """
     summary = result_summary(result)
     if name == "map":  # which the report shows only where its assumptions passed
-        summary["map"] = map_summary(result.map)
+        summary["map"] = map_facts(result.map)
     return figure_of(charts_of(summary, name), name)
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
 
-from majorant.render.numbers import count
-from majorant.render.plain import facts_of, plain
+from majorant.render.plain import Facts, facts_of, plain
+from majorant.render.words import count, listed, one_of, quoted_number, shown
 from majorant.render.workers import copies_facts, copies_text
 from majorant.results.judges import Gate, Judge, Judges, Position, Repeats
 from majorant.results.sub_panels import GOLD_TO_CHOOSE, Enough, SubPanel
-from majorant.wording import listed, one_of, quoted_number, shown
 
 PRINTED = 30  # judges
 
@@ -20,7 +18,8 @@ def gate_text(judges: Judges) -> str:
     bar, best, sure = f"{judges.bar:.0%}", judges.best, f"{100 * judges.level:g}% sure"
     if best is None:
         return "Votes alone do not show how accurate the judges are: they may share mistakes."
-    name, seen = shown(best.name), f"is right on {best.accuracy.value or 0:.1%} of {count(best.judged, 'gold item')}"
+    best_name = "majority vote" if best is judges.panel else shown(best.name)
+    name, seen = best_name, f"is right on {best.accuracy.value or 0:.1%} of {count(best.judged, 'gold item')}"
     if judges.gate is Gate.MET:
         low = f"at least {best.accuracy.low or 0:.1%} in general"
         return f"Good enough to gate on at {bar}: {name} {seen}, {low} ({sure})."
@@ -75,9 +74,10 @@ def _difference(one: SubPanel, n_judges: int) -> str:
 def judges_lines(judges: Judges) -> list[str]:
     """What `majorant judges` prints."""
     lines = [gate_text(judges)]
-    every = [*judges.judges[:PRINTED], *([judges.panel] if judges.panel else [])]
-    for one in every:
-        lines += _judge_lines(one, judges.labels)
+    for one in judges.judges[:PRINTED]:
+        lines += _judge_lines(shown(one.name), one, judges.labels)
+    if judges.panel is not None:
+        lines += _judge_lines("majority vote", judges.panel, judges.labels)
     if (more := len(judges.judges) - PRINTED) > 0:
         lines.append(f"  and {count(more, 'more judge')}")
     if judges.left_out:
@@ -91,20 +91,20 @@ def judges_lines(judges: Judges) -> list[str]:
     return [*lines, *map(_position_line, judges.positions)]
 
 
-def _judge_lines(one: Judge, labels: Sequence[Any]) -> list[str]:
+def _judge_lines(name: str, one: Judge, labels: Sequence[Hashable]) -> list[str]:
     if one.accuracy.value is None:
-        return [f"  {shown(one.name)}: labels no gold item"]
+        return [f"  {name}: labels no gold item"]
     right = f"{one.right:g}" if one.right == int(one.right) else f"{one.right:.1f}"
     between = f"{one.accuracy.low or 0:.1%} to {one.accuracy.high or 0:.1%}"
     ties = f", {count(one.tied, 'tie')} counted by halves or less" if one.tied else ""
     kappa = "" if one.kappa is None else f", kappa {one.kappa:.2f}"
     names = [str(item) for item in one.wrong]
     wrong = f"; wrong on {listed(names)}" if names and max(map(len, names)) <= 30 else ""
-    lines = [f"  {shown(one.name)}: {right} of {one.judged:,} right ({between}){ties}{kappa}{wrong}"]
+    lines = [f"  {name}: {right} of {one.judged:,} right ({between}){ties}{kappa}{wrong}"]
     return [*lines, *_mistakes(one.confusion_kl.tolist(), labels)]
 
 
-def _mistakes(confusion_kl: Sequence[Sequence[int]], labels: Sequence[Any]) -> list[str]:
+def _mistakes(confusion_kl: Sequence[Sequence[int]], labels: Sequence[Hashable]) -> list[str]:
     """The two mistakes that a judge makes most.
 
     >>> _mistakes([[5, 2], [1, 9]], ["fail", "pass"])
@@ -150,7 +150,7 @@ def _position_line(one: Position) -> str:
     )
 
 
-def judges_facts(judges: Judges) -> dict[str, Any]:
+def judges_facts(judges: Judges) -> Facts:
     """The facts for JSON."""
     return {
         "gate": str(judges.gate),
@@ -165,7 +165,7 @@ def judges_facts(judges: Judges) -> dict[str, Any]:
     }
 
 
-def sub_panels_facts(sub_panels: Sequence[SubPanel]) -> list[dict[str, Any]]:
+def sub_panels_facts(sub_panels: Sequence[SubPanel]) -> list[Facts]:
     """The best one, three and five judges."""
     return [
         {
@@ -178,7 +178,7 @@ def sub_panels_facts(sub_panels: Sequence[SubPanel]) -> list[dict[str, Any]]:
     ]
 
 
-def _judge_facts(judge: Judge) -> dict[str, Any]:
+def _judge_facts(judge: Judge) -> Facts:
     return {
         **facts_of(judge, "name right judged tied"),
         **facts_of(judge.accuracy, "accuracy=value low high"),

@@ -6,10 +6,9 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, assert_never
 
-from majorant.render.numbers import count
-from majorant.render.plain import to_plain
+from majorant.render.plain import Facts, to_plain
+from majorant.render.words import count, one_of, printable
 from majorant.votes import Account, Note, NoteKind
-from majorant.wording import one_of, printable
 
 Spell = Callable[..., str]  # an option and its values, as Python or the command line writes it
 REASONS = {  # why a column of a wide table is not a worker's
@@ -42,12 +41,12 @@ def note_text(note: Note, *, flags: bool = False) -> str:
     return printable(_text(note.kind, note.facts, _as_flag if flags else _as_argument))
 
 
-def account_facts(account: Account) -> dict[str, Any]:
+def account_facts(account: Account) -> Facts:
     """The account of what was read, as JSON can hold it, its notes with their text."""
     return {**to_plain(account), "notes": [note_facts(note) for note in account.notes]}
 
 
-def note_facts(note: Note) -> dict[str, Any]:
+def note_facts(note: Note) -> Facts:
     """A note as JSON can hold it."""
     told = {"kind": str(note.kind), "text": note_text(note), "changes_meaning": note.kind.changes_meaning}
     return {**told, "facts": to_plain(dict(note.facts))}

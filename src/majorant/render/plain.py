@@ -1,4 +1,4 @@
-"""Results as JSON can hold them: a dataclass by the names of its fields."""
+"""The JSON edge: results as JSON can hold them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from majorant.render.missing import missing_text
+from majorant.values import Estimate
 
-def to_json(summary: dict[str, Any]) -> str:
-    """The summary as JSON, readable and with a line feed at its end."""
-    return json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+Facts = dict[str, Any]  # an object of JSON
+
+
+def to_json(facts: Facts) -> str:
+    """The facts as JSON, readable and with a line feed at its end."""
+    return json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def to_plain(value: Any) -> Any:
@@ -23,6 +28,9 @@ def to_plain(value: Any) -> Any:
     >>> to_plain({"gain": Estimate(.5, -float("inf"), 1.0), "prior": (np.float64(.5), .5)})
     {'gain': {'value': 0.5, 'low': '-inf', 'high': 1.0, 'reason': ''}, 'prior': [0.5, 0.5]}
     """
+    if isinstance(value, Estimate):
+        ends = dict(zip(("value", "low", "high"), map(to_plain, value.ends), strict=True))
+        return ends | {"reason": missing_text(value.reason)}
     if is_dataclass(value):
         return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
@@ -35,12 +43,12 @@ def to_plain(value: Any) -> Any:
     return finite(number(value)) if isinstance(value, float) else value
 
 
-def facts_of(result: Any, names: str) -> dict[str, Any]:
+def facts_of(result: Any, names: str) -> Facts:
     """Fields and properties of a result, in the order of their names; `votes=n_votes` shows one under another name.
 
     >>> from majorant.values import Estimate
-    >>> facts_of(Estimate(.5), "value why=reason")
-    {'value': 0.5, 'why': ''}
+    >>> facts_of(Estimate(.5), "value most=high")
+    {'value': 0.5, 'most': None}
     """
     pairs = (name.partition("=")[::2] for name in names.split())
     return {shown: to_plain(getattr(result, name or shown)) for shown, name in pairs}

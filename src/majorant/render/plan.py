@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from majorant.render.judges import keep_text, label_more, sub_panels_facts
-from majorant.render.numbers import count
-from majorant.render.plain import facts_of
+from majorant.render.plain import Facts, facts_of
+from majorant.render.words import count
 from majorant.render.workers import copies_facts, copies_text
 from majorant.results.plan import GOLD_TO_ANCHOR, Advice, Plan, PlanPoint, Stop, Stopping
 from majorant.values import Estimate
@@ -113,7 +111,7 @@ def _row(point: PlanPoint, plan: Plan, *, known: bool) -> tuple[str, ...]:
     return (str(point.n_votes), *gain, *right, _price(point.n_votes, plan.price_per_vote))
 
 
-def plan_facts(plan: Plan) -> dict[str, Any]:
+def plan_facts(plan: Plan) -> Facts:
     """The facts for JSON and the report."""
     return {
         **facts_of(plan, "target"),

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
-from majorant.render.numbers import count
 from majorant.render.plain import to_plain
-from majorant.render.text import columns, inert
+from majorant.render.text import inert
+from majorant.render.words import columns, count, quoted_number, shown
 from majorant.results.rate_inputs import Measure, Order
 from majorant.results.rates import Difference, Rate, Rates, Reported, Winner
-from majorant.wording import quoted_number, shown
 
 RATES_LISTED = 12  # judges, and comparisons, that are printed one by one
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from majorant.render.numbers import count
-from majorant.render.plain import number, plain
+from majorant.render.plain import Facts, number, plain
+from majorant.render.words import count
 from majorant.results.review import Reason, Review
 
 REASON_HEADINGS = {  # above items with the same reason
@@ -33,7 +31,7 @@ def _points(share: float) -> str:
     return f"{points:.1f} points" if points < 10 else f"{points:.0f} points"
 
 
-def review_facts(review: Review) -> dict[str, Any]:
+def review_facts(review: Review) -> Facts:
     """The facts for JSON and the report; the first items one by one, with who said what."""
     most_text = 200
     columns = review.table()

@@ -1,23 +1,26 @@
-"""All that a reader sees, as plain data: text, JSON and pages are made from it, so their numbers cannot differ."""
+"""The facts of a result as JSON holds them: result.json, and what the report and its figures are made from."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from majorant import __version__, wording
+from majorant import __version__
 from majorant.defaults import MAJORITY
 from majorant.evidence.evidence import Status
-from majorant.render.answer import accuracy_warning, answer_text
+from majorant.render.agreement import agreement_facts
+from majorant.render.answer import accuracy_warning, say_answer
 from majorant.render.ask import answers_notes, outcome_sentence, sample_note
 from majorant.render.certificate import certificate_summary, dependence_summary
-from majorant.render.notes import account_facts, note_text
-from majorant.render.plain import facts_of, plain, to_plain
+from majorant.render.map import map_facts
+from majorant.render.notes import account_facts
+from majorant.render.plain import Facts, facts_of, plain, to_plain
 from majorant.render.plan import plan_facts
 from majorant.render.rates import rate_facts
 from majorant.render.review import review_facts
+from majorant.render.words import quoted_number, shown
 from majorant.render.workers import copies_facts, workers_facts, workers_line
 
 if TYPE_CHECKING:
@@ -28,11 +31,9 @@ if TYPE_CHECKING:
     from majorant.evidence.evidence import Evidence
     from majorant.methods.fit import Fit
     from majorant.pipeline import Result
-    from majorant.results.agreement import Agreement
-    from majorant.results.agreement.scores import Scores
     from majorant.results.calibrate import Labels
+    from majorant.results.comparison import Alternative
     from majorant.results.labels import LabelCounts
-    from majorant.results.map import MapPanel
     from majorant.results.rates import Rates
     from majorant.results.slices import SliceAnswer
     from majorant.results.workers import Workers
@@ -49,15 +50,11 @@ def result_summary(
     next_command: str = "",
     seed: int | None = None,
     details: bool = True,
-) -> dict[str, Any]:
-    """The facts of a check, and how they were found.
-
-    Without `details` it holds what the terminal shows; the rest takes longer.
-    """
+) -> Facts:
+    """The facts of a check, and how they were found; without `details` only those of the answer, which is quicker."""
     backend, changes = result.backend, result.changes
-    switched = result.rule != MAJORITY
-    written = changes.rule if switched and result.rule == result.answer.other else changes.majority
-    facts: dict[str, Any] = {
+    written = changes.rule if result.labels_from_other else changes.majority
+    facts = {
         "majorant": __version__,
         "schema": SCHEMA,
         "command": command,
@@ -65,45 +62,42 @@ def result_summary(
         "level": result.level,
         "seed": seed,
         "tolerance": result.tolerance,
-        "answer": answer_summary(result, next_command=next_command),
+        "answer": answer_facts(result, next_command=next_command),
         "input": account_facts(backend.votes.account),
-        "votes": votes_summary(backend, result.counts),
-        "majority": labels_summary(result.chosen.majority.here, changes.majority),
+        "votes": votes_facts(backend, result.counts),
+        "majority": labels_facts(result.chosen.majority.here, changes.majority),
         "labels": {
-            **labels_summary(result.chosen.rule.here, written),
-            "changed": changes.changed if switched else 0,
+            **labels_facts(result.chosen.rule.here, written),
+            "changed": changes.changed if result.rule != MAJORITY else 0,
             "ties": result.tied,
             "tie_breaker": result.tie_breaker,
         },
-        "accuracy": accuracy_summary(result),
-        "rules": to_plain(result.rated),
+        "accuracy": accuracy_facts(result),
+        "rules": [alternative_facts(one) for one in result.rated],
         "copies": copies_facts(result.copy_groups),
-        "flow": {**flow_summary(changes.flow_kl, backend.votes.labels), "changed": changes.changed},
+        "flow": {**flow_facts(changes.flow_kl, backend.votes.labels), "changed": changes.changed},
         "gold": to_plain(result.gold),
-        "slices": [slice_answer_summary(one) for one in result.slices],
-        "comparison": to_plain(result.comparison),
+        "slices": [slice_facts(one) for one in result.slices],
+        "comparison": [alternative_facts(one) for one in result.comparison],
         "details": details,
     }
     if details:
         facts |= {
-            "confidence": confidence_summary(result.confidence),
+            "confidence": confidence_facts(result.confidence),
             "workers": {
                 **workers_facts(result.workers),
                 "sentence": workers_line(result.workers, result.copy_groups, result.removal),
                 "removal": to_plain(result.removal),
-                "confusions": confusions_summary(backend.votes.workers, result.workers, result.worker_fit),
+                "confusions": confusion_facts(backend.votes.workers, result.workers, result.worker_fit),
                 "dependence": dependence_summary(result.certificate.dependence),
             },
             "review": review_facts(result.review),
-            "agreement": agreement_summary(result.agreement, backend.votes.workers),
+            "agreement": agreement_facts(result.agreement, backend.votes.workers),
             "certificate": certificate_summary(result.certificate),
             "plan": None if result.plan is None else plan_facts(result.plan),
-            "map": map_summary(result.map) if _map_holds(result.certificate) else [],
-            "rate": None if result.rates is None else rate_summary(result.rates),
+            "map": map_facts(result.map) if _map_holds(result.certificate) else [],
+            "rate": None if result.rates is None else share_facts(result.rates),
         }
-    about_claims = [note for note in backend.votes.account.notes if note.kind in ("threshold", "order", "several")]
-    if about := " ".join(map(note_text, about_claims)):
-        facts["answer"]["evidence"] = f"{facts['answer']['evidence']} {about}"
     if backend.whole is None:  # which of the items the others were learned from
         facts["sample"] = {"items": len(result.votes.items), "of": backend.votes.shape[0]}
     return facts
@@ -123,7 +117,7 @@ def versions() -> dict[str, str]:
     }
 
 
-def votes_summary(backend: Backend, counts: Counts) -> dict[str, Any]:
+def votes_facts(backend: Backend, counts: Counts) -> Facts:
     """How many votes there are, and how they spread over items, workers and labels."""
     votes_jl, (n_items, n_workers, n_classes) = counts.votes_jl, backend.votes.shape
     items_s = np.bincount(counts.patterns.votes_p, weights=counts.patterns.items_p).astype(np.int64)
@@ -142,30 +136,7 @@ def votes_summary(backend: Backend, counts: Counts) -> dict[str, Any]:
     }
 
 
-def agreement_summary(agreement: Agreement, workers: Sequence[Hashable]) -> dict[str, Any]:
-    """Each coefficient with its interval, and the pairs of workers with the most items in common."""
-    pairs = agreement.pairs
-    rows = range(0) if pairs is None else np.argsort(-pairs.items_p, kind="stable")[:10]
-    return {
-        **facts_of(agreement, " ".join(wording.COEFFICIENTS)),
-        **facts_of(
-            agreement, "classes=n_classes level items=n_items items_with_two_votes=n_paired intervals=resampling"
-        ),
-        "n_pairs": None if pairs is None else pairs.n_pairs,
-        "pairs": [
-            {
-                "workers": [plain(workers[pairs.worker_a_p[p]]), plain(workers[pairs.worker_b_p[p]])],
-                "items": int(pairs.items_p[p]),
-                "agreed": float(pairs.agreed_p[p]),
-                "cohen": float(pairs.kappa_p[p]) if pairs.defined_p[p] else None,
-            }
-            for p in rows
-            if pairs is not None
-        ],
-    }
-
-
-def labels_summary(fit: Fit, counts: LabelCounts) -> dict[str, Any]:
+def labels_facts(fit: Fit, counts: LabelCounts) -> Facts:
     """How many items got which label, and how many none."""
     return {
         "method": fit.method,
@@ -180,17 +151,16 @@ def labels_summary(fit: Fit, counts: LabelCounts) -> dict[str, Any]:
     }
 
 
-def answer_summary(result: Result, *, next_command: str = "") -> dict[str, Any]:
+def answer_facts(result: Result, *, next_command: str = "") -> Facts:
     """The facts of the answer with its sentences; gains are shares of the items."""
-    answer, text = result.answer, answer_text(result)
-    basis = answer.basis
+    answer, basis = result.answer, result.answer.basis
     return {
         "action": str(answer.action),
         "rule": result.rule,
         "other": answer.other,
         "certainty": str(answer.certainty),
         "source": None if answer.source is None else str(answer.source),
-        **text._asdict(),
+        **say_answer(result)._asdict(),
         "command": next_command,
         "gain": to_plain(answer.gain),
         "items": result.differ.items,
@@ -201,15 +171,15 @@ def answer_summary(result: Result, *, next_command: str = "") -> dict[str, Any]:
         "labels": 0 if basis is None else basis.n_labels,
         "step": {"kind": str(answer.next.step), "labels": answer.next.labels, "items": answer.next.items},
         "evidence_found": [_evidence_facts(one) for one in answer.evidence],
-        "expert": None if result.expert is None else expert_summary(result.expert),
+        "expert": None if result.expert is None else expert_facts(result.expert),
         "asked_for": result.asked_for,
     }
 
 
-def _evidence_facts(one: Evidence) -> dict[str, Any]:
+def _evidence_facts(one: Evidence) -> Facts:
     return {
         "source": str(one.source),
-        "other": wording.shown(one.other),
+        "other": shown(one.other),
         "gain": to_plain(one.gain),
         "level": one.level,
         "labels": one.n_labels,
@@ -220,8 +190,13 @@ def _evidence_facts(one: Evidence) -> dict[str, Any]:
     }
 
 
-def slice_answer_summary(one: SliceAnswer) -> dict[str, Any]:
-    """The facts of a slice: its size and its answer."""
+def alternative_facts(one: Alternative) -> Facts:
+    """A method and its accuracy, and what to know about it."""
+    return {**facts_of(one, "method accuracy source agreement"), "note": str(one.note or "")}
+
+
+def slice_facts(one: SliceAnswer) -> Facts:
+    """A slice: its size and its answer."""
     return {
         "value": plain(one.value),
         "items": one.n_items,
@@ -234,7 +209,7 @@ def slice_answer_summary(one: SliceAnswer) -> dict[str, Any]:
     }
 
 
-def expert_summary(outcome: Outcome) -> dict[str, Any]:
+def expert_facts(outcome: Outcome) -> Facts:
     """What labels drawn by design say, with its sentence and what to know about the labels."""
     return {
         **facts_of(outcome, "kind verdict decided labels skipped more leader below tolerance value rules alive right"),
@@ -243,7 +218,7 @@ def expert_summary(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def flow_summary(items_kl: IntArray, labels: Sequence[Hashable]) -> dict[str, Any]:
+def flow_facts(items_kl: IntArray, labels: Sequence[Hashable]) -> Facts:
     """How many items go from each label of majority vote (or a tie) to each of the rule; the commonest one by one."""
     most_flows = 12  # labels that the flow shows one by one; the rest is pooled
     n_classes = len(labels)
@@ -260,7 +235,7 @@ def flow_summary(items_kl: IntArray, labels: Sequence[Hashable]) -> dict[str, An
     return {"from": names, "to": names, "items": items.tolist()}
 
 
-def accuracy_summary(result: Result) -> dict[str, Any]:
+def accuracy_facts(result: Result) -> Facts:
     """How often majority vote and the other rule are right, and how far to believe it."""
     by_gold = result.gold is not None
     return {
@@ -272,16 +247,16 @@ def accuracy_summary(result: Result) -> dict[str, Any]:
     }
 
 
-def confidence_summary(labels: Labels) -> dict[str, Any]:
+def confidence_facts(labels: Labels) -> Facts:
     """How confident the labels are, and how often they are right where the truth is known."""
-    calibration = {"temperature": None, "error_rate": None}
+    calibration: Facts = {"temperature": None, "error_rate": None}
     if labels.calibration is not None:
         calibration = facts_of(labels.calibration, "temperature error_rate=epsilon")
     reliability = facts_of(labels.reliability, "ece gold_items bins")
     return {"source": labels.source, **calibration, "dependence": labels.dependence, **reliability}
 
 
-def confusions_summary(names: Sequence[Hashable], workers: Workers, fit: Fit) -> list[dict[str, Any]]:
+def confusion_facts(names: Sequence[Hashable], workers: Workers, fit: Fit) -> list[Facts]:
     """The confusion matrices of the workers with the most votes, where each has one and classes are few."""
     few = len(fit.label_values) <= 12
     if workers.panel or fit.confusion is None or fit.confusion.ndim != 3 or not few:
@@ -290,11 +265,11 @@ def confusions_summary(names: Sequence[Hashable], workers: Workers, fit: Fit) ->
     return [{"worker": plain(names[j]), "matrix": fit.confusion[j].round(6).tolist()} for j in busiest]
 
 
-def rate_summary(rates: Rates) -> dict[str, Any]:
+def share_facts(rates: Rates) -> Facts:
     """The share of a class, with what each rule and judge reports."""
     facts = rate_facts(rates)
     names = ("label", "overall", "more", "order", "headline", "panel", "sure")
-    return {"title": f"Share of {wording.quoted_number(rates.label)}", **{name: facts[name] for name in names}}
+    return {"title": f"Share of {quoted_number(rates.label)}", **{name: facts[name] for name in names}}
 
 
 def _map_holds(certificate: Certificate) -> bool:
@@ -302,29 +277,3 @@ def _map_holds(certificate: Certificate) -> bool:
     claim = certificate.anonymous
     statuses = set() if claim is None else {tested.status for tested in claim.assumptions}
     return Status.PASSED in statuses and not statuses & {Status.FAILED, Status.UNTESTABLE}
-
-
-def map_summary(panels: Sequence[MapPanel]) -> list[dict[str, Any]]:
-    """The planes of the map; lines as two lists."""
-    return [
-        {
-            **facts_of(panel, "title x_name y_name point point_margin note"),
-            "model": facts_of(panel, "prior confusion votes=n_votes"),
-            "optimal": _line(panel.optimal),
-            "region": None if panel.region is None else _line(panel.region),
-        }
-        for panel in panels
-    ]
-
-
-def _line(line: tuple[tuple[float, ...], tuple[float, ...]]) -> dict[str, list[float]]:
-    return {"x": list(line[0]), "y": list(line[1])}
-
-
-def score_summary(scores: Scores) -> dict[str, Any]:
-    """The facts: each coefficient with its interval or the reason why there is none, each rule's distance from gold."""
-    return {
-        **facts_of(scores, f"{' '.join(wording.SCORE_COEFFICIENTS)} distance nearer closest"),
-        "about": "ranks" if scores.ranked else "scores",
-        "level": scores.level,
-    }

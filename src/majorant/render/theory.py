@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from majorant.atomic import whole_file
 from majorant.errors import ConfigError
 from majorant.render.figures.canvas import default_style
-from majorant.render.plain import facts_of
+from majorant.render.plain import Facts, facts_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +36,7 @@ def theory_summary(
     labels: Sequence[str] | None = None,
     voters: Sequence[str] | None = None,
     optimal_votes: OptimalVotes | None = None,
-) -> dict[str, Any]:
+) -> Facts:
     """The facts as plain data; infinite numbers are the strings inf and -inf."""
     return {
         "prior": list(prior),
@@ -50,7 +50,7 @@ def theory_summary(
     }
 
 
-def _facts(one: Description, labels: Sequence[str] | None, voters: Sequence[str] | None) -> dict[str, Any]:
+def _facts(one: Description, labels: Sequence[str] | None, voters: Sequence[str] | None) -> Facts:
     witness = facts_of(one.witness, "counts ballot majority optimal")
     return {
         **facts_of(one, "votes=n_votes verdict margin majority_accuracy optimal_accuracy gap handicap radius"),
@@ -58,7 +58,7 @@ def _facts(one: Description, labels: Sequence[str] | None, voters: Sequence[str]
     }
 
 
-def theory_text(summary: dict[str, Any]) -> str:
+def theory_text(summary: Facts) -> str:
     """What `majorant theory` prints: a row per number of votes, then the votes that come closest to disagreement."""
     head = ("votes", "verdict", "margin", "majority", "optimal rule", "gap", "handicap", "radius")
     rows = [head, *(_cells(facts) for facts in summary["by_votes"])]
@@ -80,7 +80,7 @@ def theory_text(summary: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _cells(facts: dict[str, Any]) -> tuple[str, ...]:
+def _cells(facts: Facts) -> tuple[str, ...]:
     return (
         str(facts["votes"]),
         facts["verdict"],

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from majorant.evidence.copies import CopyGroup
-from majorant.render.numbers import count
-from majorant.render.plain import facts_of, number, plain
+from majorant.render.plain import Facts, facts_of, number, plain
+from majorant.render.words import count, level_percent, listed, one_of, shown
 from majorant.results.workers import FEW_VOTES, Flag, FlagKind, Removal, Workers
-from majorant.wording import level_percent, listed, one_of, shown
 
 
 def flag_text(flag: Flag) -> str:
@@ -183,7 +181,7 @@ def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def workers_facts(workers: Workers) -> dict[str, Any]:
+def workers_facts(workers: Workers) -> Facts:
     """The facts for JSON and the report: how many are flagged and how, and a row per worker, the worst first."""
     kinds = [flag.kind for flags in workers.flags for flag in flags]
     return {
@@ -210,7 +208,7 @@ def workers_facts(workers: Workers) -> dict[str, Any]:
     }
 
 
-def copies_facts(groups: Sequence[CopyGroup]) -> dict[str, Any]:
+def copies_facts(groups: Sequence[CopyGroup]) -> Facts:
     """The facts for JSON and the report: the groups, and the sentence."""
     return {
         "text": copies_text(groups),
@@ -224,7 +222,7 @@ def copies_facts(groups: Sequence[CopyGroup]) -> dict[str, Any]:
     }
 
 
-def worker_columns(workers: Workers) -> dict[str, Any]:
+def worker_columns(workers: Workers) -> Facts:
     """The columns of workers.csv: those of the result, and the evidence of each flag in words."""
     columns = workers.table()
     evidence = ["; ".join(map(flag_text, workers.flags[j])) for j in workers.worst_first]

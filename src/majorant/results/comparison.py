@@ -15,16 +15,15 @@ from majorant.evidence.labels import gold_accuracy
 from majorant.methods import ESTIMATORS
 from majorant.methods.fit import NO_LABEL, Fit, chances
 from majorant.methods.known_workers import AnchorMap
-from majorant.methods.weighted_vote import Combination, combination, fit_method, unsuited
+from majorant.methods.weighted_vote import Caveat, Combination, combination, fit_method, unsuited
 from majorant.read import Reading, as_votes
 from majorant.results.rules import fit_rule, full_judges, rule_named
 from majorant.tabular import Records
 from majorant.tally import is_panel
-from majorant.values import Estimate, FloatArray, as_level
+from majorant.values import Estimate, FloatArray, Missing, as_level
 from majorant.votes import Votes
-from majorant.wording import DID_NOT_CONVERGE, MODEL_IS_TRUTH, NO_MODEL, NO_VOTED_ITEM
 
-UNKNOWN = Estimate(None, reason=NO_MODEL)
+UNKNOWN = Estimate(None, reason=Missing.NO_MODEL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +34,7 @@ class Alternative:
     accuracy: Estimate = UNKNOWN  # by gold where there is gold, else the models' own figure
     source: Literal["gold", "model"] = "model"
     agreement: float | None = None  # share of the items that majority vote labels on which it says the same
-    note: str = ""  # why it was not run, or what to know about it
+    note: Caveat | None = None  # why it was not run, or what to know about it
 
     def row(self) -> dict[str, Any]:
         """The method with what is known of it, as plain values."""
@@ -46,7 +45,7 @@ class Alternative:
             "accuracy_high": self.accuracy.high,
             "source": self.source,
             "agreement": self.agreement,
-            "note": self.note,
+            "note": "" if self.note is None else str(self.note),
         }
 
 
@@ -64,7 +63,7 @@ def rate_method(
         accuracy=accuracy,
         source="model" if by_gold is None else "gold",
         agreement=agreement(fit, majority),
-        note="" if fit.converged else DID_NOT_CONVERGE,
+        note=None if fit.converged else Caveat.NOT_CONVERGED,
     )
 
 
@@ -72,9 +71,9 @@ def expected_accuracy(fit: Fit, belief_ik: FloatArray) -> Estimate:
     """The expected share of right labels if the given probabilities hold; a tie is a fair draw."""
     voted = np.flatnonzero(fit.votes_i > 0)
     if not len(voted):
-        return Estimate(None, reason=NO_VOTED_ITEM)
+        return Estimate(None, reason=Missing.NO_VOTES)
     right_i = np.einsum("ik,ik->i", chances(fit.posterior[voted]), belief_ik[voted])
-    return Estimate(float(right_i.mean()), reason=MODEL_IS_TRUTH)
+    return Estimate(float(right_i.mean()), reason=Missing.MODEL_FIGURE)
 
 
 def agreement(fit: Fit, majority: Fit) -> float | None:
@@ -115,7 +114,7 @@ def compare(
     >>> from majorant.simulate import simulate
     >>> votes, _ = simulate([.6, .3, .1], [[.8, .1, .1], [.1, .8, .1], [.2, .2, .6]], 60, 3, n_workers=6, rng=0)
     >>> rows = {row.method: row for row in compare(votes)}
-    >>> rows["kos"].note, rows["majority"].agreement
+    >>> str(rows["kos"].note), rows["majority"].agreement
     ('for two classes only', 1.0)
     """
     votes = as_votes(votes, **reading)
@@ -143,8 +142,8 @@ def _row(
             return Alternative(method=method, note=reason)
         try:
             fit = _fit_blind(method, votes)
-        except (ConfigError, NotIdentified) as error:  # what only the data show, such as too little overlap
-            return Alternative(method=method, note=str(error))
+        except (ConfigError, NotIdentified):  # what only the data show, such as too little overlap
+            return Alternative(method=method, note=Caveat.NOT_IDENTIFIED)
     belief = None if combined is None else combined.belief.posterior
     return rate_method(fit, votes, majority, belief, level=level, name=method)
 

@@ -11,9 +11,9 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.defaults import LEVEL
+from majorant.defaults import LEVEL, MAJORITY
 from majorant.errors import MajorantError
-from majorant.evidence.certificate.dependence import ENOUGH_GOLD, gold_items, label_matrix, worth_by_gold
+from majorant.evidence.certificate.dependence import gold_items, label_matrix, worth_by_gold
 from majorant.evidence.copies import Copies, find_copies
 from majorant.evidence.labels import right_share
 from majorant.methods.majority import Majority
@@ -25,15 +25,12 @@ from majorant.read.roles import says_position
 from majorant.read.table import cell_values, is_empty
 from majorant.results.sub_panels import SubPanel, best_sub_panels
 from majorant.tabular import Tabular
-from majorant.values import Estimate, as_level, clopper_pearson, lock
+from majorant.values import Estimate, Missing, as_level, clopper_pearson, lock
 from majorant.votes import Votes
-from majorant.wording import NO_GOLD_JUDGED, too_few_gold
 
 JUDGE_BAR = 0.9
-PANEL = "majority vote"
 LISTED = 5
 MOST_PAIRED = 100  # judges, up to which they are looked at pair by pair
-FEW_GOLD = too_few_gold(ENOUGH_GOLD)
 
 
 class Gate(StrEnum):
@@ -192,7 +189,11 @@ def judges(
         copies=copies,
         repeats=_repeats(known),
         positions=positions,
-        worth=_worth(known, level) if each and len(known.workers) <= MOST_PAIRED else Estimate(None, reason=FEW_GOLD),
+        worth=(
+            _worth(known, level)
+            if each and len(known.workers) <= MOST_PAIRED
+            else Estimate(None, reason=Missing.TOO_FEW_GOLD)
+        ),
         labels=known.labels,
         n_judges=len(known.workers),
         n_gold=0 if known.gold_i is None else int(((known.gold_i >= 0) & (known.votes_i > 0)).sum()),
@@ -217,7 +218,7 @@ def _worth(votes: Votes, level: float) -> Estimate:
     """How many independent judges the votes on an item are worth, by the errors on gold items."""
     label_ij = label_matrix(votes)
     gold = gold_items(label_ij, votes.gold_i, np.ones(len(label_ij)), len(votes.labels))
-    return Estimate(None, reason=FEW_GOLD) if gold is None else worth_by_gold(gold, level)
+    return Estimate(None, reason=Missing.TOO_FEW_GOLD) if gold is None else worth_by_gold(gold, level)
 
 
 def _each_judge(votes: Votes, level: float) -> tuple[list[Judge], tuple[Hashable, ...]]:
@@ -247,7 +248,7 @@ def _panel(votes: Votes, level: float) -> Judge:
     tied = item_p[~clear_p]
     shared = float(right_share(fit.posterior[tied], votes.gold_i[tied]).sum()) if len(tied) else 0.0
     clear = item_p[clear_p]
-    return _against(votes, PANEL, clear, fit.codes()[clear], level, tied=len(tied), shared=shared)
+    return _against(votes, MAJORITY, clear, fit.codes()[clear], level, tied=len(tied), shared=shared)
 
 
 def _against(
@@ -261,7 +262,7 @@ def _against(
     accuracy = (
         Estimate(right / judged, *clopper_pearson(right, judged, level))
         if judged
-        else Estimate(None, reason=NO_GOLD_JUDGED)
+        else Estimate(None, reason=Missing.NO_GOLD)
     )
     off = item_p[votes.gold_i[item_p] != label_p][:LISTED]
     return Judge(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 from scipy.special import expit, gammaincinv, logit
@@ -19,17 +20,6 @@ from majorant.tally import histograms
 from majorant.theory import majority_margin
 from majorant.values import FloatArray, as_generator
 from majorant.votes import Votes
-from majorant.wording import (
-    ACCURACIES_TITLE,
-    ACCURACY_ON,
-    BALANCE_TITLE,
-    EVEN_NOISE,
-    PANEL_PLACE,
-    balance_axes,
-    for_class_shares,
-    for_error_rates,
-    map_note,
-)
 
 POINTS = 160  # along each edge of the optimal region
 MAP_REPLICATES = 100  # refits of a panel
@@ -37,6 +27,13 @@ MAP_EDGE = 1e-6
 WEAKEST, STRONGEST = 1e-4, 16.0  # log-likelihood ratios of a vote between which the region is drawn
 
 Line = tuple[tuple[float, ...], tuple[float, ...]]
+
+
+class Plane(StrEnum):
+    """The two quantities that a plane shows."""
+
+    BALANCE = "balance"  # share of the first, or the commonest, class against noise
+    ACCURACIES = "accuracies"  # accuracy on either of two classes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,14 +44,13 @@ class MapPanel:
     The point stands for a model of voters alike: `prior` (K), `confusion` (K, K) and the usual number of votes.
     """
 
-    title: str
-    x_name: str
-    y_name: str
+    plane: Plane
+    labels: tuple[Hashable, ...]  # names of the K classes
+    mean_of_workers: bool  # the point is the mean of the workers' confusion matrices
     optimal: Line
     point: tuple[float, float]
     point_margin: float
     region: Line | None
-    note: str
     prior: tuple[float, ...]
     confusion: tuple[tuple[float, ...], ...]
     n_votes: int
@@ -67,7 +63,7 @@ class _Place:
     share_3: FloatArray
     n_votes: int
     replicate_b3: FloatArray | None
-    note: str
+    mean_of_workers: bool
 
 
 def data_map(
@@ -93,7 +89,7 @@ def data_map(
         cells, items_c = held_cells(as_histograms(histograms(votes)))
         _, theta = suprema(cells, items_c[None])
         share = expit(theta[0, 0])
-        place = _Place(np.array([share[2], share[0], 1 - share[1]]), _usual(votes), None, "")
+        place = _Place(np.array([share[2], share[0], 1 - share[1]]), _usual(votes), None, mean_of_workers=False)
 
         def edge(model: Model) -> Line:
             return _line(*outline(cells, items_c, model, _on_plane(model, place.share_3), level))
@@ -112,7 +108,7 @@ def _usual(votes: Votes) -> int:
 def _panel_place(votes: Votes, fit: Fit, rng: np.random.Generator) -> _Place:
     prior_k, confusion_kl = shared_model(votes, fit)
     share_3 = np.array([prior_k[0], confusion_kl[0, 0], confusion_kl[1, 1]])
-    return _Place(share_3, _usual(votes), _replicates(votes, fit, rng), PANEL_PLACE)
+    return _Place(share_3, _usual(votes), _replicates(votes, fit, rng), mean_of_workers=True)
 
 
 def _replicates(votes: Votes, fit: Fit, rng: np.random.Generator) -> FloatArray | None:
@@ -137,29 +133,23 @@ def _two_panels(
     # A few items cannot show shares of 0 and 1: the point keeps half an item away from the border.
     least = max(MAP_EDGE, 0.5 / (np.count_nonzero(votes.votes_i) + 1))
     nu, t00, t11 = place.share_3.clip(least, 1 - least)
-    first, second = votes.labels
     margin = majority_margin([nu, 1 - nu], [[t00, 1 - t00], [1 - t11, t11]], place.n_votes)
-    planes = (
-        (noise_model, BALANCE_TITLE, *balance_axes(first, classes=2)),
-        (accuracies_model, ACCURACIES_TITLE, f"{ACCURACY_ON}{first}", f"{ACCURACY_ON}{second}"),
-    )
     panels = []
-    for model, title, x_name, y_name in planes:
+    for plane, model in ((Plane.BALANCE, noise_model), (Plane.ACCURACIES, accuracies_model)):
         best = _on_plane(model, np.array([nu, t00, t11]))
         region = _ellipse(place, model, level) if edge is None else edge(model)
         optimal = _optimal_accuracies(best[2], place.n_votes)
-        if model is noise_model:
+        if plane is Plane.BALANCE:
             optimal = _optimal_noise(float(expit(best[2])), place.n_votes)
         panels.append(
             MapPanel(
-                title=title,
-                x_name=x_name,
-                y_name=y_name,
+                plane=plane,
+                labels=votes.labels,
+                mean_of_workers=place.mean_of_workers,
                 optimal=optimal,
                 point=(float(best[0]), float(best[1])),
                 point_margin=float(margin),
                 region=region,
-                note=_note(place, model, nu, t00, t11),
                 prior=(float(nu), float(1 - nu)),
                 confusion=((float(t00), float(1 - t00)), (float(1 - t11), float(t11))),
                 n_votes=place.n_votes,
@@ -175,11 +165,6 @@ def _on_plane(model: Model, share_3: FloatArray) -> tuple[float, float, float]:
         return t00, t11, float(logit(nu))
     noise = 1 - (t00 + t11) / 2
     return nu, noise, float(logit((1 - t00) / (2 * noise)))
-
-
-def _note(place: _Place, model: Model, nu: float, t00: float, t11: float) -> str:
-    drawn_for = for_class_shares(nu) if model is accuracies_model else for_error_rates(t00, t11)
-    return map_note(place.n_votes, drawn_for, place.note)
 
 
 def _optimal_noise(split: float, n_votes: int) -> Line:
@@ -251,16 +236,14 @@ def _many_classes(votes: Votes, fit: Fit) -> MapPanel:
     share, noise = float(prior_k[first]), float(1 - prior_k @ np.diag(confusion_kl))
     noise = float(np.clip(noise, MAP_EDGE, 1 - MAP_EDGE))
     shown_kl = confusion_kl.clip(MAP_EDGE)
-    x_name, y_name = balance_axes(votes.labels[first], classes=len(votes.labels))
     return MapPanel(
-        title=BALANCE_TITLE,
-        x_name=x_name,
-        y_name=y_name,
+        plane=Plane.BALANCE,
+        labels=votes.labels,
+        mean_of_workers=False,
         optimal=_line(np.concatenate([x, [1, 0]]), np.concatenate([limit, [0, 0]])),
         point=(share, noise),
         point_margin=_even_margin(prior_k.clip(MAP_EDGE), noise),
         region=None,
-        note=map_note(_usual(votes), EVEN_NOISE),
         prior=tuple((prior_k.clip(MAP_EDGE) / prior_k.clip(MAP_EDGE).sum()).tolist()),
         confusion=tuple(map(tuple, (shown_kl / shown_kl.sum(axis=1, keepdims=True)).tolist())),
         n_votes=_usual(votes),

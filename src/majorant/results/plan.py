@@ -30,9 +30,8 @@ from majorant.tally import counts, distinct_counts, is_panel
 from majorant.theory import majority_accuracy, map_accuracy
 from majorant.theory.accuracy import scaled_shared
 from majorant.theory.patterns import can_enumerate
-from majorant.values import Estimate, FloatArray, as_level, clopper_pearson
+from majorant.values import Estimate, FloatArray, Missing, as_level, clopper_pearson
 from majorant.votes import IntArray, Votes
-from majorant.wording import NO_GOLD_LABEL, TOO_FEW_VOTES
 
 GOLD_TO_ANCHOR = 50  # labels that tell how often labels are right
 STOPPED_ITEMS = 20_000  # looked at for what stopping early saves
@@ -174,7 +173,10 @@ def plan(
     if len(votes.labels) < 2:
         raise ConfigError("All votes are for one class: there is nothing to plan.")
     if votes.votes_i.max() < 3:
-        raise NotIdentified(TOO_FEW_VOTES)
+        raise NotIdentified(
+            "No item has three votes, so the data cannot tell how good the voters are: collect a third vote on some "
+            "of the items."
+        )
     panel = is_panel(votes.shape, votes.n_votes)
     copies = find_copies(votes) if copies is None else copies
     now, n_gold = _accuracy_now(votes, level)
@@ -215,7 +217,7 @@ def _accuracy_now(votes: Votes, level: float) -> tuple[Estimate, int]:
     gold_i = np.full(len(votes.items), -1) if votes.gold_i is None else votes.gold_i
     known = np.flatnonzero((gold_i >= 0) & (votes.votes_i > 0))
     if len(known) < GOLD_TO_ANCHOR:
-        return Estimate(None, reason=NO_GOLD_LABEL), len(known)
+        return Estimate(None, reason=Missing.NO_GOLD), len(known)
     right = float(right_share(Majority().fit(votes).posterior[known], gold_i[known]).sum())
     return Estimate(right / len(known), *clopper_pearson(right, len(known), level)), len(known)
 

@@ -282,10 +282,10 @@ def _reasons(votes: Votes, label_p: IntArray, good_j: NDArray[np.bool_] | None) 
         (votes_p == 2, Reason.TWO_VOTES),
         (count_pk[rows, label_p] < votes_p, Reason.VOTES_DISAGREE),
     )
-    reason = np.full(len(label_p), Reason.WEAK_WORKERS, dtype=object)
+    reason = np.full(len(label_p), Reason.WEAK_WORKERS, dtype=object)  # NumPy makes it a plain str
     for here_p, why in reversed(reasons):
         reason[here_p] = why
-    return tuple(reason.tolist())
+    return tuple(map(Reason, reason.tolist()))
 
 
 def _good_split(votes: Votes, good_j: NDArray[np.bool_] | None) -> NDArray[np.bool_]:

@@ -39,13 +39,12 @@ from majorant.render.ask import ACCURACY_COSTS, labels_left, question_words
 from majorant.render.cards import answer_cards
 from majorant.render.figures.canvas import scheme
 from majorant.render.html import MAP_SCRIPT, MAP_STYLE, map_text, say
-from majorant.render.numbers import signed_points
+from majorant.render.words import printable, signed_points
 from majorant.results.rules import AUTO
 from majorant.web import words
 from majorant.web.fields import FIELDS, NO_COLUMN, PLACES, REPEATS_WORDS, ROLES, in_page_words, troubled_fields
 from majorant.web.job import DESIGN, LABEL_ITEMS, TO_LABEL
 from majorant.web.runs import Kept, Runs
-from majorant.wording import printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment

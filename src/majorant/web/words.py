@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from majorant.render.numbers import count
-from majorant.wording import one_of
+from majorant.render.words import count, one_of
 
 STAGES = {  # of a check, in their order
     "reading": "Reading the file",

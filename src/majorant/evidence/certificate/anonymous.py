@@ -74,7 +74,7 @@ from majorant.evidence.certificate.likelihood_region import (
 )
 from majorant.evidence.evidence import Assumption, Certainty, Status, Tested
 from majorant.limits import sizes_within
-from majorant.values import Estimate, FloatArray, as_generator, as_level
+from majorant.values import Estimate, FloatArray, Missing, as_generator, as_level
 
 
 def certify_counts(
@@ -217,7 +217,7 @@ def _independent_claim(claim: Claim, tests: CountTests, *, with_interval: bool, 
     claim = replace(
         claim,
         margin=count_margin(theta_3, sizes),
-        loss=Estimate(float(loss(theta_3)), reason="no interval"),
+        loss=Estimate(float(loss(theta_3)), reason=Missing.NO_INTERVAL),
         accuracy=count_accuracy(class_logs(cells, theta_3), cells, total_c),
     )
     if not with_interval:
@@ -314,7 +314,7 @@ def _difficulty_claim(claim: Claim, tests: CountTests, *, with_interval: bool, i
     claim = replace(
         claim,
         margin=float(margin_p.min()),
-        loss=Estimate(float(loss(psi_5)), reason="no interval"),
+        loss=Estimate(float(loss(psi_5)), reason=Missing.NO_INTERVAL),
         accuracy=count_accuracy(beta_class_logs(cells, psi_5), cells, total_c),
     )
     if not with_interval:

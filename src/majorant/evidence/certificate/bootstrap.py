@@ -20,7 +20,7 @@ from majorant.evidence.certificate.design import as_copies, leaders
 from majorant.methods.fit import Fit
 from majorant.methods.refit import Refits
 from majorant.theory.checks import safe_log
-from majorant.values import Estimate, FloatArray, as_generator
+from majorant.values import Estimate, FloatArray, Missing, as_generator
 from majorant.votes import IntArray, Votes
 
 Refit = Callable[[IntArray, Fit], Refits]  # (weights (B, items), where to start) -> B fits of the same votes
@@ -114,11 +114,11 @@ def loss_estimate(value: float, loss_b: FloatArray, level: float, *, refuted: bo
     down to 0 unless it is `refuted` that majority vote is optimal.
 
     >>> loss_estimate(.02, np.linspace(.01, .025, 101), level=.9, refuted=True)
-    Estimate(value=0.02, low=0.01..., high=0.029..., reason='')
+    Estimate(value=0.02, low=0.01..., high=0.029..., reason=None)
     """
     defined_b = loss_b[~np.isnan(loss_b)]
     if np.isnan(value) or not len(defined_b):
-        return Estimate(None, reason="no item has a vote")
+        return Estimate(None, reason=Missing.NO_VOTES)
     share = as_likely_passed((1 - level) / 2, len(defined_b))
     low, high = (float(end) for end in np.quantile(defined_b, [share, 1 - share]))
     least = max(0.0, min(low, 2 * value - high)) if refuted else 0.0

@@ -39,7 +39,7 @@ from majorant.tally import Patterns, by_votes, counts, distinct_counts
 from majorant.theory.checks import safe_log
 from majorant.theory.margin import majority_margins
 from majorant.theory.panel import ballot_work, can_enumerate_ballots, count_distribution, panel_margins
-from majorant.values import Estimate, FloatArray
+from majorant.values import Estimate, FloatArray, Missing
 from majorant.votes import IntArray, Votes
 
 VOTES_PER_CLASS = 20  # votes per class that a typical worker must have given to distinguish workers
@@ -64,7 +64,7 @@ def _claim(family: Family, model: Model, case: Case, finding: Finding, level: fl
     """The claim of a finding, before its assumptions are looked at."""
     copies_i = as_copies(case.votes, case.copies)
     verdict = Verdict.NOT_OPTIMAL if finding.is_beaten else Verdict.OPTIMAL if finding.is_optimal else Verdict.OPEN
-    loss, more = Estimate(finding.loss, reason="no interval"), None
+    loss, more = Estimate(finding.loss, reason=Missing.NO_INTERVAL), None
     if finding.loss_b is not None:
         loss = loss_estimate(finding.loss, finding.loss_b, level, refuted=finding.is_beaten)
     if finding.margin is not None and finding.margin_b is not None:

@@ -9,9 +9,9 @@ from typing import Literal
 
 from majorant.evidence.certificate.design import VotingDesign
 from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status, Tested
-from majorant.values import Estimate
+from majorant.values import Estimate, Missing
 
-NOT_ESTIMATED = Estimate(None, reason="not estimated")
+NOT_ESTIMATED = Estimate(None, reason=Missing.NOT_ESTIMATED)
 RARE_SHARE = 0.01  # numbers of votes and worker sets that hold fewer of the items do not affect a verdict
 
 

@@ -21,7 +21,7 @@ from majorant.evidence.certificate.design import WorkerSets, as_copies, worker_s
 from majorant.evidence.evidence import Assumption, Status, Tested
 from majorant.methods.fit import NO_LABEL, Fit
 from majorant.theory.checks import safe_log
-from majorant.values import Estimate, FloatArray, as_generator
+from majorant.values import Estimate, FloatArray, Missing, as_generator
 from majorant.votes import IntArray, Votes
 
 DRAWS = 10_000
@@ -61,11 +61,11 @@ def dependence(
     n_workers, n_classes, _ = fit.confusion.shape
     # Of all confusion matrices: their information is estimated and inverted
     if n_workers * n_classes * (n_classes - 1) > 400:
-        return _untested("too many workers and classes")
+        return _untested(Missing.TOO_MANY_PARAMETERS)
     copies_i, label_ij = as_copies(votes, copies), label_matrix(votes)
     pairs = _pairs(label_ij, copies_i)
     if not pairs:
-        return _untested(f"no two workers share {PAIR_ITEMS} items")
+        return _untested(Missing.FEW_COMMON_ITEMS)
     model = WorkerModel(np.asarray(fit.prior), np.asarray(fit.confusion))
     evidence = _evidence(label_ij, worker_sets(votes, copies_i), copies_i, model, pairs, as_generator(rng))
     tested = _test_all_pairs(evidence, level)
@@ -75,7 +75,7 @@ def dependence(
         tested = tested or _test_by_gold(tests, level)
         results, n_eff = _pair_results(votes, pairs, tests), worth_by_gold(gold, level)
     elif tested is None:
-        return _untested("too few votes per item")
+        return _untested(Missing.FEW_VOTES_PER_ITEM)
     else:
         n_votes = float(copies_i @ votes.votes_i / copies_i[votes.votes_i > 0].sum())
         results, n_eff = _pair_results(votes, pairs, _one_step(evidence)), _rough_worth(evidence, n_votes)
@@ -158,7 +158,7 @@ def _tested(p_value: float, level: float) -> Tested:
     return Tested(Assumption.INDEPENDENT_WORKERS, status, p_value)
 
 
-def _untested(reason: str) -> Dependence:
+def _untested(reason: Missing) -> Dependence:
     tested = Tested(Assumption.INDEPENDENT_WORKERS, Status.UNTESTABLE)
     return Dependence(tested=tested, truth="estimated", pairs=(), n_eff=Estimate(None, reason=reason))
 
@@ -191,9 +191,9 @@ def _rough_worth(evidence: _PairScores, n_votes: float) -> Estimate:
     """
     information = float(evidence.information_qq.sum())
     if information <= UNTOLD * evidence.raw_q.sum():
-        return Estimate(None, reason="too few votes per item")
+        return Estimate(None, reason=Missing.FEW_VOTES_PER_ITEM)
     rho = float(np.clip(evidence.score_q.sum() / information, 0, 1))
-    return Estimate(n_votes / (1 + (n_votes - 1) * rho), reason=f"no interval: that takes {ENOUGH_GOLD} gold items")
+    return Estimate(n_votes / (1 + (n_votes - 1) * rho), reason=Missing.GOLD_FOR_INTERVAL)
 
 
 class WorkerModel(NamedTuple):
@@ -400,7 +400,7 @@ def worth_by_gold(gold: GoldItems, level: float) -> Estimate:
     apart, together = squares.all_s
     # Of the squared errors: what rounding leaves of them where the errors on each item cancel out
     if together <= 1e-9 * apart:
-        return Estimate(None, reason="no two workers err on the same gold item")
+        return Estimate(None, reason=Missing.NO_SHARED_ERRORS)
     n_votes = float(gold.copies_g @ (gold.label_gj != NO_LABEL).sum(axis=1) / gold.n_items)
     effects = (
         together / apart,

@@ -20,7 +20,7 @@ from majorant.evidence.evidence import Assumption, Certainty, Status, Tested
 from majorant.items import take_items
 from majorant.methods.fit import NO_LABEL, Fit
 from majorant.tally import Patterns, counts, distinct_counts, tied
-from majorant.values import Estimate, FloatArray, as_level, binomial_bounds, clopper_pearson
+from majorant.values import Estimate, FloatArray, Missing, as_level, binomial_bounds, clopper_pearson
 from majorant.votes import IntArray, Votes
 
 POWER = 0.8  # with which the planned gold decides
@@ -429,9 +429,7 @@ def _by_gold(votes: Votes, label_i: IntArray, majority_i: IntArray, level: float
     gold_i = votes.gold_i if votes.gold_i is not None else np.full(len(votes.items), -1)
     known = np.flatnonzero(gold_i >= 0)
     if not len(known):
-        return dict.fromkeys(
-            ("accuracy", "over_majority", "loss"), Estimate(None, reason="no labelled item has a gold label")
-        )
+        return dict.fromkeys(("accuracy", "over_majority", "loss"), Estimate(None, reason=Missing.NO_GOLD))
     right_i, by_majority_i = (code_i[known] == gold_i[known] for code_i in (label_i, majority_i))
     n_right, n_gold = int(right_i.sum()), len(known)
     wins, losses = int((right_i & ~by_majority_i).sum()), int((by_majority_i & ~right_i).sum())
@@ -460,7 +458,7 @@ def _bounds(wins: int, losses: int, trials: int, error: float) -> tuple[float, f
 def _by_model(posterior_ik: np.ndarray[tuple[int, int], np.dtype[np.float64]] | None, label_i: IntArray) -> Estimate:
     """mean of max_k q_ik - q_i,label: what the model itself expects to lose; it knows no error of its own."""
     if posterior_ik is None or not len(label_i):
-        return Estimate(None, reason="no fit was given" if posterior_ik is None else "no item is labelled")
+        return Estimate(None, reason=Missing.NO_MODEL if posterior_ik is None else Missing.NO_LABELS)
     chosen_i = posterior_ik[np.arange(len(label_i)), label_i]
     value = float((posterior_ik.max(axis=1) - chosen_i).mean())
-    return Estimate(value, reason="no interval: the fitted model is taken for the truth")
+    return Estimate(value, reason=Missing.MODEL_FIGURE)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Any, Literal
 
-from majorant.wording import percent, printable
+from majorant.render.words import percent, printable
 
 
 @dataclass(frozen=True, slots=True)

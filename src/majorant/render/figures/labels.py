@@ -7,7 +7,7 @@ from typing import Any
 
 from majorant.render.answer import rule_name
 from majorant.render.figures.charts import Bars, Chart, Flow, Layer, Plot, clipped, percent_axis
-from majorant.wording import percent
+from majorant.render.words import percent
 
 
 def flow_charts(summary: dict[str, Any]) -> list[Flow]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from majorant.render.figures.charts import Axis, Layer, Plot, clipped, percent_axis, round_ticks
-from majorant.wording import ACCURACY_ON, NOISE_AXIS, percent
+from majorant.render.words import percent
 
 
 def map_charts(summary: dict[str, Any]) -> list[Plot]:
@@ -38,9 +38,9 @@ def _span(plane: dict[str, Any], axis: str) -> tuple[float, float]:
     """The interesting part of an axis: noise from 0 to where majority vote ends, accuracies from chance to 1."""
     at = 0 if axis == "x" else 1
     seen = [plane["point"][at], *([] if plane["region"] is None else plane["region"][axis])]
-    if plane[f"{axis}_name"].startswith(NOISE_AXIS):
+    if plane["plane"] == "balance" and axis == "y":
         return 0.0, min(1.0, 1.1 * max(*seen, *plane["optimal"]["y"]))
-    if plane[f"{axis}_name"].startswith(ACCURACY_ON) and min(seen) > 0.45:
+    if plane["plane"] == "accuracies" and min(seen) > 0.45:
         return 0.4, 1.0
     return 0.0, 1.0
 

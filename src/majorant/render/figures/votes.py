@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from majorant.render.agreement import COEFFICIENTS
 from majorant.render.figures.charts import Bars, Dot, Dots
-from majorant.wording import COEFFICIENTS
 
 
 def votes_charts(summary: dict[str, Any]) -> list[Bars]:

@@ -6,8 +6,8 @@ from math import log10
 from typing import Any
 
 from majorant.render.figures.charts import Axis, Chart, Dot, Dots, Grid, Layer, Plot, clipped, percent_axis, round_ticks
+from majorant.render.words import percent
 from majorant.results.workers import FlagKind
-from majorant.wording import percent
 
 
 def workers_charts(summary: dict[str, Any]) -> list[Chart]:

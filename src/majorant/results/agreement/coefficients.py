@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from majorant.tally import KEY_LIMIT, PairCounts, Patterns, pair_counts
-from majorant.values import Estimate, FloatArray, lock
+from majorant.values import Estimate, FloatArray, Missing, lock
 from majorant.votes import IntArray, Votes
-from majorant.wording import resampled_words, too_many_vote_pairs, undefined_in_resamples
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -28,6 +28,22 @@ MOST_RESAMPLED_PAIRS = 50_000_000  # unordered ones, listed one by one for the r
 DENSE_ENTRIES = 20_000_000  # tables of up to so many entries are multiplied densely, which is twenty times faster
 FEWEST_RESAMPLES = 200
 ENTRIES_AT_ONCE = 2_000_000
+
+
+class Unit(StrEnum):
+    """What resamples are drawn from."""
+
+    PATTERNS = "patterns of counts"
+    ITEMS = "items"
+    BAGS = "bags of items"
+
+
+class Resamples(NamedTuple):
+    """How intervals were made: so many resamples of so many units."""
+
+    number: int
+    units: int
+    unit: Unit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +81,9 @@ class Agreement:
     n_paired: int  # items with at least two: only these show agreement
     n_classes: int  # labels in use
     level: float
-    resampling: str  # how the intervals were made, in words
+    resamples: Resamples | None  # behind the intervals; None without intervals
+    cohen_resamples: Resamples | None  # behind the interval of Cohen's kappa
+    cohen_items: int | None  # size of the random sample of items behind Cohen's kappa, None if that is all of them
 
     @property
     def alpha(self) -> Estimate:
@@ -240,14 +258,14 @@ def with_interval(value: float, resampled_b: FloatArray, level: float) -> Estima
     Resamples of few items lean to one side; where they leave out the value, the interval is stretched to it.
 
     >>> with_interval(2., np.linspace(0, 4, 101), level=.5)
-    Estimate(value=2.0, low=1.0, high=3.0, reason='')
+    Estimate(value=2.0, low=1.0, high=3.0, reason=None)
     >>> with_interval(3.5, np.linspace(0, 4, 101), level=.5)
-    Estimate(value=3.5, low=1.0, high=3.5, reason='')
+    Estimate(value=3.5, low=1.0, high=3.5, reason=None)
     """
     defined_b = resampled_b[~np.isnan(resampled_b)]
-    missing = len(resampled_b) - len(defined_b)
-    if missing > 0.05 * len(resampled_b):  # of the resamples; an interval over the others would pass over what they say
-        return Estimate(value, reason=undefined_in_resamples(missing, len(resampled_b)))
+    # An interval over the others would pass over what the undefined resamples say.
+    if len(resampled_b) - len(defined_b) > 0.05 * len(resampled_b):
+        return Estimate(value, reason=Missing.UNDEFINED_RESAMPLES)
     low, high = np.quantile(defined_b, [(1 - level) / 2, (1 + level) / 2])
     return Estimate(value, min(float(low), value), max(float(high), value))
 
@@ -290,18 +308,15 @@ def kappa(total: FloatArray, agreed: FloatArray, chance: FloatArray) -> FloatArr
     return np.asarray(np.divide(total * agreed - chance, room, out=np.full(room.shape, np.nan), where=room > 0))
 
 
-def too_many_pairs(votes: Votes) -> str:
-    """Why the kappas of pairs are not computed; empty where they are."""
-    n_pairs = float(votes.votes_i.astype(float) @ votes.votes_i)
-    if n_pairs <= MOST_VOTE_PAIRS:
-        return ""
-    return too_many_vote_pairs(n_pairs, MOST_VOTE_PAIRS)
+def has_too_many_pairs(votes: Votes) -> bool:
+    """Whether there are too many pairs of votes to compute the kappas of pairs of workers."""
+    return float(votes.votes_i.astype(float) @ votes.votes_i) > MOST_VOTE_PAIRS
 
 
 def resampled_mean(
     votes: Votes, min_common: int, n_boot: int, rng: np.random.Generator
-) -> tuple[FloatArray | None, str]:
-    """The mean kappa in resamples of the items that hold votes; None where there is too much work, and the reason.
+) -> tuple[FloatArray, Resamples] | None:
+    """The mean kappa in resamples of the items that hold votes; None if that is too much work.
 
     Within bounded work: as many resamples as fit, at least FEWEST_RESAMPLES, or none at all.
     """
@@ -313,7 +328,7 @@ def resampled_mean(
     # Entries of the sparse tables times resamples: some seconds.
     n_fit = n_boot if dense else int(min(n_boot, 200_000_000 / max(n_pairs, 1)))
     if n_pairs > MOST_RESAMPLED_PAIRS or n_fit < min(n_boot, FEWEST_RESAMPLES) or n_cells > KEY_LIMIT:
-        return None, too_many_vote_pairs(n_pairs)
+        return None
     cell_c, sparse_cu = _pair_cells(votes, bag_i, n_bags)
     entry_cu: Any = sparse_cu.toarray() if dense else sparse_cu
     sums = _cell_sums(cell_c, n_workers, n_classes)
@@ -325,7 +340,7 @@ def resampled_mean(
     draws = weights(np.ones(n_bags, dtype=np.int64), n_fit, at_once, rng)
     mean_b = np.concatenate([_mean_kappa(entry_cu @ weight_bu.T, sums) for weight_bu in draws])
     bagged = n_bags < np.count_nonzero(votes.votes_i)
-    return mean_b, resampled_words(n_fit, n_bags, "bags of items" if bagged else "items")
+    return mean_b, Resamples(n_fit, n_bags, Unit.BAGS if bagged else Unit.ITEMS)
 
 
 def _mean_kappa(cell_cb: FloatArray, sums: list[csr_array[Any]]) -> FloatArray:

@@ -19,31 +19,22 @@ from majorant.results.agreement.coefficients import (
     Agreement,
     FeatureSums,
     PairKappas,
+    Resamples,
+    Unit,
     coefficients,
     coincidences,
     features,
+    has_too_many_pairs,
     pair_kappas,
     resampled_coefficients,
     resampled_mean,
-    too_many_pairs,
     unit_limit,
     units,
     with_interval,
 )
 from majorant.tally import Patterns, counts, distinct_counts
-from majorant.values import Estimate, FloatArray, as_generator, as_level
+from majorant.values import Estimate, FloatArray, Missing, as_generator, as_level
 from majorant.votes import IntArray, Votes
-from majorant.wording import (
-    NO_COMMON_ITEM,
-    NO_ORDER,
-    NO_PAIRED_VOTES,
-    NO_RNG,
-    TOO_MANY_CLASSES,
-    no_chance_agreement,
-    no_common_items,
-    of_sampled_items,
-    resampled_words,
-)
 
 N_BOOT = 1000
 
@@ -87,8 +78,8 @@ def agreement(  # type: ignore[misc]
     Returns
     -------
     Agreement
-        The coefficients with percentile intervals over resamples of the items; `resampling` and `reason` say what was
-        done where there are very many votes.
+        The coefficients with percentile intervals over resamples of the items; `resamples` says how many, and each
+        coefficient's `reason` why it, or its interval, is missing.
 
     Examples
     --------
@@ -98,7 +89,7 @@ def agreement(  # type: ignore[misc]
     >>> round(found.percent.value, 3), round(found.krippendorff.value, 3)
     (0.667, 0.444)
     >>> found.krippendorff_ordinal.reason
-    'labels are not numbers: give order, from lowest to highest'
+    <Missing.NO_ORDER: 'no order'>
     """
     how = resampling(rng, level=level, n_boot=n_boot)
     votes = as_votes(votes, **reading)
@@ -114,13 +105,11 @@ def agreement_from(
     min_common: int = 10,
 ) -> Agreement:
     """The same from the counts of all items, wherever they are; Cohen's kappa from votes in memory, perhaps fewer."""
-    class_k, no_order = _class_order(sample.labels, sample.labels if order is None and sample.ordered else order)
+    class_k, is_ordered = _class_order(sample.labels, sample.labels if order is None and sample.ordered else order)
     n_items = int(patterns.items_p.sum())
     patterns, used_k = _votes_only(patterns, class_k)
-    by_counts, drawn = _from_counts(patterns, [sample.labels[k] for k in used_k], no_order, how)
-    cohen, pairs, drawn_pairs = _cohen(sample, min_common, how)
-    if len(sample.items) < n_items:
-        drawn_pairs = of_sampled_items(drawn_pairs, len(sample.items), n_items)
+    by_counts, resamples = _from_counts(patterns, is_ordered, how)
+    cohen, pairs, cohen_resamples = _cohen(sample, min_common, how)
     return Agreement(
         **by_counts,
         cohen=cohen,
@@ -129,7 +118,9 @@ def agreement_from(
         n_paired=_n_paired(patterns),
         n_classes=len(used_k),
         level=how.level,
-        resampling="; ".join(part for part in (drawn, drawn_pairs) if part) or NO_RNG,
+        resamples=resamples,
+        cohen_resamples=cohen_resamples,
+        cohen_items=len(sample.items) if len(sample.items) < n_items else None,
     )
 
 
@@ -141,17 +132,17 @@ def resampling(rng: int | np.random.Generator | None, *, level: float, n_boot: i
     return Resampling(None if rng is None else as_generator(rng), n_boot, level)
 
 
-def _class_order(labels: Sequence[Hashable], order: Sequence[Hashable] | None) -> tuple[list[int], str]:
-    """The classes from lowest to highest, or as they are with the reason why they have no order."""
+def _class_order(labels: Sequence[Hashable], order: Sequence[Hashable] | None) -> tuple[list[int], bool]:
+    """The classes from lowest to highest, or as they are if they have no order; and whether they have one."""
     if order is not None:
         if sorted(map(repr, order)) != sorted(map(repr, labels)):
             raise ConfigError(f"order must list each label once, {list(labels)!r}, not {list(order)!r}.")
         place = {repr(label): rank for rank, label in enumerate(order)}
-        return sorted(range(len(labels)), key=lambda k: place[repr(labels[k])]), ""
+        return sorted(range(len(labels)), key=lambda k: place[repr(labels[k])]), True
     numeric = all(isinstance(label, numbers.Real | Decimal) and not isinstance(label, bool) for label in labels)
     if not numeric:
-        return list(range(len(labels))), NO_ORDER
-    return sorted(range(len(labels)), key=lambda k: float(labels[k])), ""  # type: ignore[arg-type]
+        return list(range(len(labels))), False
+    return sorted(range(len(labels)), key=lambda k: float(labels[k])), True  # type: ignore[arg-type]
 
 
 def _votes_only(patterns: Patterns, class_k: list[int]) -> tuple[Patterns, IntArray]:
@@ -166,28 +157,26 @@ def _n_paired(patterns: Patterns) -> int:
     return int(patterns.items_p[patterns.votes_p >= 2].sum())
 
 
-def _from_counts(
-    patterns: Patterns, labels: list[Hashable], no_order: str, how: Resampling
-) -> tuple[dict[str, Estimate], str]:
+def _from_counts(patterns: Patterns, is_ordered: bool, how: Resampling) -> tuple[dict[str, Estimate], Resamples | None]:
     """Every coefficient that needs only counts, and how it was resampled."""
     if not _n_paired(patterns):
-        return dict.fromkeys(COUNT_COEFFICIENTS, Estimate(None, reason=NO_PAIRED_VOTES)), ""
-    value = {name: float(value_b[0]) for name, value_b in coefficients(_sums(patterns, ordinal=not no_order)).items()}
-    estimates = {name: Estimate(x, reason=NO_RNG) for name, x in value.items()}
-    drawn = ""
+        return dict.fromkeys(COUNT_COEFFICIENTS, Estimate(None, reason=Missing.NO_PAIRED_VOTES)), None
+    value = {name: float(value_b[0]) for name, value_b in coefficients(_sums(patterns, ordinal=is_ordered)).items()}
+    estimates = {name: Estimate(x, reason=Missing.NO_RNG) for name, x in value.items()}
+    resamples = None
     if how.rng is not None:
-        resampled, drawn = _resampled(patterns, not no_order, how)
-        too_many = Estimate(value.get("krippendorff_ordinal"), reason=TOO_MANY_CLASSES)
+        resampled, resamples = _resampled(patterns, is_ordered, how)
+        too_many = Estimate(value.get("krippendorff_ordinal"), reason=Missing.CLASSES_NOT_RESAMPLED)
         estimates = {
             name: with_interval(x, resampled[name], how.level) if name in resampled else too_many
             for name, x in value.items()
         }
     for name in value:
         if np.isnan(value[name]):
-            estimates[name] = Estimate(None, reason=no_chance_agreement(labels[0], one_class=len(labels) == 1))
-    if no_order:
-        estimates["krippendorff_ordinal"] = Estimate(None, reason=no_order)
-    return estimates, drawn
+            estimates[name] = Estimate(None, reason=Missing.ONE_LABEL)
+    if not is_ordered:
+        estimates["krippendorff_ordinal"] = Estimate(None, reason=Missing.NO_ORDER)
+    return estimates, resamples
 
 
 def _sums(patterns: Patterns, *, ordinal: bool) -> FeatureSums:
@@ -205,28 +194,29 @@ def _sums(patterns: Patterns, *, ordinal: bool) -> FeatureSums:
     return FeatureSums(np.atleast_2d(feature_f), None if coincidence_kl is None else coincidence_kl[None])
 
 
-def _resampled(patterns: Patterns, ordinal: bool, how: Resampling) -> tuple[dict[str, FloatArray], str]:
+def _resampled(patterns: Patterns, ordinal: bool, how: Resampling) -> tuple[dict[str, FloatArray], Resamples]:
     assert how.rng is not None
     ordinal = ordinal and unit_limit(patterns.counts_pk.shape[1], ordinal=True) >= FEWEST_UNITS
     drawn = units(patterns, how.rng, ordinal=ordinal)
-    what = "patterns of counts" if len(drawn.copies_u) == len(patterns.items_p) else "bags of items"
-    return resampled_coefficients(drawn, how.n_boot, how.rng), resampled_words(how.n_boot, len(drawn.copies_u), what)
+    unit = Unit.PATTERNS if len(drawn.copies_u) == len(patterns.items_p) else Unit.BAGS
+    return resampled_coefficients(drawn, how.n_boot, how.rng), Resamples(how.n_boot, len(drawn.copies_u), unit)
 
 
-def _cohen(votes: Votes, min_common: int, how: Resampling) -> tuple[Estimate, PairKappas | None, str]:
+def _cohen(votes: Votes, min_common: int, how: Resampling) -> tuple[Estimate, PairKappas | None, Resamples | None]:
     """Cohen's kappa averaged over pairs of workers, the pairs, and how it was resampled."""
-    if reason := too_many_pairs(votes):
-        return Estimate(None, reason=reason), None, ""
+    if has_too_many_pairs(votes):
+        return Estimate(None, reason=Missing.TOO_MANY_VOTE_PAIRS), None, None
     value, pairs = pair_kappas(votes, min_common)
     if value is None:
-        reason = no_common_items(min_common, or_one_label=True) if pairs.n_pairs else NO_COMMON_ITEM
-        return Estimate(None, reason=reason), pairs, ""
+        reason = Missing.FEW_COMMON_ITEMS if pairs.n_pairs else Missing.NO_COMMON_ITEM
+        return Estimate(None, reason=reason), pairs, None
     if how.rng is None:
-        return Estimate(value, reason=NO_RNG), pairs, ""
-    resampled_b, text = resampled_mean(votes, min_common, how.n_boot, how.rng)
-    if resampled_b is None:
-        return Estimate(value, reason=text), pairs, ""
+        return Estimate(value, reason=Missing.NO_RNG), pairs, None
+    resampled = resampled_mean(votes, min_common, how.n_boot, how.rng)
+    if resampled is None:
+        return Estimate(value, reason=Missing.PAIRS_NOT_RESAMPLED), pairs, None
+    resampled_b, resamples = resampled
     # Drawing an item twice makes two workers' table look surer than it is: with few items in common all resamples lie
     # to one side of the value.  Their spread is what counts, so they are moved onto it.
     centred_b = resampled_b + (value - np.nanmean(resampled_b)) if not np.isnan(resampled_b).all() else resampled_b
-    return with_interval(value, np.minimum(centred_b, 1), how.level), pairs, f"Cohen: {text}"
+    return with_interval(value, np.minimum(centred_b, 1), how.level), pairs, resamples

@@ -16,18 +16,8 @@ from majorant.errors import ConfigError
 from majorant.read import Reading, as_votes
 from majorant.results.agreement.coefficients import with_interval
 from majorant.results.agreement.measure import N_BOOT
-from majorant.values import Estimate, FloatArray, as_generator, as_level, lock
+from majorant.values import Estimate, FloatArray, Missing, as_generator, as_level, lock
 from majorant.votes import Votes
-from majorant.wording import (
-    NO_GOLD_LABELS,
-    NO_VARIANCE,
-    NOT_ALL_BY_ALL,
-    ONE_GOLD_ITEM,
-    ONE_PAIRED_ITEM,
-    TOO_MANY_WORKER_PAIRS,
-    no_common_items,
-    too_many_workers,
-)
 
 RULES = ("majority", "median", "mean")
 
@@ -181,10 +171,10 @@ def one_way_icc(sums_is: FloatArray, weight_bi: FloatArray) -> FloatArray:
 
 def _estimate(fn: Any, sums_is: FloatArray, drawn_bs: FloatArray, level: float) -> Estimate:
     if len(sums_is) < 2:
-        return Estimate(None, reason=ONE_PAIRED_ITEM)
+        return Estimate(None, reason=Missing.ONE_PAIRED_ITEM)
     value = float(fn(sums_is, np.ones((1, len(sums_is))))[0])
     if not np.isfinite(value):
-        return Estimate(None, reason=NO_VARIANCE)
+        return Estimate(None, reason=Missing.NO_VARIANCE)
     return with_interval(value, fn(sums_is, drawn_bs), level)
 
 
@@ -193,15 +183,15 @@ def _two_way(votes: Votes, score_n: FloatArray, drawn_bi: FloatArray, level: flo
     n_items, n_workers = len(votes.items), len(votes.workers)
     complete = len(score_n) == n_items * n_workers and (votes.votes_i == n_workers).all()
     if not complete or n_items < 2 or n_workers < 2:
-        return Estimate(None, reason=NOT_ALL_BY_ALL)
+        return Estimate(None, reason=Missing.INCOMPLETE_TABLE)
     table_ij = np.full((n_items, n_workers), np.nan)
     table_ij[votes.item_n, votes.worker_n] = score_n
     if np.isnan(table_ij).any():
-        return Estimate(None, reason=NOT_ALL_BY_ALL)
+        return Estimate(None, reason=Missing.INCOMPLETE_TABLE)
     table_ij -= table_ij.mean()  # so that squares lose no digits
     value = float(two_way_icc(table_ij, np.ones((1, n_items)))[0])
     if not np.isfinite(value):
-        return Estimate(None, reason=NO_VARIANCE)
+        return Estimate(None, reason=Missing.NO_VARIANCE)
     return with_interval(value, two_way_icc(table_ij, drawn_bi), level)
 
 
@@ -222,26 +212,24 @@ def two_way_icc(table_ij: FloatArray, weight_bi: FloatArray) -> FloatArray:
 
 def _weighted_kappa(votes: Votes, value_k: FloatArray, drawn_bi: FloatArray, level: float) -> Estimate:
     """Cohen's kappa with quadratic weights, over pairs of workers, each by its items in common."""
-    most_paired_workers = 200  # of whom all pairs are looked at
-    least_common = 10
     n_workers = len(votes.workers)
-    if n_workers > most_paired_workers:
-        return Estimate(None, reason=too_many_workers(most_paired_workers))
+    if n_workers > 200:  # too many pairs to compare one by one
+        return Estimate(None, reason=Missing.TOO_MANY_WORKERS)
     place_i = np.cumsum(votes.votes_i >= 2) - 1  # among the items that are drawn
     by_worker = [dict(zip(votes.item_n[own], value_k[votes.label_n[own]], strict=True)) for own in _rows(votes)]
     pairs = []
     for a in range(n_workers):
         for b in range(a + 1, n_workers):
             common = [i for i in by_worker[a] if i in by_worker[b]]
-            if len(common) >= least_common:
+            if len(common) >= 10:
                 x, y = (np.array([by_worker[worker][i] for i in common]) for worker in (a, b))
                 pairs.append((place_i[common], x, y))
     value = mean_kappa(pairs, np.ones((1, len(drawn_bi[0]))))[0] if pairs else np.nan
     if not np.isfinite(value):
-        return Estimate(None, reason=no_common_items(least_common))
+        return Estimate(None, reason=Missing.FEW_COMMON_ITEMS)
     affordable = int(2e8 / max(sum(len(items) for items, _, _ in pairs), 1))
     if affordable < 200:
-        return Estimate(float(value), reason=TOO_MANY_WORKER_PAIRS)
+        return Estimate(float(value), reason=Missing.WORKERS_NOT_RESAMPLED)
     return with_interval(float(value), mean_kappa(pairs, drawn_bi[:affordable]), level)
 
 
@@ -291,15 +279,15 @@ def _distances(
     """The mean distance of each rule from gold where every rule has an answer, and how much nearer than majority."""
     others = RULES[1:]
 
-    def unknown(reason: str) -> tuple[dict[str, Estimate], dict[str, Estimate]]:
+    def unknown(reason: Missing) -> tuple[dict[str, Estimate], dict[str, Estimate]]:
         nothing = Estimate(None, reason=reason)
         return dict.fromkeys(RULES, nothing), dict.fromkeys(others, nothing)
 
     if votes.gold_i is None:
-        return unknown(NO_GOLD_LABELS)
+        return unknown(Missing.NO_GOLD)
     known = (votes.gold_i >= 0) & np.all([np.isfinite(answer) for answer in rules], axis=0)
     if known.sum() < 2:
-        return unknown(ONE_GOLD_ITEM)
+        return unknown(Missing.ONE_GOLD_ITEM)
     gold = value_k[votes.gold_i[known]]
     n = int(known.sum())
     weight_bi = rng.multinomial(n, np.full(n, 1 / n), size=n_boot) / n
