@@ -1,28 +1,28 @@
-# Everything sets itself up in .venv inside the checkout; all that is needed beforehand is Python >= 3.11 and make.
+# Everything is installed into .venv inside the checkout; you only need Python >= 3.11 and make.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
-unexport PYTHONDONTWRITEBYTECODE  # each process that a test starts would compile the package anew
+unexport PYTHONDONTWRITEBYTECODE  # otherwise every process started by a test compiles the package again
 
 .PHONY: help demo test long coverage fuzz browser spark bench paper docs release-check format clean
 
 help:
-	@echo "make demo    install into .venv and run a simulated crowd and a panel of judges through the line"
-	@echo "make test    install, then format, lint, types and all tests (what CI runs)"
-	@echo "make long    the slow guarantees as well, and all draws where make test takes a tenth"
-	@echo "make coverage  which lines the tests run"
-	@echo "make fuzz    300,000 hostile files, calls, uploads, tables and kills (hours); goes on where it was cut off"
-	@echo "make browser what the tests of report and page need: Chromium (as root, on Debian), playwright-core, axe-core"
-	@echo "make spark   PySpark into .venv, for the tests on Spark (Java 17 is needed too)"
-	@echo "make bench   speed and memory, as ratios"
-	@echo "make paper   every table and figure of the paper into paper-out"
-	@echo "make docs    the site, into site/, with nothing from the network"
-	@echo "make release-check  build, check what is built, install it on the lowest and the newest versions, run the demo there"
-	@echo "make format  rewrite the sources in the project's format"
+	@echo "make demo           install into .venv and run the demo: a simulated crowd and a panel of judges"
+	@echo "make test           install, then check format, lint and types and run all tests (as in CI)"
+	@echo "make long           also run the slow tests, with all random draws (make test uses a tenth)"
+	@echo "make coverage       run the tests and report line coverage"
+	@echo "make fuzz           300,000 hostile files, calls, uploads, tables and kills (hours; resumes if interrupted)"
+	@echo "make browser        install what the browser tests need: Chromium (as root, on Debian), playwright-core, axe-core"
+	@echo "make spark          install PySpark into .venv for the Spark tests (Java 17 is also needed)"
+	@echo "make bench          measure speed and memory, as ratios to named peers"
+	@echo "make paper          write every table and figure of the paper to paper-out"
+	@echo "make docs           build the site in site/, without network access"
+	@echo "make release-check  build, check and install the package on the lowest and newest dependencies, and run the demo"
+	@echo "make format         format the sources"
 
 $(VENV)/python.stamp:
-	@$(PYTHON) -c 'import sys; sys.exit("majorant needs Python 3.11 or newer, this is %d.%d; say make PYTHON=/path/to/python3.11" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
+	@$(PYTHON) -c 'import sys; sys.exit("majorant needs Python 3.11 or newer, but this is %d.%d; use make PYTHON=/path/to/python3.11" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
@@ -45,7 +45,7 @@ $(VENV)/long.stamp: $(VENV)/dev.stamp
 demo: $(VENV)/run.stamp
 	$(BIN)/majorant demo --out demo-out
 
-# Types are checked beside the tests: alone, mypy leaves half of two cores idle. What it says stands below what the tests say.
+# mypy runs in parallel with the tests, because it uses only one core. Its output is printed after theirs.
 test: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -63,8 +63,8 @@ coverage: $(VENV)/dev.stamp
 fuzz: $(VENV)/dev.stamp
 	PYTHONPATH=tests $(BIN)/python -m corpus.campaign --state .fuzz-state.json --processes $$(getconf _NPROCESSORS_ONLN)
 
-# Chromium is taken from the machine; the two packages that drive it stay in .browser. Without them the test is skipped.
-# Debian's npm conflicts with the Node.js of others, which brings its own: only what is missing is installed.
+# Uses the system's Chromium; the two packages that drive it are installed in .browser. Without them the tests are skipped.
+# Debian's npm conflicts with other Node.js packages, which include their own npm, so only what is missing is installed.
 browser:
 	@missing=; \
 	command -v chromium || command -v chromium-browser || command -v google-chrome || missing=chromium; \
@@ -72,7 +72,7 @@ browser:
 	[ -z "$$missing" ] || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -q -y --no-install-recommends $$missing; } || { echo "Install $$missing, or run make browser as root on Debian." >&2; exit 1; }
 	npm install --prefix .browser --no-save --no-audit --no-fund playwright-core@1 axe-core@4
 
-# Without PySpark or Java the tests on Spark are skipped.
+# Without PySpark or Java, the Spark tests are skipped.
 spark: $(VENV)/spark.stamp
 
 bench: $(VENV)/long.stamp

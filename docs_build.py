@@ -19,6 +19,7 @@ OUTSIDE = {
     "benchmarks.md": "benchmarks/README.md",
     "reproduction.md": "paper/reproduction.md",
     "errata.md": "paper/errata.md",
+    "corrections.md": "paper/corrections.md",
 }
 STYLE = """
 :root > * { --md-primary-fg-color: #174a72; --md-accent-fg-color: var(--majority); }

@@ -1,4 +1,4 @@
-"""Every benchmark, one after the other: `make bench`, or `python -m benchmarks start methods` for some.
+"""Every benchmark, one after the other: `make bench`, or `python -m benchmarks methods reading` for some.
 
 A name may bring arguments, as in `out_of_core=1e8` or `methods=100000`.  `python -m benchmarks --write [names]` also
 puts what they print, and their goals, into README.md; the goals of scripts that did not run stay there as they were.

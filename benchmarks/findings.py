@@ -1,9 +1,9 @@
-"""What do public data sets show: how good is majority vote, who is better, and what do 30 labels change?
+"""How accurate is majority vote on public data sets, how accurate is `check`, and what do 30 labels add?
 
 MAJORANT_DATA=FOLDER python benchmarks/findings.py [part of a name]      writes docs/findings.md; five minutes
 
-Majority vote is scored with its ties counted by their share, and every set on its items with gold labels.  `check` sees
-no gold; with 30 labels of a random sample it is scored on the other items, over ten samples (three of large sets).
+Sets are scored on their items with gold labels.  `check` sees no gold; with 30 labels of a random sample it is scored
+on the other items, over ten samples (three for large sets).
 """
 
 from __future__ import annotations
@@ -25,18 +25,17 @@ from public_sets import data_sets
 PAGE = Path(__file__).parent.parent / "docs" / "findings.md"
 HEAD = """# Findings
 
-What public data sets with gold labels show. Made by `python benchmarks/findings.py`; nothing here is written by hand.
-Majority vote is scored with ties counted by their share. *check* is the labels of `majorant check` without any gold.
-*30 labels* is the same with gold labels on 30 random items, scored on the other items: the mean and the range over ten
-random samples (three on sets of 20,000 votes or more). The best judge is the one that gold shows to be best, which
-nobody knows beforehand.
+Accuracy on public data sets with gold labels, written by `python benchmarks/findings.py`. Majority vote counts a tie
+among n labels as 1/n right. *Check* is the accuracy of the labels of `majorant check` without any gold. *30 labels*
+adds gold labels on 30 random items and is scored on the other items: the mean and range over ten random samples (three
+on sets with 20,000 votes or more). The best judge is chosen with all gold labels, which nobody has in advance.
 """
 LABELS = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one set shows, in shares of items labelled right."""
+    """Accuracies on one set."""
 
     name: str
     panel: bool
@@ -62,7 +61,7 @@ def main() -> None:
 
 
 def measure(name: str, votes: Votes) -> Finding:
-    """What a set shows."""
+    """Score a set."""
     gold_i = np.asarray(votes.gold_i)
     known = (gold_i >= 0) & (votes.votes_i > 0)
     counts_ik = np.zeros((votes.shape[0], len(votes.labels)))
@@ -114,40 +113,29 @@ def _best(votes: Votes, gold_i: IntArray) -> tuple[str, float]:
 
 
 def write(found: list[Finding]) -> str:
-    """The page."""
+    """Render the page."""
     parts = [HEAD]
     for title, panel in (("Panels of judges", True), ("Crowds", False)):
         some = sorted((one for one in found if one.panel is panel), key=lambda one: one.majority)
         if some:
-            parts += [f"## {title}\n", *(f"- {sentence(one)}" for one in some), "", table(some)]
+            parts += [f"## {title}\n", table(some)]
     return "\n".join(parts)
-
-
-def sentence(one: Finding) -> str:
-    """A set in a sentence or two."""
-    who = "judges" if one.panel else "workers"
-    text = f"**{one.name}** ({one.items:,} items, {one.workers:,} {who}): majority vote is right on {one.majority:.0%}"
-    if one.best is not None:
-        better = one.best[1] > one.majority + 0.01
-        text += (
-            f", one judge alone ({one.best[0]}) on {one.best[1]:.0%}" if better else ", and no judge alone is better"
-        )
-    gain, taught = one.checked - one.majority, float(np.mean(one.taught)) - one.majority
-    if abs(gain) >= 0.005:
-        text += f". Without any gold, check's labels are right on {one.checked:.0%}"
-    if abs(taught - gain) < 0.01 or abs(taught) < 0.01:
-        return f"{text}. 30 labels change little."
-    return f"{text}. With 30 labels, check's labels are right on {one.majority + taught:.0%}."
 
 
 def table(found: list[Finding]) -> str:
     """A row for each set."""
-    lines = ["| set | majority vote | ties | best judge | check | 30 labels |", "|---|---|---|---|---|---|"]
+    who, best = ("judges", " best judge |") if found[0].panel else ("workers", "")
+    lines = [
+        f"| set | items | {who} | majority vote | ties |{best} check | 30 labels |",
+        "|---" * (8 if best else 7) + "|",
+    ]
     for one in found:
-        best = "" if one.best is None else f"{one.best[1]:.1%}"
+        name = f" {one.best[1]:.1%} ({one.best[0]}) |" if one.best is not None else ""
         low, high = min(one.taught), max(one.taught)
-        taught = f"{np.mean(one.taught):.1%} ({low:.1%} to {high:.1%})"
-        lines.append(f"| {one.name} | {one.majority:.1%} | {one.tied:,} | {best} | {one.checked:.1%} | {taught} |")
+        lines.append(
+            f"| {one.name} | {one.items:,} | {one.workers:,} | {one.majority:.1%} | {one.tied:,} |{name}"
+            f" {one.checked:.1%} | {np.mean(one.taught):.1%} ({low:.1%} to {high:.1%}) |"
+        )
     return "\n".join([*lines, ""])
 
 

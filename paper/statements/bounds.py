@@ -44,7 +44,7 @@ def _shares(shares: ArrayLike, confusion: ArrayLike) -> tuple[FloatArray, FloatA
 def prior_error(confusion: ArrayLike, eps: float) -> float:
     """A sound bound on the Euclidean error of `prior_from_shares`: eps (1 + sqrt K) / smallest singular value of T~.
 
-    T~ (K, K) is within eps of the truth in spectral norm and every share within eps.  Proof: docs/theory/estimated.md.
+    T~ (K, K) is within eps of the truth in spectral norm and every share within eps.  Proof: paper/corrections.md.
 
     >>> round(prior_error([[.9, .1], [.1, .9]], .01), 4)
     0.0302

@@ -90,7 +90,7 @@ def theorem_3_5(shares: ArrayLike, confusion: ArrayLike, n_votes: int, *, eps: f
     `confusion` (2, 2) is within `eps` of the truth in spectral norm, and each of the noisy label `shares` (2,) within
     `eps` of its expectation; then certified is right.  Any number of votes, ties excluded.  The prior is recovered with
     the transposed inverse; the margin is the exact minimum over the box of all priors and diagonals within reach.
-    Proof: docs/theory/estimated.md.
+    Proof: paper/corrections.md.
 
     >>> theorem_3_5([.5, .5], [[.8, .2], [.2, .8]], 3, eps=.02).certified
     True

@@ -64,7 +64,7 @@ def perturbed_sigma(prior: ArrayLike, confusion: ArrayLike, n_votes: int) -> flo
 
     The mended bound, at most half of the smallest entry of `confusion`, and 0 where Theorem 3.4 fails for it.  Odd
     number of votes.  `majorant.theory.perturbation_radius` is the exact value, usually about three times as large.
-    Proof: docs/theory/perturbation.md.
+    Proof: paper/corrections.md.
 
     >>> perturbed_sigma([.9, .1], [[.6, .4], [.4, .6]], 3)
     0.0
