@@ -6,7 +6,7 @@ import pytest
 
 from majorant.errors import DataError
 from majorant.read import read
-from majorant.read.opening import PREVIEW_ROWS, SHOWN_SIGNS, preview
+from majorant.read.opening import preview
 
 FIXTURES = sorted(path for path in (Path(__file__).parent / "fixtures").iterdir() if path.suffix in (".csv", ".json"))
 
@@ -26,7 +26,7 @@ def test_a_wide_table_names_its_workers(tmp_path):
     path.write_text("item,ana,bo,cy\n" + "".join(f"{n},yes,no,{'yes' if n % 2 else 'no'}\n" for n in range(9)))
     found = preview(path)
     assert found.workers == ("ana", "bo", "cy")
-    assert len(found.rows) == PREVIEW_ROWS
+    assert len(found.rows) == 6
     assert preview(path, workers="ana,bo").workers == ("ana", "bo")
     assert preview(path, workers="ana,bo").ignored == ("cy",)
 
@@ -38,7 +38,7 @@ def test_errors_keep_the_columns_visible(tmp_path):
     assert "cannot tell which column is the item" in found.trouble
     assert found.names == ("snippet", "who", "stars")
     assert found.columns == {}
-    assert len(found.rows[0][0]) == SHOWN_SIGNS
+    assert len(found.rows[0][0]) == 160
     assert preview(path, item="snippet", worker="who", label="stars").trouble == ""
     path.write_text("item,task,worker,stars\na,a,w,1\n")
     assert preview(path).columns == {"worker": "worker"}  # two could be the item, none the label

@@ -83,7 +83,7 @@ def test_the_json_of_a_tool_is_a_module_and_a_line(tmp_path, add_format):
 
 def test_the_table_of_a_tool_is_a_module_and_a_line(tmp_path, add_format):
     add_format(TableFormat(
-        name="toy table", recognise=lambda keys: "toy_says" in keys, judges=True,
+        name="toy table", columns=frozenset(["toy_says"]), judges=True,
         roles=lambda names: {"item": "thing", "worker": "toy", "label": "toy_says"},
     ))  # fmt: skip
     path = tmp_path / "table.csv"

@@ -24,7 +24,14 @@ from majorant.read.formats.inspect_log import tell_logs_apart
 from majorant.read.frames import open_frame, open_matrix
 from majorant.read.options import ALIASES, VOTE_ROLES, Choice, Reading, ReadOptions
 from majorant.read.pairs import lay_out_pairs
-from majorant.read.reshape import add_constants, join_columns, lay_out_votes, split_labels, unwrap_answers, wide_parts
+from majorant.read.reshape import (
+    add_constants,
+    join_columns,
+    lay_out_votes,
+    split_labels,
+    unwrap_answers,
+    wide_parts,
+)
 from majorant.read.roles import (
     FILE,
     JUDGES,
@@ -49,43 +56,43 @@ from majorant.read.table import (
 )
 from majorant.votes import Note, NoteKind
 
-PREVIEW_ROWS, SHOWN_SIGNS = 6, 160  # of a preview, and of each of its cells
-
 
 @contextmanager
 def open_table(source: Any, how: ReadOptions) -> Iterator[Table]:
-    """The source as a Table; temporary files go when the context ends."""
+    """Open the source as a Table; temporary files are removed when the context ends."""
     if isinstance(source, np.ndarray) and source.ndim == 2 and source.shape[1] != len(VOTE_ROLES):
         yield open_matrix(source, None, None)  # three columns could also be item, worker and label
         return
     with named_faults(source), open_rows(source, how) as every:
-        yield _table(source, every, how)
+        yield _as_table(source, every, how)
 
 
 @contextmanager
 def open_rows(source: Any, how: ReadOptions) -> Iterator[list[RowSource]]:
-    """The rows of each file or frame of the source, with all their columns."""
+    """Open the rows of each file or frame of the source, with all their columns."""
     with ExitStack() as stack:
         if _is_path(source) or (isinstance(source, (list, tuple)) and source and all(map(_is_path, source))):
             named = find_files(source, stack, how)
-            before = [stamp(path) for _, path in named]
+            before = [_stamp(path) for _, path in named]
             files = tell_logs_apart([identify(name, path, how) for name, path in named])
             opened = [_open_file(file, how, stack) for file in files]
-            asked = FILE in how.choice.named.values()  # a file per worker is a usual layout
-            stems = _file_names(opened) if asked else [None] * len(opened)
+            by_file = FILE in how.choice.named.values()
+            names = _file_names(opened) if by_file else [None] * len(opened)
             yield [
-                add_constants(rows, partitions(rows.source) | ({FILE: stem} if asked else {}))
-                for rows, stem in zip(opened, stems, strict=True)
+                add_constants(rows, partitions(rows.source) | ({FILE: name} if by_file else {}))
+                for rows, name in zip(opened, names, strict=True)
             ]
             for (name, path), earlier in zip(named, before, strict=True):
-                if stamp(path) != earlier:
+                if _stamp(path) != earlier:
                     raise DataError(f"{name} changed while it was read. Run again when nothing writes to it any more.")
         else:
-            _refuse_file_settings(how)
+            for option in ("encoding", "delimiter", "format"):
+                if getattr(how, option) is not None:
+                    raise ConfigError(f"{option}= is for files; these votes are in memory already.")
             yield [open_frame(source, how.choice)]
 
 
-def stamp(path: Path) -> tuple[int, int, int] | None:
+def _stamp(path: Path) -> tuple[int, int, int] | None:
     """What changes when a file is written to or replaced; None if it is gone, which readers report themselves."""
     try:
         status = path.stat()
@@ -105,14 +112,8 @@ def _is_path(source: Any) -> bool:
     return isinstance(source, (str, os.PathLike))
 
 
-def _refuse_file_settings(how: ReadOptions) -> None:
-    for name in ("encoding", "delimiter", "format"):
-        if getattr(how, name) is not None:
-            raise ConfigError(f"{name}= is for files; these votes are in memory already.")
-
-
 def _file_names(every: Sequence[RowSource]) -> list[str]:
-    """What to call each file: its name without extensions, with its folder where names alone do not differ.
+    """Name each file: its name without extensions, with its folder if the names alone are not unique.
 
     >>> from types import SimpleNamespace as Rows
     >>> _file_names([Rows(source="a/run.csv"), Rows(source="b/run.csv")])
@@ -135,8 +136,11 @@ def _open_file(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
     return rows
 
 
-def _table(source: Any, every: Sequence[RowSource], how: ReadOptions) -> Table:
-    every = [lay_out_pairs(lay_out_votes(rows, how), how) for rows in every]
+def _as_table(source: Any, every: Sequence[RowSource], how: ReadOptions) -> Table:
+    """One table of all files: each gets a layout, and its rows become one row per vote."""
+    every = [lay_out_votes(rows, how) for rows in every]
+    if how.choice.needed != VOTE_ROLES or any(len(rows.names) > 3 for rows in every):  # a judged pair takes 4 columns
+        every = [lay_out_pairs(rows, how) for rows in every]
     first = every[0]
     other = next((rows for rows in every if rows.kind != first.kind), None)
     if other is not None:
@@ -144,42 +148,119 @@ def _table(source: Any, every: Sequence[RowSource], how: ReadOptions) -> Table:
             f"{first.source} is {first.format} and {other.source} is {other.format}. "
             "Files that are read together must be of one kind."
         )
-    laid_out = [find_layout(rows, how, n_files=len(every)) for rows in every]
-    laid_out = _workers_by_file(laid_out, how)
-    laid_out = [_as_votes(rows, layout, how) for rows, layout in laid_out]
-    layouts = [layout for _, layout in laid_out]
-    for rows, layout in laid_out:
-        _refuse_rounded(rows, layout)
+    laid_out = _workers_by_file([find_layout(rows, how, n_files=len(every)) for rows in every], how)
+    laid_out = [_one_label_per_row(rows, layout, how) for rows, layout in laid_out]
     columns: dict[str, str] = {}
     used: set[str] = set()
+    formats, notes, judges = [], [], False
     for rows, layout in laid_out:
         columns |= {role: rows.names[p] for role, p in layout.roles.items()}
         used |= {rows.names[p] for p in layout.positions} | set(layout.key)
-    ignored = tuple(dict.fromkeys(name for rows in every if rows.named for name in rows.names if name not in used))
-    tools = [table_tool(rows) for rows in every]
-    judges = any(rows.judges for rows in every) or any(tool.judges for tool in tools if tool is not None)
+        tool = table_tool(rows)
+        formats.append(rows.format if tool is None else f"{tool.name} ({rows.format})")
+        judges = judges or rows.judges or (tool is not None and tool.judges)
+        notes += [*rows.notes, *layout.notes]
+    wide = laid_out[0][1].wide
     judges = judges or bare_word(columns.get("worker", "")) in JUDGES
-    if layouts[0].wide:
+    if wide:
         columns |= {"worker": "the other columns' names", "label": "their cells"}
     name = first.source if len(every) == 1 else f"{source if _is_path(source) else first.source} ({len(every)} files)"
     skipped: Counter[str] = Counter()
     return Table(
         source=name,
         kind=laid_out[0][0].kind,
-        format="; ".join(dict.fromkeys(_description(rows) for rows, _ in laid_out)) + ", wide" * layouts[0].wide,
-        wide=layouts[0].wide,
+        format="; ".join(dict.fromkeys(formats)) + ", wide" * wide,
+        wide=wide,
         columns=columns,
-        key=layouts[0].key,
-        ignored=ignored,
+        key=laid_out[0][1].key,
+        ignored=tuple(dict.fromkeys(name for rows in every if rows.named for name in rows.names if name not in used)),
         parts=chain.from_iterable(_parts(rows, layout, skipped) for rows, layout in laid_out),
-        notes=_merge_notes([note for rows, layout in laid_out for note in (*rows.notes, *layout.notes)]),
+        notes=tuple(note for n, note in enumerate(notes) if note not in notes[:n]),  # several files may give the same
         judges=judges,
         skipped=skipped,
     )
 
 
+def find_layout(rows: RowSource, how: ReadOptions, *, n_files: int = 1) -> tuple[RowSource, Layout]:
+    """Find the layout of a table; a column that names the items may be added to its rows."""
+    choice = how.choice
+    if choice.columns is not None and rows.named:
+        raise ConfigError(
+            f"{rows.source} has column names ({', '.join(rows.names[:6])}); columns= is for tables without. "
+            "Name the columns with item=, worker= and label=."
+        )
+    tool = None if how.wide else table_tool(rows)
+    workers = how.worker_columns
+    if tool is not None:
+        choice = replace(choice, named={**tool.roles(rows.names), **choice.named})
+        if tool.workers is not None and workers is None and choice.needed == VOTE_ROLES:
+            workers = tuple(map(glob.escape, tool.workers(rows.names)))
+    if how.gold_key and "item" not in choice.named and set(how.gold_key) <= set(rows.names):
+        named = how.gold_key[0] if len(how.gold_key) == 1 else how.gold_key
+        choice = replace(choice, named={**choice.named, "item": named})
+    key = choice.key_columns(rows.names) if rows.named else None
+    if key is not None:
+        rows, name = _join_key(rows, key)
+        choice = replace(choice, named={**choice.named, "item": name})
+    if how.wide or workers is not None:
+        layout = wide_layout(rows, choice, workers)
+    else:
+        layout = _layout_of_votes(rows, choice, n_files)
+        rows, layout = _join_subject(rows, layout, choice)
+    own = key or layout.key or ((rows.names[layout.roles["item"]],) if rows.named else ())
+    return rows, replace(layout, key=own)
+
+
+def _layout_of_votes(rows: RowSource, choice: Choice, n_files: int) -> Layout:
+    """The layout by the names of columns, or by their content where names do not tell."""
+    try:
+        return Layout(find_roles(rows.names, choice, rows.source))
+    except DataError as error:
+        trouble = error.with_traceback(None)
+    if choice.needed != VOTE_ROLES or choice.columns is not None or not rows.named:
+        raise trouble
+    layout = layout_by_content(rows, choice, n_files)
+    if layout is None:
+        raise missing_header(rows, choice) or trouble
+    return layout
+
+
+def _join_key(rows: RowSource, key: Sequence[str]) -> tuple[RowSource, str]:
+    """The rows with a column that joins some others, and its name."""
+    unknown = [name for name in key if name not in rows.names]
+    if unknown:
+        listed = list_names(rows.names)
+        raise ConfigError(f"{rows.source} has no column {unknown[0]!r} to take for the item. Its columns are {listed}.")
+    name = ",".join(key)
+    return join_columns(rows, [rows.names.index(part) for part in key], name), name
+
+
+def _join_subject(rows: RowSource, layout: Layout, choice: Choice) -> tuple[RowSource, Layout]:
+    """Where judges look at the answers of several models, an item is a question and a model."""
+    roles = layout.roles
+    if choice.needed != VOTE_ROLES or "item" in choice.named or not rows.named or not rows.again or layout.wide:
+        return rows, layout
+    subject = ("model", "modelname", "system", "candidate", "provider")
+    taken = [p for role, p in roles.items() if role != "slice"]
+    free = [p for p in range(len(rows.names)) if p not in taken and bare_word(rows.names[p]) in subject]
+    if len(free) != 1 or "worker" not in roles:
+        return rows, layout
+    seen: dict[tuple[Any, Any], Any] = {}
+    columns = next(iter(rows.stream([roles["item"], roles["worker"], free[0]])), None)
+    for item, worker, model in zip(*map(cell_values, columns), strict=True) if columns is not None else ():
+        if seen.setdefault((item, worker), model) != model:
+            key = (rows.names[roles["item"]], rows.names[free[0]])
+            joined = {**roles, "item": len(rows.names)}
+            note = Note(NoteKind.JOINED_ITEMS, {"columns": list(key)})
+            return _join_key(rows, key)[0], replace(layout, roles=joined, notes=(*layout.notes, note), key=key)
+    return rows, layout
+
+
 def _workers_by_file(laid_out: list[tuple[RowSource, Layout]], how: ReadOptions) -> list[tuple[RowSource, Layout]]:
-    """Files of one worker each: without a column for the worker, or with one that holds the same model everywhere."""
+    """Name workers after files that hold one worker each.
+
+    Such files have no column for the worker, or one that holds the same model everywhere.
+    """
     if how.choice.needed != VOTE_ROLES or "worker" in how.choice.named or len(laid_out) == 1:
         return laid_out
     without = [rows.source for rows, layout in laid_out if not layout.wide and "worker" not in layout.roles]
@@ -200,16 +281,11 @@ def _workers_by_file(laid_out: list[tuple[RowSource, Layout]], how: ReadOptions)
 
 
 def _same_model(laid_out: Sequence[tuple[RowSource, Layout]]) -> bool:
-    """Whether the worker is a column `model` that holds one value in all files: the model that was judged."""
+    """Whether the worker is a column `model` with one value in all files: the model that was judged."""
     values: set[Any] = set()
     for rows, layout in laid_out:
         place = layout.roles.get("worker")
-        if (
-            place is None
-            or not rows.named
-            or not rows.again
-            or bare_word(rows.names[place]) not in ALIASES["worker"][-1]
-        ):
+        if place is None or not rows.named or not rows.again or bare_word(rows.names[place]) != "model":
             return False
         columns = next(iter(rows.stream([place])), None)
         values |= set(cell_values(columns[0])) if columns is not None else set()
@@ -218,8 +294,8 @@ def _same_model(laid_out: Sequence[tuple[RowSource, Layout]]) -> bool:
     return True
 
 
-def _as_votes(rows: RowSource, layout: Layout, how: ReadOptions) -> tuple[RowSource, Layout]:
-    """The rows with what their cells of labels mean, and a row per label where an item has several."""
+def _one_label_per_row(rows: RowSource, layout: Layout, how: ReadOptions) -> tuple[RowSource, Layout]:
+    """The rows with answers taken out of a tool's cells, and with several=True, one row per item, worker and label."""
     tool = table_tool(rows)
     if tool is not None and tool.answer is not None and "label" in layout.roles and rows.kind == "text":
         rows = unwrap_answers(rows, layout.roles["label"], tool)
@@ -228,10 +304,6 @@ def _as_votes(rows: RowSource, layout: Layout, how: ReadOptions) -> tuple[RowSou
             raise ConfigError("several=True is for a row per vote. Turn the wide table into that first.")
         rows, roles = split_labels(rows, layout.roles)
         layout = replace(layout, roles=roles, notes=(*layout.notes, Note(NoteKind.SEVERAL)))
-    return rows, layout
-
-
-def _refuse_rounded(rows: RowSource, layout: Layout) -> None:
     for role in ("item", "worker"):
         place = layout.roles.get(role)
         if place is not None and place in rows.rounded:
@@ -239,58 +311,49 @@ def _refuse_rounded(rows: RowSource, layout: Layout) -> None:
                 f"{rows.source}, column {rows.names[place]!r}: {rows.rounded[place]:.0f} has more than 15 digits, and "
                 f"spreadsheets keep only 15: different {role}s have become one. Export the ids as text, such as CSV."
             )
-
-
-def _merge_notes(notes: Sequence[Note]) -> tuple[Note, ...]:
-    """Each note once, though several files give it."""
-    return tuple(note for n, note in enumerate(notes) if note not in notes[:n])
-
-
-def _description(rows: RowSource) -> str:
-    tool = table_tool(rows)
-    return rows.format if tool is None else f"{tool.name} ({rows.format})"
+    return rows, layout
 
 
 def _parts(rows: RowSource, layout: Layout, skipped: Counter[str]) -> Iterator[TableRows]:
-    """The votes, without rows that repeat the header: files were joined, and a title row was left in."""
+    """Stream the votes without rows that repeat the header, as when files were concatenated."""
     if layout.wide:
         yield from wide_parts(rows, layout.roles, layout.workers, skipped)
         return
     roles, first = layout.roles, rows.first_row
-    positions = list(roles.values())
-    for columns in rows.stream(positions):
+    names = [rows.names[p] for p in roles.values()]
+    for columns in rows.stream(list(roles.values())):
         n_rows, row_n = column_length(columns[0]), None
-        if (
-            rows.named
-            and rows.kind != "json"
-            and len(headers := header_rows(columns, [rows.names[p] for p in positions]))
-        ):
+        if rows.named and rows.kind != "json" and len(headers := header_rows(columns, names)):
             row_n = np.delete(np.arange(n_rows), headers)
             columns = [take_rows(column, row_n) for column in columns]
             skipped["headers"] += len(headers)
         yield TableRows(
-            source=rows.source, unit=rows.unit, first_row=first, n_rows=n_rows if row_n is None else len(row_n),
-            columns=dict(zip(roles, columns, strict=True)), row_n=None if row_n is None else row_n + first,
-        )  # fmt: skip
+            source=rows.source,
+            unit=rows.unit,
+            first_row=first,
+            n_rows=n_rows if row_n is None else len(row_n),
+            columns=dict(zip(roles, columns, strict=True)),
+            row_n=None if row_n is None else row_n + first,
+        )
         first += n_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """What a table looks like; where it cannot be understood yet, `trouble` says why."""
+    """What a table looks like; if it cannot be understood yet, `trouble` says why."""
 
     format: str
     names: tuple[str, ...]
     named: bool  # False: the file has no header, and columns are known by their positions
     rows: tuple[tuple[str, ...], ...]
-    columns: dict[str, str]  # role -> column, as far as it is understood
-    workers: tuple[str, ...]  # the columns of workers, in a wide table
-    ignored: tuple[str, ...]
-    notes: tuple[Note, ...]
-    trouble: str
+    columns: dict[str, str]  # role -> column, as far as known
+    workers: tuple[str, ...] = ()  # the columns of workers, in a wide table
+    ignored: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
+    trouble: str = ""
 
 
-def preview(source: Any, *, rows: int = PREVIEW_ROWS, **reading: Unpack[Reading]) -> Preview:
+def preview(source: Any, *, rows: int = 6, **reading: Unpack[Reading]) -> Preview:
     """The first rows of a source, and how its columns are understood; `reading` is as for `read`.
 
     >>> table = {"text": ["a", "b"], "annotator": ["w", "x"], "stars": [1, 0]}
@@ -303,28 +366,29 @@ def preview(source: Any, *, rows: int = PREVIEW_ROWS, **reading: Unpack[Reading]
     how = ReadOptions.of(reading)
     with named_faults(source), open_rows(source, how) as every:
         first = every[0]
-        shown = _first_rows(first, rows)
-        format, names, named = first.format, first.names, first.named
+        columns = next(iter(first.stream(range(len(first.names)))), ())
+        cells = [[_shorten(value) for value in cell_values(column, first.kind, rows)] for column in columns]
+        seen = Preview(
+            format=first.format,
+            names=first.names,
+            named=first.named,
+            rows=tuple(zip(*cells, strict=True)),
+            columns={},
+        )
     try:
         with open_table(source, how) as table:
-            workers = [name for name in names if name not in {*table.columns.values(), *table.key, *table.ignored}]
-            return Preview(
+            others = {*table.columns.values(), *table.key, *table.ignored}
+            workers = tuple(name for name in seen.names if name not in others) if table.wide else ()
+            return replace(
+                seen,
                 format=table.format,
-                names=names,
-                named=named,
-                rows=shown,
                 columns=dict(table.columns),
-                workers=tuple(workers) if table.wide else (),
+                workers=workers,
                 ignored=table.ignored,
                 notes=table.notes,
-                trouble="",
             )
     except MajorantError as error:
-        roles = _roles_by_name(names, how.choice)
-        return Preview(
-            format=format, names=names, named=named, rows=shown, columns=roles, workers=(), ignored=(), notes=(),
-            trouble=str(error),
-        )  # fmt: skip
+        return replace(seen, columns=_roles_by_name(seen.names, how.choice), trouble=str(error))
 
 
 def _roles_by_name(names: Sequence[str], choice: Choice) -> dict[str, str]:
@@ -338,92 +402,6 @@ def _roles_by_name(names: Sequence[str], choice: Choice) -> dict[str, str]:
     return roles
 
 
-def _first_rows(rows: RowSource, most: int) -> tuple[tuple[str, ...], ...]:
-    columns = next(iter(rows.stream(range(len(rows.names)))), None)
-    if columns is None:
-        return ()
-    cells = [[_shown(value) for value in cell_values(column, rows.kind, most)] for column in columns]
-    return tuple(zip(*cells, strict=True))
-
-
-def _shown(value: Any) -> str:
+def _shorten(value: Any, most: int = 160) -> str:
     text = "" if value is None else str(value)
-    return text if len(text) <= SHOWN_SIGNS else text[: SHOWN_SIGNS - 1] + "…"
-
-
-SUBJECT = frozenset(["model", "modelname", "system", "candidate", "provider"])  # whose answer a judge looks at
-
-
-def find_layout(rows: RowSource, how: ReadOptions, *, n_files: int = 1) -> tuple[RowSource, Layout]:
-    """How a table is laid out, and its rows, to which a column may have been added that names the items."""
-    choice = how.choice
-    if choice.columns is not None and rows.named:
-        raise ConfigError(
-            f"{rows.source} has column names ({', '.join(rows.names[:6])}); columns= is for tables without. "
-            "Name the columns with item=, worker= and label=."
-        )
-    tool = None if how.wide else table_tool(rows)
-    workers = how.worker_columns
-    if tool is not None:
-        choice = replace(choice, named={**tool.roles(rows.names), **choice.named})
-        if tool.workers is not None and workers is None and choice.needed == VOTE_ROLES:
-            workers = tuple(map(glob.escape, tool.workers(rows.names)))
-    if how.gold_key and "item" not in choice.named and set(how.gold_key) <= set(rows.names):
-        named = how.gold_key[0] if len(how.gold_key) == 1 else how.gold_key
-        choice = replace(choice, named={**choice.named, "item": named})
-    key = choice.key_columns(rows.names) if rows.named else None
-    if key is not None:
-        rows, name = _join_key(rows, key)
-        choice = replace(choice, named={**choice.named, "item": name})
-    rows, layout = _find(rows, how, choice, workers, n_files)
-    own = key or layout.key or ((rows.names[layout.roles["item"]],) if rows.named else ())
-    return rows, replace(layout, key=own)
-
-
-def _find(
-    rows: RowSource, how: ReadOptions, choice: Choice, workers: Sequence[str] | None, n_files: int
-) -> tuple[RowSource, Layout]:
-    if how.wide or workers is not None:
-        return rows, wide_layout(rows, choice, workers)
-    try:
-        return _join_subject(rows, Layout(find_roles(rows.names, choice, rows.source)), choice)
-    except DataError as error:
-        trouble = error.with_traceback(None)
-    if choice.needed != VOTE_ROLES or choice.columns is not None or not rows.named:
-        raise trouble
-    layout = layout_by_content(rows, choice, n_files)
-    if layout is None:
-        raise missing_header(rows, choice) or trouble
-    return _join_subject(rows, layout, choice)
-
-
-def _join_key(rows: RowSource, key: Sequence[str]) -> tuple[RowSource, str]:
-    """The rows with a column that joins some others, and its name."""
-    unknown = [name for name in key if name not in rows.names]
-    if unknown:
-        listed = list_names(rows.names)
-        raise ConfigError(f"{rows.source} has no column {unknown[0]!r} to take for the item. Its columns are {listed}.")
-    name = ",".join(key)
-    return join_columns(rows, [rows.names.index(part) for part in key], name), name
-
-
-def _join_subject(rows: RowSource, layout: Layout, choice: Choice) -> tuple[RowSource, Layout]:
-    """Items that are a question with the model that answered it, where judges look at several models."""
-    roles = layout.roles
-    if choice.needed != VOTE_ROLES or "item" in choice.named or not rows.named or not rows.again or layout.wide:
-        return rows, layout
-    if "worker" not in roles:
-        return rows, layout
-    taken = [p for role, p in roles.items() if role != "slice"]
-    free = [p for p in range(len(rows.names)) if p not in taken and bare_word(rows.names[p]) in SUBJECT]
-    if len(free) != 1:
-        return rows, layout
-    seen: dict[tuple[Any, Any], Any] = {}
-    columns = next(iter(rows.stream([roles["item"], roles["worker"], free[0]])), None)
-    for item, worker, subject in zip(*map(cell_values, columns), strict=True) if columns is not None else ():
-        if seen.setdefault((item, worker), subject) != subject:
-            key = (rows.names[roles["item"]], rows.names[free[0]])
-            joined = {**roles, "item": len(rows.names)}
-            note = Note(NoteKind.JOINED_ITEMS, {"columns": list(key)})
-            return _join_key(rows, key)[0], replace(layout, roles=joined, notes=(*layout.notes, note), key=key)
-    return rows, layout
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -49,6 +49,7 @@ FORMATS: list[Format | TableFormat] = [
     mturk.BATCH,
     label_studio.TABLE,
     ragas.RESULTS,
+    ragas.OLD_RESULTS,
     inspect_log.SAMPLES,
 ]
 
@@ -80,6 +81,11 @@ def recognise_table(names: Sequence[str]) -> TableFormat | None:
     >>> recognise_table(["INPUT:text", "OUTPUT:mood", "ASSIGNMENT:worker_id"]).name
     'Toloka assignments'
     """
-    keys = frozenset(names)
-    tables = (format for format in FORMATS if isinstance(format, TableFormat))
-    return next((format for format in tables if format.recognise(keys)), None)
+    return next((format for format in FORMATS if isinstance(format, TableFormat) and fits_table(format, names)), None)
+
+
+def fits_table(format: TableFormat, names: Sequence[str]) -> bool:
+    """Whether a table with these columns is of a format."""
+    if not format.columns <= frozenset(names) or not any(name.startswith(format.prefix) for name in names):
+        return False
+    return format.workers is None or bool(format.workers(names))

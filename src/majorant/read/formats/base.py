@@ -71,7 +71,8 @@ class TableFormat:
     """A table of another tool, with a row per vote or per item: which of its columns is what."""
 
     name: str
-    recognise: Callable[[frozenset[str]], bool]  # by the names of the columns
+    columns: frozenset[str]  # it has all of these columns,
+    prefix: str = ""  # and one that begins like this
     roles: Callable[[Sequence[str]], Mapping[str, str]]  # role -> column; other roles are detected as usual
     workers: Callable[[Sequence[str]], Sequence[str]] | None = None  # a row an item: the columns of its workers
     answer: Callable[[str], Any] | None = None  # what a cell of labels says that holds JSON; else the cell as it is

@@ -19,11 +19,10 @@ if TYPE_CHECKING:
     from majorant.read.options import ReadOptions
     from majorant.read.table import RowSource
 
-SHAPES = ("box", "polygon", "polyline", "points", "cuboid", "mask", "ellipse", "skeleton")
-
 
 def images(stream: IO[bytes]) -> Iterator[dict[str, Any]]:
     """The images of an annotations.xml as records, and who annotated: the assignee, else the owner of the task."""
+    shapes = ("box", "polygon", "polyline", "points", "cuboid", "mask", "ellipse", "skeleton")
     worker = None
     for _, element in ElementTree.iterparse(stream, events=("end",)):
         if element.tag in ("assignee", "owner") and (name := element.findtext("username")):
@@ -34,7 +33,7 @@ def images(stream: IO[bytes]) -> Iterator[dict[str, Any]]:
                 "cvat_image": element.get("name"),
                 "cvat_worker": worker,
                 "cvat_tags": tags,
-                "cvat_shapes": sum(1 for child in element if child.tag in SHAPES),
+                "cvat_shapes": sum(1 for child in element if child.tag in shapes),
             }
             element.clear()
 

@@ -26,12 +26,6 @@ if TYPE_CHECKING:
     from majorant.read.options import ReadOptions
     from majorant.read.table import RowSource
 
-NO_ANSWER = "N"
-SAMPLE_MEMBER = re.compile(
-    r"samples/.+_epoch_\d+(\.json|/sample\.json)"
-)  # a sample whole, or one whose messages lie beside it
-SCORE = "score_"  # before the names of scorers in a table of samples
-
 
 def open_archive(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
     """The votes in an .eval archive."""
@@ -50,7 +44,8 @@ def read_archive(path: Path, name: str) -> dict[str, Any]:
             names = archive.namelist()
             start = "header.json" if "header.json" in names else "_journal/start.json"
             log = loads(read_member(name, archive, start))
-            members = [one for one in names if SAMPLE_MEMBER.fullmatch(one)]
+            sample = r"samples/.+_epoch_\d+(\.json|/sample\.json)"  # the latter has its messages in other members
+            members = [one for one in names if re.fullmatch(sample, one)]
             return {**log, "samples": [_essentials(loads(read_member(name, archive, one))) for one in members]}
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, EOFError, OSError) as error:
         if isinstance(error, DataError):
@@ -180,7 +175,7 @@ def _answers(value: Any) -> dict[str, Any]:
 
 
 def _is_silent(value: Any) -> bool:
-    return value is None or value == NO_ANSWER or (isinstance(value, float) and math.isnan(value))
+    return value is None or value == "N" or (isinstance(value, float) and math.isnan(value))
 
 
 def _text(sample: Record) -> str | None:
@@ -218,8 +213,8 @@ LOG = Format(
 
 SAMPLES = TableFormat(  # samples_df() of inspect_ai.analysis, a column per scorer
     name="Inspect samples",
-    recognise=lambda keys: {"sample_id", "eval_id", "epoch"} <= keys and any(key.startswith(SCORE) for key in keys),
+    columns=frozenset(["sample_id", "eval_id", "epoch"]),
     roles=lambda names: {"item": "id" if "id" in names else "sample_id", "gold": ""},
-    workers=lambda names: [name for name in names if name.startswith(SCORE)],
+    workers=lambda names: [name for name in names if name.startswith("score_")],
     judges=True,
 )

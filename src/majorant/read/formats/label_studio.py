@@ -14,7 +14,6 @@ from majorant.read.formats.base import Context, Format, Record, TableFormat, Vot
 from majorant.read.table import loads
 
 ANSWERS = {"choices": "choices", "rating": "rating", "number": "number", "pairwise": "selected", "taxonomy": "taxonomy"}
-SHAPES = ("labels", "rectanglelabels", "polygonlabels", "keypointlabels", "brushlabels", "ellipselabels")
 OF_ROW = frozenset((
     "id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "was_cancelled", "agreement",
     "history",
@@ -62,7 +61,10 @@ def _shapes_only(keys: frozenset[str], first: Record) -> str | None:
     """Boxes and spans have no item that two annotators share."""
     del keys
     found = {r.get("type") for a in first.get("annotations") or () for r in a.get("result") or ()}
-    if found and found <= set(SHAPES):
+    if found and found <= {
+        "labels",
+        *(f"{shape}labels" for shape in ("rectangle", "polygon", "keypoint", "brush", "ellipse")),
+    }:
         return (
             "with boxes or spans only, which are no votes on a shared item. Ask a choice per task (<Choices>), or give "
             "a table with the columns item, worker and label, such as one row per region."
@@ -138,7 +140,7 @@ def _roles(names: Sequence[str]) -> Mapping[str, str]:
 
 TABLE = TableFormat(
     name="Label Studio table",
-    recognise=lambda keys: {"id", "annotator", "annotation_id"} <= keys,
+    columns=frozenset(["id", "annotator", "annotation_id"]),
     roles=_roles,
     answer=_cell,
 )

@@ -13,8 +13,6 @@ from typing import Any
 from majorant.read.formats.base import Context, Format, Record, Vote
 from majorant.read.table import whole_number
 
-KEYS = frozenset(["doc_id", "target", "filtered_resps"])
-
 
 def _votes(sample: Record, context: Context) -> Iterator[Vote]:
     """Each answer of the model is a vote, the target gold; of several filters each is a question."""
@@ -82,7 +80,7 @@ def _model(source: str) -> str:
 
 SAMPLES = Format(
     name="lm-eval samples log",
-    recognise=lambda keys, _: keys >= KEYS,
+    recognise=lambda keys, _: {"doc_id", "target", "filtered_resps"} <= keys,
     votes=_votes,
     kinds=("sample",),
     judges=True,

@@ -40,7 +40,8 @@ def _cell(text: str) -> Any:
 
 BATCH = TableFormat(
     name="Mechanical Turk results",
-    recognise=lambda keys: {"HITId", "WorkerId"} <= keys and any(key.startswith("Answer.") for key in keys),
+    columns=frozenset(["HITId", "WorkerId"]),
+    prefix="Answer.",
     roles=_roles,
     answer=_cell,
 )

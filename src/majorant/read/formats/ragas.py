@@ -17,19 +17,17 @@ OF_SAMPLE = frozenset((
 ))  # fmt: skip
 
 
-def _is_results(keys: frozenset[str]) -> bool:
-    new, old = {"user_input", "response"} <= keys, {"question", "answer", "contexts"} <= keys
-    return (new or old) and bool(keys - OF_SAMPLE) and "worker" not in keys and "judge" not in keys
-
-
 def _metrics(names: Sequence[str]) -> list[str]:
-    return [name for name in names if name not in OF_SAMPLE]
+    return [] if {"worker", "judge"} & set(names) else [name for name in names if name not in OF_SAMPLE]
 
 
-RESULTS = TableFormat(
-    name="Ragas results",
-    recognise=_is_results,
-    roles=lambda names: {"item": "user_input" if "user_input" in names else "question", "gold": ""},
-    workers=_metrics,
-    judges=True,
+RESULTS, OLD_RESULTS = (
+    TableFormat(
+        name="Ragas results",
+        columns=frozenset(columns),
+        roles=lambda names: {"item": "user_input" if "user_input" in names else "question", "gold": ""},
+        workers=_metrics,
+        judges=True,
+    )
+    for columns in (["user_input", "response"], ["question", "answer", "contexts"])
 )

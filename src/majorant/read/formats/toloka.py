@@ -27,6 +27,7 @@ def _roles(names: Sequence[str]) -> Mapping[str, str]:
 
 ASSIGNMENTS = TableFormat(
     name="Toloka assignments",
-    recognise=lambda keys: "ASSIGNMENT:worker_id" in keys and any(key.startswith("OUTPUT:") for key in keys),
+    columns=frozenset(["ASSIGNMENT:worker_id"]),
+    prefix="OUTPUT:",
     roles=_roles,
 )
