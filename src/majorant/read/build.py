@@ -25,6 +25,7 @@ from majorant.read.table import (
     fold,
     is_empty,
     is_plain,
+    is_text,
     is_vote,
     kind_key,
     numbers_if_all,
@@ -33,8 +34,6 @@ from majorant.read.table import (
 )
 from majorant.tabular import unguarded
 from majorant.votes import Account, IntArray, Note, NoteKind, Votes, item_order
-
-MEANING = {"gold": "gold label", "slice": "value"}
 
 Mask = NDArray[np.bool_]
 
@@ -115,13 +114,14 @@ def one_per_item(coded: Coded, items: Ids, role: str, code_map: Codes, values: S
     wide = len(coded.declared[role]) > 0
     code_n, where = (coded.declared, coded.where_declared) if wide else (coded.codes, coded.where)
     value_n = code_map[code_n[role]]
+    what = "gold label" if role == "gold" else "value"
     item_n = items.declared_n if wide else items.code_n
 
     def refuse(earlier: int, later: int) -> None:
         raise DataError(
             f"{where(later)}, column {coded.table.columns[role]!r}: item {items.values[item_n[later]]!r} "
-            f"has {MEANING[role]} {values[value_n[later]]!r}, but {values[value_n[earlier]]!r} in "
-            f"{where(earlier)}. Give each item one {MEANING[role]}."
+            f"has {what} {values[value_n[later]]!r}, but {values[value_n[earlier]]!r} in "
+            f"{where(earlier)}. Give each item one {what}."
         )
 
     return first_per_item(item_n, value_n, len(items.values), refuse)
@@ -218,30 +218,6 @@ def unclear_status(place: str, column: str, value: Any) -> DataError:
     )
 
 
-def _refuse_lists(coded: Coded, values: Sequence[Any]) -> None:
-    """Refuse a list written as text: it is several labels, not one."""
-    listed = next((v for v in values if isinstance(v, str) and v.lstrip()[:1] == "[" and written_list(v)), None)
-    if listed is not None:
-        raise DataError(
-            f"{coded.table.source}, column {coded.table.columns['label']!r}: {listed!r} is a list of labels. Say "
-            "several=True for a yes or no on each label."
-        )
-
-
-def _refuse_infinite(coded: Coded, labels: Sequence[Any]) -> None:
-    """An infinite number is no class, and no score either."""
-    infinite = next((v for v in labels if isinstance(v, (float, Decimal)) and math.isinf(v)), None)
-    if infinite is not None:
-        place = f"{coded.table.source}, column {coded.table.columns.get('label', 'label')!r}"
-        raise DataError(f"{place}: the label {infinite} is infinite. Say empty='{infinite}' if it means no vote.")
-
-
-def label_uses(coded: Coded, n_values: int, vote_n: Mask | None) -> NDArray[np.integer[Any]]:
-    """How many votes each raw label has."""
-    code_n = coded.codes["label"]
-    return np.bincount(code_n if vote_n is None else code_n[vote_n], minlength=n_values)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelCodes:
     """The label vocabulary, the final code of every raw label and gold code, and how often each label is used."""
@@ -262,37 +238,43 @@ def name_labels(
     options: ReadOptions,
     n_items: int,
 ) -> LabelCodes:
-    """All labels that a vote (`uses` counts them) or gold uses, sorted; text becomes numbers where every label does."""
-    scale = options.scale
+    """All labels that a vote (`uses` counts them) or gold uses, sorted; text becomes numbers if every label does."""
+    scale, source = options.scale, coded.table.source
+    place = f"{source}, column {coded.table.columns.get('label', 'label')!r}"
     used = [code for code in range(len(label_values)) if uses[code]]
     gold_values = decode(coded.known["gold"], coded.table.kind) if "gold" in coded.codes else []
     gold_used = [code for code, v in enumerate(gold_values) if is_vote(v, options.no_vote)]
-    _refuse_lists(coded, [label_values[code] for code in used])
+    texts = [label_values[code] for code in used if isinstance(label_values[code], str)]
+    listed = next((text for text in texts if text.lstrip()[:1] == "[" and written_list(text)), None)
+    if listed is not None:
+        raise DataError(f"{place}: {listed!r} is a list of labels. Say several=True for a yes or no on each label.")
     if coded.table.kind == "text":
-        texts = [label_values[code] for code in used] + [gold_values[code] for code in gold_used]
-        numbers = numbers_if_all(texts)
+        numbers = numbers_if_all([*texts, *(gold_values[code] for code in gold_used)])
         label_values = [numbers.get(v, v) for v in label_values]
         gold_values = [numbers.get(v, v) for v in gold_values]
-    source = coded.table.source
     label_values = [scale.cut(v, source) if uses[code] else v for code, v in enumerate(label_values)]
     used_gold = frozenset(gold_used)
     gold_values = [scale.cut(v, source) if code in used_gold else v for code, v in enumerate(gold_values)]
     if gold_used:
         distinct(coded, "gold", gold_values)  # refuses what is not a single value
     notes = [note for note in (scale.note(),) if note is not None]
-    spelt: dict[str, Any] = {}
+    spelling: dict[str, Any] = {}
     if options.fold_case:
-        spelt, merged = _common_spellings({label_values[code]: int(uses[code]) for code in used})
-        label_values = [spelt.get(fold(v), v) for v in label_values]
+        spelling, merged = _common_spellings({label_values[code]: int(uses[code]) for code in used})
+        label_values = [spelling.get(fold(v), v) for v in label_values]
         notes += merged
     given, remap = distinct(coded, "label", [label_values[code] for code in used])
+
+    def as_given(values: Sequence[Any]) -> list[Any]:
+        return match_labels([spelling.get(fold(v), v) for v in values] if spelling else values, given)
+
     file_items = list(gold.value_by_item) if gold else []
-    in_file = [scale.cut(gold.value_by_item[at], source) for at in file_items] if gold else []
-    file_values = match_labels([spelt.get(fold(v), v) for v in in_file] if spelt else in_file, given)
-    in_column = [gold_values[code] for code in gold_used]
-    in_column = match_labels([spelt.get(fold(v), v) for v in in_column] if spelt else in_column, given)
+    file_values = as_given([scale.cut(gold.value_by_item[at], source) for at in file_items] if gold else [])
+    in_column = as_given([gold_values[code] for code in gold_used])
     labels, _ = distinct(coded, "label", [*given, *in_column, *file_values])
-    _refuse_infinite(coded, labels)
+    infinite = next((v for v in labels if isinstance(v, (float, Decimal)) and math.isinf(v)), None)
+    if infinite is not None:
+        raise DataError(f"{place}: the label {infinite} is infinite. Say empty='{infinite}' if it means no vote.")
     labels = scale.sorted(labels, source)
     at = {kind_key(label): code for code, label in enumerate(labels)}
     label_map = np.full(len(label_values) + 1, -1, dtype=np.int32)
@@ -349,39 +331,30 @@ def alike(values: Sequence[Any]) -> list[list[Any]]:
 def label_notes(labels: Sequence[Any], votes_by_label: Mapping[Any, int], column: str) -> list[Note]:
     """Labels that may mean no vote, look alike, are of several types, or are scores."""
     notes = []
-    missing = {str(label): votes_by_label[label] for label in labels if _means_no_answer(label)}
+    words = {label: label.strip().casefold() for label in labels if isinstance(label, str)}
+    bare = {label: re.sub(r"[\W_]+", "", word) or word for label, word in words.items()}  # "N/A" is na, "?" itself
+    missing = {label: votes_by_label[label] for label, word in bare.items() if word in NO_ANSWER}
     if missing:
         notes.append(Note(NoteKind.MISSING_LABEL, {"labels": missing}))
     if groups := alike(labels):
-        counted = [[[_shown(label), votes_by_label[label]] for label in group] for group in groups]
+        counted = [[[_json_value(label), votes_by_label[label]] for label in group] for group in groups]
         notes.append(Note(NoteKind.LABEL_VARIANTS, {"groups": counted}))
-    joined = [label for label in labels if isinstance(label, str) and re.search(r"\w ?[|;] ?\w|^\[.*,.*\]$", label)]
+    joined = [label for label in words if re.search(r"\w ?[|;] ?\w|^\[.*,.*\]$", label)]
     if joined:
         notes.append(Note(NoteKind.SEVERAL_IN_CELL, {"example": joined[0], "labels": len(joined)}))
     kinds = {kind_key(label)[0] for label in labels}
     if len(kinds) > 1:
         notes.append(Note(NoteKind.MIXED_LABELS, {"kinds": sorted(kinds)}))
-    if kinds == {"number"} and _look_like_scores(labels, column):
-        facts = {"classes": len(labels), "low": float(min(labels)), "high": float(max(labels))}
-        notes.append(Note(NoteKind.NUMBER_LABELS, facts))
+    if kinds == {"number"} and len(labels) >= 3:
+        fractions = not all(float(label).is_integer() for label in labels)
+        scores = {"score", "scores", "rating", "stars", "grade", "likert", "points"} & set(name_words(column))
+        if fractions or len(labels) > 10 or scores:
+            facts = {"classes": len(labels), "low": float(min(labels)), "high": float(max(labels))}
+            notes.append(Note(NoteKind.NUMBER_LABELS, facts))
     return notes
 
 
-def _means_no_answer(label: Any) -> bool:
-    text = str(label).strip().casefold()
-    return isinstance(label, str) and (re.sub(r"[\W_]+", "", text) or text) in NO_ANSWER
-
-
-def _look_like_scores(labels: Sequence[Any], column: str) -> bool:
-    if len(labels) < 3:
-        return False
-    whole = all(float(label).is_integer() for label in labels)
-    words = {"score", "scores", "rating", "stars", "grade", "likert", "points"}
-    return not whole or len(labels) > 10 or not words.isdisjoint(name_words(column))
-
-
-def _shown(value: Any) -> Any:
-    """A value as JSON can hold it, numbers apart from text."""
+def _json_value(value: Any) -> Any:
     return value if isinstance(value, (str, bool, int, float)) else str(value)
 
 
@@ -391,52 +364,37 @@ def id_notes(role: str, column: str, known: Known) -> list[Note]:
     >>> id_notes("worker", "who", ["ana", "bo", "Ana "])[0].facts["groups"]
     [['Ana ', 'ana']]
     """
-    rounded = _rounded(role, column, known)
-    if not isinstance(known, (list, tuple)):
-        if _all_differ(known):
-            return rounded
-        known = known.to_pylist()
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    in_arrow = not isinstance(known, (list, tuple))
+    if in_arrow and not is_text(known.type):
+        return []
+    rounded = r"^[0-9](\.[0-9]+)?E\+[0-9]{2}$"  # as a spreadsheet writes a long whole number
+    if in_arrow:
+        examples = known.filter(pc.match_substring_regex(known, rounded)).slice(0, 1).to_pylist()
+        known = [] if pa.types.is_large_string(known.type) and _all_differ(known) else known.to_pylist()
+    else:
+        examples = [value for value in known if isinstance(value, str) and re.match(rounded, value)]
+    notes = []
     groups = [sorted(group, key=str) for group in alike([value for value in known if value is not None])]
-    if not groups:
-        return rounded
-    shown = [[_shown(value) for value in group[:LISTED]] for group in sorted(groups, key=str)[:LISTED]]
-    return [Note(NoteKind.ID_VARIANTS, {"role": role, "groups": shown, "count": len(groups)}), *rounded]
+    if groups:
+        shown = [[_json_value(value) for value in group[:LISTED]] for group in sorted(groups, key=str)[:LISTED]]
+        notes.append(Note(NoteKind.ID_VARIANTS, {"role": role, "groups": shown, "count": len(groups)}))
+    if examples:
+        notes.append(Note(NoteKind.ROUNDED_IDS, {"role": role, "column": column, "example": examples[0]}))
+    return notes
 
 
 def _all_differ(known: Any) -> bool:
     """Whether names differ even when folded, by Arrow: there may be millions of them."""
-    import pyarrow as pa
     import pyarrow.compute as pc
 
-    if not pa.types.is_large_string(known.type):
-        return not pa.types.is_string(known.type)  # numbers
     text = known
     if not pc.all(pc.ascii_is_printable(known)).as_py():
         text = pc.utf8_normalize(pc.replace_substring_regex(known, UNSEEN_SIGNS, ""), "NFC")
     text = pc.utf8_trim_whitespace(pc.utf8_lower(text))
     return bool(pc.count_distinct(text, mode="all").as_py() == len(known))
-
-
-def _rounded(role: str, column: str, known: Known) -> list[Note]:
-    """Whole numbers that a spreadsheet wrote as 1.23457E+17."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    pattern = r"^[0-9](\.[0-9]+)?E\+[0-9]{2}$"
-    if isinstance(known, (list, tuple)):
-        example = next((value for value in known if isinstance(value, str) and re.match(pattern, value)), None)
-    elif pa.types.is_large_string(known.type):
-        found = known.filter(pc.match_substring_regex(known, pattern))
-        example = found[0].as_py() if len(found) else None
-    else:
-        example = None
-    return [Note(NoteKind.ROUNDED_IDS, {"role": role, "column": column, "example": example})] if example else []
-
-
-NAMING = frozenset((  # notes that name items or workers
-    NoteKind.UNLABELLED_ITEMS, NoteKind.SILENT_WORKERS, NoteKind.GOLD_UNKNOWN_ITEMS, NoteKind.ID_VARIANTS,
-    NoteKind.ROUNDED_IDS, NoteKind.WIDE, NoteKind.FILE_WORKERS, NoteKind.ROW_PER_WORKER,
-))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -471,7 +429,8 @@ def build_votes(coded: Coded, items: Ids, gold: Gold | None, options: ReadOption
     workers = ids_of(coded, "worker")
     label_values = decode(coded.known["label"], coded.table.kind)
     vote_n = vote_mask(coded, label_values, options.no_vote)
-    uses = label_uses(coded, len(label_values), vote_n)
+    code_n = coded.codes["label"]
+    uses = np.bincount(code_n if vote_n is None else code_n[vote_n], minlength=len(label_values))
     if not uses.any():
         raise no_votes(coded)
     named = name_labels(coded, label_values, uses, gold, options, len(items.values))
@@ -488,17 +447,12 @@ def build_votes(coded: Coded, items: Ids, gold: Gold | None, options: ReadOption
         seconds=ballots.seconds_n,
     )
     slice_i, slices = slices_of_items(coded, items)
-    coverage = replace(coverage_of(votes), items=_names(coded, "item"), workers=_names(coded, "worker"))
+    known = dict(coded.known)
+    if coded.table.kind == "json":  # names that look alike are sought among values, unless there are too many
+        known = {r: decode(known[r], "json") if len(known[r]) <= 200_000 else () for r in ("item", "worker")}
+    coverage = replace(coverage_of(votes), items=known["item"], workers=known["worker"])
     account = make_account(coded, coverage, named, resolved, options.repeats, gold)
     return replace(votes, account=account, slice_i=slice_i, slices=slices, ordered=options.scale.order is not None)
-
-
-def _names(coded: Coded, role: str) -> Known:
-    """The names of items or workers as Arrow holds them; of JSON text the values that it means, if they are few."""
-    known = coded.known[role]
-    if coded.table.kind != "json":
-        return known
-    return decode(known, "json") if len(known) <= 200_000 else ()
 
 
 def no_votes(coded: Coded) -> DataError:
@@ -513,12 +467,6 @@ def resolve_votes(
     coded: Coded, items: Ids, workers: Ids, named: LabelCodes, vote_n: Mask | None, repeats: str
 ) -> tuple[SortedVotes, Resolved]:
     """The votes sorted by item, without those that the policy on repeated votes drops."""
-    ballots = _sorted(coded, items, workers, named, vote_n)
-    resolved = _resolve(coded, items, workers, named, ballots, repeats)
-    return (ballots if resolved.kept_n is None else ballots.at(resolved.kept_n)), resolved
-
-
-def _sorted(coded: Coded, items: Ids, workers: Ids, named: LabelCodes, vote_n: Mask | None) -> SortedVotes:
     ballots = SortedVotes(
         item_n=items.code_n,
         worker_n=workers.code_n,
@@ -529,26 +477,22 @@ def _sorted(coded: Coded, items: Ids, workers: Ids, named: LabelCodes, vote_n: M
     if vote_n is not None:
         ballots = ballots.at(vote_n)
     order_n, _ = item_order(ballots.item_n, len(items.values))
-    return ballots if order_n is None else ballots.at(order_n)
-
-
-def _resolve(coded: Coded, items: Ids, workers: Ids, named: LabelCodes, ballots: SortedVotes, repeats: str) -> Resolved:
-    shown = [name for name in coded.table.ignored if says_position(name)]
+    ballots = ballots if order_n is None else ballots.at(order_n)
 
     def refuse(earlier: int, later: int) -> None:
-        before = coded.where(ballots.row(earlier))
-        place = coded.where(ballots.row(later))
+        before, place = (coded.where(ballots.row(vote)) for vote in (earlier, later))
         if before.rsplit(", ", 1)[0] == place.rsplit(", ", 1)[0]:
             before = before.rsplit(", ", 1)[1]
+        position = next((name for name in coded.table.ignored if says_position(name)), None)
         raise DataError(
             f"{place}: worker {workers.values[ballots.worker_n[later]]!r} labels item "
             f"{items.values[ballots.item_n[later]]!r} a second time, {named.labels[ballots.label_n[later]]!r} after "
             f"{named.labels[ballots.label_n[earlier]]!r} in {before}. "
             "Keep one vote per worker and item, or choose with repeats='first'|'last'|'each'."
-            + (f" If {shown[0]!r} is the order of a pair: majorant judges measures position bias." if shown else "")
+            + (f" If {position!r} is the order of a pair: majorant judges measures position bias." if position else "")
         )
 
-    return resolve(
+    resolved = resolve(
         ballots.item_n,
         ballots.worker_n,
         ballots.label_n,
@@ -557,6 +501,7 @@ def _resolve(coded: Coded, items: Ids, workers: Ids, named: LabelCodes, ballots:
         policy=repeats,
         refuse=refuse,
     )
+    return (ballots if resolved.kept_n is None else ballots.at(resolved.kept_n)), resolved
 
 
 def gold_codes(coded: Coded, items: Ids, named: LabelCodes) -> Codes | None:
@@ -598,9 +543,16 @@ def resolve(
     refuse: Callable[[int, int], None],
 ) -> Resolved:  # fmt: skip
     """Apply the policy to votes that are sorted by item; `refuse(earlier, later)` is called on votes that differ."""
-    if policy == "each" or not _any_repeat(item_n, worker_n, n_items, n_workers):
+    if policy == "each":
         return Resolved()
-    vote_m, starts_m = _groups(item_n, worker_n, n_items, n_workers)
+    same_m, _ = _repeats_by_worker(item_n, worker_n, n_items, n_workers, np.ones(len(item_n), dtype=np.int8))
+    if not same_m.any():
+        return Resolved()
+    every_n = np.arange(len(item_n), dtype=np.int64)
+    same_m, vote_m = _repeats_by_worker(item_n, worker_n, n_items, n_workers, every_n)
+    repeated_m = same_m.copy()
+    repeated_m[:-1] |= same_m[1:]
+    vote_m, starts_m = vote_m[repeated_m].astype(np.intp), ~same_m[repeated_m]
     group_m = np.cumsum(starts_m) - 1
     first_g = vote_m[starts_m]
     if policy == "error":
@@ -616,39 +568,22 @@ def resolve(
     return Resolved(kept_n, int(copies.sum()), int(gone_m.sum() - copies.sum()))
 
 
-def _by_worker(
-    item_n: IntArray, worker_n: IntArray, n_items: int, n_workers: int, data_n: NDArray[np.generic]
-) -> tuple[Codes, NDArray[np.generic], Codes]:
-    """Votes regrouped by worker, items rising within: transposing a sparse matrix is a stable counting sort."""
+def _repeats_by_worker(
+    item_n: IntArray, worker_n: IntArray, n_items: int, n_workers: int, data_n: NDArray[Any]
+) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+    """Group votes by worker, items rising within; say which repeat the item before, and return their data.
+
+    Transposing a sparse matrix is a stable counting sort.
+    """
     from scipy.sparse import csr_array
 
     offsets_i = np.concatenate([[0], np.cumsum(np.bincount(item_n, minlength=n_items))])
     by_worker = csr_array((data_n, worker_n, offsets_i), shape=(n_items, n_workers)).tocsc()
-    return by_worker.indices, by_worker.data, by_worker.indptr
-
-
-def _same_as_before(item_m: Codes, indptr_j: Codes) -> NDArray[np.bool_]:
+    item_m, starts_j = by_worker.indices, by_worker.indptr[:-1]
     same_m = np.zeros(len(item_m), dtype=bool)
     np.equal(item_m[1:], item_m[:-1], out=same_m[1:])
-    same_m[indptr_j[:-1][indptr_j[:-1] < len(item_m)]] = False
-    return same_m
-
-
-def _any_repeat(item_n: IntArray, worker_n: IntArray, n_items: int, n_workers: int) -> bool:
-    item_m, _, indptr_j = _by_worker(item_n, worker_n, n_items, n_workers, np.ones(len(item_n), dtype=np.int8))
-    return bool(_same_as_before(item_m, indptr_j).any())
-
-
-def _groups(
-    item_n: IntArray, worker_n: IntArray, n_items: int, n_workers: int
-) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """The votes of repeated pairs, pair by pair in the order of the table, and where each pair starts."""
-    votes = np.arange(len(item_n), dtype=np.int64)
-    item_m, vote_m, indptr_j = _by_worker(item_n, worker_n, n_items, n_workers, votes)
-    same_m = _same_as_before(item_m, indptr_j)
-    repeated_m = same_m.copy()
-    repeated_m[:-1] |= same_m[1:]
-    return vote_m[repeated_m].astype(np.intp), ~same_m[repeated_m]
+    same_m[starts_j[starts_j < len(item_m)]] = False
+    return same_m, by_worker.data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -699,71 +634,49 @@ def count_disputed(item_n: IntArray, label_n: IntArray) -> int:
 def make_account(
     coded: Coded, coverage: Coverage, named: LabelCodes, resolved: Resolved, repeats: str, gold: Gold | None
 ) -> Account:
-    """Every row, and every note."""
-    n_votes = int(coverage.votes_l.sum())
-    rest = n_votes + resolved.merged + resolved.dropped
-    abstained = coded.n_rows - rest
-    notes = [
-        *named.notes,
-        *coded.table.notes,
-        *([Note(NoteKind.REPEATED_HEADER, {"rows": headers})] if (headers := coded.table.skipped["headers"]) else []),
-        *_row_notes(abstained, resolved, repeats),
-        *label_notes(coverage.labels, named.n_by_label, coded.table.columns["label"]),
-        *id_notes("item", coded.table.columns["item"], coverage.items),
-        *id_notes("worker", coded.table.columns["worker"], coverage.workers),
-        *_coverage_notes(coverage),
-        *_gold_notes(coverage),
-        *(gold.notes if gold else ()),
-    ]
+    """Account for every row, with all notes."""
+    table, n_votes = coded.table, int(coverage.votes_l.sum())
+    abstained = coded.n_rows - n_votes - resolved.merged - resolved.dropped
+    notes = [*named.notes, *table.notes]
+    if headers := table.skipped["headers"]:
+        notes.append(Note(NoteKind.REPEATED_HEADER, {"rows": headers}))
+    if abstained:
+        notes.append(Note(NoteKind.ABSTAINED, {"rows": abstained}))
+    if resolved.merged:
+        notes.append(Note(NoteKind.MERGED, {"rows": resolved.merged}))
+    if resolved.dropped:
+        notes.append(Note(NoteKind.DROPPED, {"rows": resolved.dropped, "repeats": repeats}))
+    notes += label_notes(coverage.labels, named.n_by_label, table.columns["label"])
+    notes += id_notes("item", table.columns["item"], coverage.items)
+    notes += id_notes("worker", table.columns["worker"], coverage.workers)
+    used = np.flatnonzero(coverage.votes_l)
+    if len(used) == 1:
+        notes.append(Note(NoteKind.SINGLE_CLASS, {"label": str(coverage.labels[used[0]])}))
+    elif coverage.n_compared >= 20 and not coverage.n_disputed:  # perhaps everybody was given the final label
+        notes.append(Note(NoteKind.UNANIMOUS, {"items": coverage.n_compared}))
+    unused = np.flatnonzero(coverage.gold_k & (coverage.votes_l == 0)) if coverage.gold_k is not None else ()
+    for kind, names, count in (
+        (NoteKind.UNLABELLED_ITEMS, coverage.bare, coverage.n_bare),
+        (NoteKind.SILENT_WORKERS, coverage.silent, coverage.n_silent),
+        (NoteKind.GOLD_UNUSED, [coverage.labels[k] for k in unused[:LISTED]], len(unused)),
+    ):
+        if count:
+            notes.append(Note(kind, {"names": list(map(str, names)), "count": count}))
+    notes += gold.notes if gold else ()
     return Account(
-        source=coded.table.source,
-        format=coded.table.format,
-        columns=coded.table.columns,
-        ignored=coded.table.ignored,
+        source=table.source,
+        format=table.format,
+        columns=table.columns,
+        ignored=table.ignored,
         rows=coded.n_rows,
         votes=n_votes,
         abstained=abstained,
         merged=resolved.merged,
         dropped=resolved.dropped,
         repeats=repeats,
-        judges=coded.table.judges,
+        judges=table.judges,
         notes=tuple(notes),
     )
-
-
-def _row_notes(abstained: int, resolved: Resolved, repeats: str) -> list[Note]:
-    counts = {NoteKind.ABSTAINED: abstained, NoteKind.MERGED: resolved.merged}
-    notes = [Note(kind, {"rows": rows}) for kind, rows in counts.items() if rows]
-    if resolved.dropped:
-        notes.append(Note(NoteKind.DROPPED, {"rows": resolved.dropped, "repeats": repeats}))
-    return notes
-
-
-def _coverage_notes(coverage: Coverage) -> list[Note]:
-    notes = []
-    used = np.flatnonzero(coverage.votes_l)
-    if len(used) == 1:
-        notes.append(Note(NoteKind.SINGLE_CLASS, {"label": str(coverage.labels[used[0]])}))
-    elif coverage.n_compared >= 20 and not coverage.n_disputed:  # perhaps everybody was given the final label
-        notes.append(Note(NoteKind.UNANIMOUS, {"items": coverage.n_compared}))
-    if coverage.n_bare:
-        notes.append(_naming(NoteKind.UNLABELLED_ITEMS, coverage.bare, coverage.n_bare))
-    if coverage.n_silent:
-        notes.append(_naming(NoteKind.SILENT_WORKERS, coverage.silent, coverage.n_silent))
-    return notes
-
-
-def _gold_notes(coverage: Coverage) -> list[Note]:
-    if coverage.gold_k is None:
-        return []
-    unused = np.flatnonzero(coverage.gold_k & (coverage.votes_l == 0))
-    if not len(unused):
-        return []
-    return [_naming(NoteKind.GOLD_UNUSED, [coverage.labels[k] for k in unused[:LISTED]], len(unused))]
-
-
-def _naming(kind: NoteKind, names: Sequence[Any], count: int) -> Note:
-    return Note(kind, {"names": list(map(str, names)), "count": count})
 
 
 def mask(votes: Votes) -> Votes:
@@ -780,10 +693,14 @@ def mask(votes: Votes) -> Votes:
 
 def mask_account(account: Account) -> Account:
     """The same account, without the names of items and workers."""
-    named = ("names", "items", "groups", "example", "workers")  # facts that may hold names
+    naming = (
+        NoteKind.UNLABELLED_ITEMS, NoteKind.SILENT_WORKERS, NoteKind.GOLD_UNKNOWN_ITEMS, NoteKind.ID_VARIANTS,
+        NoteKind.ROUNDED_IDS, NoteKind.WIDE, NoteKind.FILE_WORKERS, NoteKind.ROW_PER_WORKER,
+    )  # fmt: skip
+    names = ("names", "items", "groups", "example", "workers")  # facts that may hold names
     notes = (
-        replace(note, facts={key: value for key, value in note.facts.items() if key not in named})
-        if note.kind in NAMING
+        replace(note, facts={key: value for key, value in note.facts.items() if key not in names})
+        if note.kind in naming
         else note
         for note in account.notes
     )

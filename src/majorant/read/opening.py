@@ -38,6 +38,7 @@ from majorant.read.roles import (
     Layout,
     bare_word,
     find_roles,
+    has_vote_columns,
     layout_by_content,
     list_names,
     missing_header,
@@ -138,9 +139,7 @@ def _open_file(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
 
 def _as_table(source: Any, every: Sequence[RowSource], how: ReadOptions) -> Table:
     """One table of all files: each gets a layout, and its rows become one row per vote."""
-    every = [lay_out_votes(rows, how) for rows in every]
-    if how.choice.needed != VOTE_ROLES or any(len(rows.names) > 3 for rows in every):  # a judged pair takes 4 columns
-        every = [lay_out_pairs(rows, how) for rows in every]
+    every = [rows if has_vote_columns(rows.names) else lay_out_pairs(lay_out_votes(rows, how), how) for rows in every]
     first = every[0]
     other = next((rows for rows in every if rows.kind != first.kind), None)
     if other is not None:

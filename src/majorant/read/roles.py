@@ -388,7 +388,17 @@ def missing_header(rows: RowSource, choice: Choice) -> DataError | None:
 
 def table_tool(rows: RowSource) -> TableFormat | None:
     """The tool whose table this is."""
-    return recognise_table(rows.names) if rows.named else None
+    return recognise_table(rows.names) if rows.named and not has_vote_columns(rows.names) else None
+
+
+def has_vote_columns(names: Sequence[str]) -> bool:
+    """Whether a table has an item, a worker and a label column by name, and nothing else.
+
+    >>> has_vote_columns(["task", "worker", "answer"]), has_vote_columns(["item", "worker", "label", "model"])
+    (True, False)
+    """
+    roles = [[role for role in VOTE_ROLES if means(name, role)] for name in names]
+    return sorted(roles) == sorted([role] for role in VOTE_ROLES)
 
 
 def layout_by_content(rows: RowSource, choice: Choice, n_files: int) -> Layout | None:
