@@ -84,6 +84,13 @@ def test_a_label_against_the_majority_and_good_workers_who_disagree_are_named_as
     assert found.reason == (Reason.OVERTURNED, Reason.GOOD_WORKERS_DISAGREE)
 
 
+def test_confidence_orders_labels_that_the_models_do_not_doubt():
+    certain = [np.eye(2)[np.maximum(LABELS, 0)]] * 3
+    doubt_i = label_doubt(small(), LABELS, SURE, certain)
+    listed = np.flatnonzero(np.isfinite(doubt_i))
+    assert np.argsort(-doubt_i[listed]).tolist() == np.argsort(SURE[listed], kind="stable").tolist()
+
+
 def test_models_find_more_wrong_labels_than_the_share_of_votes_where_workers_differ():
     crew = mixed_crew([[0.85, 0.15], [0.15, 0.85]], 15, spammers=15)
     wrong = {True: 0.0, False: 0.0}

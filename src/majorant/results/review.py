@@ -1,8 +1,8 @@
-"""Which labels to look at first, and who said what about them.
+"""The labels to check first, and who voted for what.
 
-Where workers differ in skill, items come in the order in which the models of the votes doubt the label that was
-written: the median of what each model gives it.  On panels, where models mislead, and where workers are alike, they
-come in the order of the vote's margin.  docs/decide.md says how many wrong labels each order finds.
+In crowds whose workers differ, items are ordered by how much the models doubt the written label: one minus the median
+of the probabilities that they give it.  On panels, where models mislead, and where workers are alike, they are ordered
+by confidence.  docs/decide.md says how many wrong labels the list finds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from majorant.backend import Backend, Part, fit_of_items, rows_alone
 from majorant.items import take_items
-from majorant.kernels import row_maxima
 from majorant.methods.fit import NO_LABEL, Fit
 from majorant.results.calibrate import Calibration, label_confidence
 from majorant.results.labels import FILE_DIGITS, decided_labels
@@ -30,7 +29,7 @@ MOST_TO_REVIEW = 100
 
 
 class Reason(StrEnum):
-    """Why a label is doubtful; the first that holds."""
+    """Why a label is doubtful: the first reason that applies."""
 
     TIE = "tie"
     ONE_VOTE = "only 1 vote"
@@ -39,11 +38,11 @@ class Reason(StrEnum):
     NEAR_TIE = "near-tie"
     TWO_VOTES = "only 2 votes"
     VOTES_DISAGREE = "votes disagree"
-    WEAK_WORKERS = "weak workers"  # they agree, and still it is doubtful
+    WEAK_WORKERS = "weak workers"  # all votes agree
 
 
 class Said(NamedTuple):
-    """A label of an item, and who gave it."""
+    """A label of an item, and the workers who gave it."""
 
     label: Hashable
     workers: tuple[Hashable, ...]
@@ -51,24 +50,24 @@ class Said(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Review(Tabular):
-    """The labels to look at first; axis p.
+    """The labels to check first; axis p.
 
     Attributes
     ----------
     item_p : array of int
         Codes of the items, the most doubtful first.
     label_p, runner_up_p : array of int
-        The label that was written, and the label with the most votes among the others; -1 where there is none.
+        The written label, and the label with the most votes among the others (-1 if there is none).
     confidence_p : array of float
-        How probable it is that the label is right.
+        Probability that the label is right.
     said : tuple of tuple of Said
-        Who said what about each item, the written label first.
+        Who voted for what, the written label first.
     reason : tuple of Reason
         Why each label is doubtful.
     gain : float
-        Accuracy, as a share of all items, that an expert who looks at all of them is expected to add.
+        Accuracy, as a share of all items, that an expert who checks the whole list is expected to add.
     by_models : bool
-        Whether the order is that of the models' doubt, and not of the confidence.
+        Whether items are ordered by the models' doubt rather than by confidence.
     """
 
     item_p: IntArray
@@ -82,14 +81,14 @@ class Review(Tabular):
     by_models: bool
     items: tuple[Hashable, ...]
     labels: tuple[Hashable, ...]
-    text: tuple[str | None, ...] = ()  # of each item, where the votes were read with one
+    text: tuple[str | None, ...] = ()  # of each item, if the votes came with texts
     label_type: Any = None
 
     def __post_init__(self) -> None:
         lock(self)
 
     def table(self) -> dict[str, Any]:
-        """A row for each item: label, confidence, runner-up, votes, who said what, and the reason."""
+        """One row per item: label, confidence, runner-up, votes, who voted for what, and the reason."""
         return {
             "item": list(self.items),
             "label": Named(self.label_p, self.labels),
@@ -107,15 +106,13 @@ class Review(Tabular):
 
 
 def _said_text(said: Said) -> str:
-    """Who gave a label, as a cell of a table.
+    """A label and the first ten who gave it, as a table cell.
 
     >>> _said_text(Said("yes", ("ann", "bob")))
     'yes: ann, bob'
     """
-    most_names = 10  # of workers listed for one label of an item
-    more = len(said.workers) - most_names
-    names = ", ".join(map(str, said.workers[:most_names])) + (f" and {more} more" if more > 0 else "")
-    return f"{said.label}: {names}"
+    more = f" and {len(said.workers) - 10} more" if len(said.workers) > 10 else ""
+    return f"{said.label}: {', '.join(map(str, said.workers[:10]))}{more}"
 
 
 def review(
@@ -129,26 +126,31 @@ def review(
     most: int = MOST_TO_REVIEW,
     n_items: int | None = None,
 ) -> Review:
-    """List the labels to look at first.
+    """List the labels to check first.
 
     Parameters
     ----------
     votes : Votes
-        The votes; items with a gold label, whose label is known, are not listed.
+        The votes; items with a gold label are not listed.
     label_i : array of int
-        Code of the label that was written for each item, -1 for none.
+        Code of the written label of each item, -1 for none.
     confidence_i : array of float
-        How probable it is that it is right.
+        Probability that it is right.
     models : sequence of arrays
-        Probabilities of each model of the votes, (items, classes); none to go by the confidence.
+        Each model's probabilities, (items, classes); empty to order by confidence.
     good : array of bool, optional
         Which workers are good, for the reasons.
     given : Votes, optional
-        All votes as they were given, for who said what, where `votes` count copies as one.
+        All votes as given, if `votes` count copies as one.
     most : int
         How many items to list.
     n_items : int, optional
-        Number of all items with votes, where `votes` are only some of them.
+        Number of items with votes, if `votes` are only some of them.
+
+    Returns
+    -------
+    Review
+        The most doubtful labels, in order.
     """
     doubt_i = label_doubt(votes, label_i, confidence_i, models)
     item_p = np.argsort(-doubt_i, kind="stable")[:most]
@@ -164,8 +166,7 @@ def review(
         votes_p=listed.votes_i,
         said=_who_said_what(listed if given is None else take_items(given, item_p), label_p),
         reason=_reasons(listed, label_p, good),
-        # On public sets the labels that are listed are wrong 1.3 times as often as their confidence says, in the median
-        # (benchmarks/truth.py): where models or votes doubt a label, more is wrong than either shows.
+        # On public sets the median list has 1.3 times as many wrong labels as its confidence implies (truth.py).
         gain=float(np.minimum(1.3 * (1 - confidence_i[item_p]), 1).sum() / max(n_voted, 1)),
         by_models=bool(models),
         items=listed.items,
@@ -178,12 +179,12 @@ def review(
 def label_doubt(
     votes: Votes, label_i: IntArray, confidence_i: FloatArray, models: Sequence[FloatArray] = ()
 ) -> FloatArray:
-    """How doubtful each label is: 1 less the median of the models' probabilities, or less the confidence.
+    """How doubtful each label is: one minus the median of the models' probabilities, or minus the confidence.
 
-    Minus infinity for items without a label, and those whose label is known.
+    Minus infinity for items without a label and items with gold.
 
     >>> votes = Votes.from_codes([0, 0, 1], [0, 1, 0], [1, 0, 1], items="ab", workers="wx", labels="ny")
-    >>> label_doubt(votes, np.array([1, 1]), np.array([.5, .75])).tolist()
+    >>> label_doubt(votes, np.array([1, 1]), np.array([.5, .75])).round(3).tolist()
     [0.5, 0.25]
     >>> label_doubt(votes, np.array([1, 1]), np.ones(2), [np.array([[.8, .2], [.1, .9]])] * 3).round(3).tolist()
     [0.8, 0.1]
@@ -191,19 +192,13 @@ def label_doubt(
     rows, first_i = np.arange(len(label_i)), np.maximum(label_i, 0)
     sure_i = np.median([np.asarray(model)[rows, first_i] for model in models], axis=0) if models else confidence_i
     known_i = np.zeros(len(rows), dtype=bool) if votes.gold_i is None else votes.gold_i >= 0
-    return np.where((label_i >= 0) & (votes.votes_i > 0) & ~known_i, (1 - sure_i).round(FILE_DIGITS), -np.inf)
-
-
-def _lead(votes: Votes, label_i: IntArray) -> FloatArray:
-    """By how many votes the label leads the strongest other; below 0 where it has fewer."""
-    count_ik, rows = counts(votes).astype(float), np.arange(len(label_i))
-    own_i = count_ik[rows, label_i]
-    count_ik[rows, label_i] = 0
-    return np.asarray(own_i - row_maxima(count_ik))
+    # Where models are certain they leave ties, which the confidence breaks.
+    doubt_i = (1 - sure_i).round(FILE_DIGITS) - 1e-10 * confidence_i.round(6)
+    return np.where((label_i >= 0) & (votes.votes_i > 0) & ~known_i, doubt_i, -np.inf)
 
 
 class Reviewed(NamedTuple):
-    """The votes of some items, or of all, and which of them to look at."""
+    """The votes of some items, or of all, and the review list."""
 
     votes: Votes
     review: Review
@@ -218,9 +213,9 @@ def review_all(
     good: NDArray[np.bool_] | None = None,
     given: Backend | None = None,
 ) -> Reviewed:
-    """The review of all items, wherever they are: the most doubtful are found part by part, and taken into memory.
+    """The review list of any backend: each part reports its most doubtful items, which are then loaded.
 
-    `given` holds all votes as they were given, where `backend` counts copies as one.
+    `given` holds all votes as given, if `backend` counts copies as one.
     """
     rule, models = rows_alone(fit), [rows_alone(member) for member in members]
 
@@ -245,20 +240,20 @@ def review_all(
 
 
 def _most(item: IntArray, doubt: FloatArray) -> tuple[IntArray, FloatArray]:
-    """The items with the greatest doubt, equal ones by their order; in order."""
+    """The most doubtful items, in their original order."""
     first = np.sort(np.argsort(-doubt, kind="stable")[:MOST_TO_REVIEW])
     return item[first], doubt[first]
 
 
 def _runners_up(votes: Votes, label_p: IntArray) -> IntArray:
-    """The label with the most votes among those that were not written, -1 where nobody gave another."""
-    count_pk, rows = counts(votes), np.arange(len(label_p))
-    count_pk[rows, label_p] = 0
+    """The label with the most votes apart from the written one, -1 if there is none."""
+    count_pk = counts(votes)
+    count_pk[np.arange(len(label_p)), label_p] = 0
     return np.where(count_pk.max(axis=1, initial=0) > 0, count_pk.argmax(axis=1), NO_LABEL)
 
 
 def _who_said_what(votes: Votes, label_p: IntArray) -> tuple[tuple[Said, ...], ...]:
-    """For each item its labels with the workers who gave them: the written one, then by votes."""
+    """Each item's labels with the workers who gave them: the written label first, then by votes."""
     said = []
     for p, (start, stop) in enumerate(zip(votes.offsets_i[:-1], votes.offsets_i[1:], strict=True)):
         by_label: dict[int, list[Hashable]] = {}
@@ -270,29 +265,23 @@ def _who_said_what(votes: Votes, label_p: IntArray) -> tuple[tuple[Said, ...], .
 
 
 def _reasons(votes: Votes, label_p: IntArray, good_j: NDArray[np.bool_] | None) -> tuple[Reason, ...]:
-    """The most telling reason of each item."""
+    """The first reason that applies to each item."""
     count_pk, votes_p, rows = counts(votes), votes.votes_i, np.arange(len(label_p))
-    lead_p = _lead(votes, label_p)
-    reasons = (
-        (tied(count_pk), Reason.TIE),
-        (votes_p == 1, Reason.ONE_VOTE),
-        (lead_p < 0, Reason.OVERTURNED),
-        (_good_split(votes, good_j), Reason.GOOD_WORKERS_DISAGREE),
-        (lead_p == 1, Reason.NEAR_TIE),
-        (votes_p == 2, Reason.TWO_VOTES),
-        (count_pk[rows, label_p] < votes_p, Reason.VOTES_DISAGREE),
-    )
-    reason = np.full(len(label_p), Reason.WEAK_WORKERS, dtype=object)  # NumPy makes it a plain str
-    for here_p, why in reversed(reasons):
-        reason[here_p] = why
-    return tuple(map(Reason, reason.tolist()))
-
-
-def _good_split(votes: Votes, good_j: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
-    """Items on which good workers give different labels."""
-    if good_j is None:
-        return np.zeros(len(votes.items), dtype=bool)
-    kept = good_j[votes.worker_n]
-    count_ik = np.zeros((len(votes.items), len(votes.labels)), dtype=bool)
-    count_ik[votes.item_n[kept], votes.label_n[kept]] = True
-    return np.asarray(count_ik.sum(axis=1) > 1)
+    own_p, other_pk = count_pk[rows, label_p], count_pk.copy()
+    other_pk[rows, label_p] = 0
+    lead_p = own_p - other_pk.max(axis=1, initial=0)
+    good_pk = np.zeros(count_pk.shape, dtype=bool)
+    if good_j is not None:
+        good_n = good_j[votes.worker_n]
+        good_pk[votes.item_n[good_n], votes.label_n[good_n]] = True
+    reasons = {
+        Reason.TIE: tied(count_pk),
+        Reason.ONE_VOTE: votes_p == 1,
+        Reason.OVERTURNED: lead_p < 0,
+        Reason.GOOD_WORKERS_DISAGREE: good_pk.sum(axis=1) > 1,
+        Reason.NEAR_TIE: lead_p == 1,
+        Reason.TWO_VOTES: votes_p == 2,
+        Reason.VOTES_DISAGREE: own_p < votes_p,
+    }
+    names = np.select(list(reasons.values()), [str(reason) for reason in reasons], str(Reason.WEAK_WORKERS))
+    return tuple(map(Reason, names.tolist()))
