@@ -9,11 +9,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from majorant.errors import ConfigError
-from majorant.render.agreement import resamples_text
 from majorant.results.agreement import Agreement, Estimate
 from majorant.results.agreement import agreement as measure_agreement
 from majorant.results.agreement import coefficients as coefficients_module
-from majorant.results.agreement.coefficients import Resamples, Unit
+from majorant.results.agreement import measure as measure_module
 from majorant.values import Missing
 from majorant.votes import Votes
 from oracles import agreement as oracle
@@ -259,39 +258,30 @@ def test_without_rng_no_interval_and_the_same_seed_gives_the_same():
         assert drawn == getattr(two, name)
         assert drawn.low < drawn.value < drawn.high
         assert plain == Estimate(drawn.value, reason=Missing.NO_RNG)
-    assert (one.resamples.number, one.resamples.unit) == (1000, Unit.PATTERNS)
-    assert one.cohen_resamples == Resamples(1000, 60, Unit.ITEMS)
-    assert resamples_text(one) == f"1000 resamples of {one.resamples.units} patterns of counts; " + (
-        "Cohen: 1000 resamples of 60 items"
-    )
 
 
-def test_bags_give_the_interval_of_the_exact_bootstrap(monkeypatch):
+def test_groups_of_items_give_the_interval_of_the_exact_bootstrap(monkeypatch):
     votes = crowd(np.random.default_rng(1), 4000, n_workers=12, n_classes=4)
     exact = agreement(votes, rng=0, n_boot=2000)
     monkeypatch.setattr(coefficients_module, "MOST_UNITS", 600)
-    bags = agreement(votes, rng=0, n_boot=2000)
-    assert exact.resamples.unit is Unit.PATTERNS
-    assert exact.cohen_resamples == Resamples(2000, 4000, Unit.ITEMS)
-    assert bags.resamples == bags.cohen_resamples == Resamples(2000, 600, Unit.BAGS)
+    grouped = agreement(votes, rng=0, n_boot=2000)
     for name in NAMES:
-        one, two = getattr(exact, name), getattr(bags, name)
+        one, two = getattr(exact, name), getattr(grouped, name)
         assert one.value == two.value
+        assert (one.low, one.high) != (two.low, two.high)
         assert two.high - two.low == pytest.approx(one.high - one.low, rel=0.2)
 
 
-def test_dense_and_sparse_tables_give_the_same_resamples(monkeypatch):
+def test_resamples_do_not_depend_on_how_many_are_drawn_at_once(monkeypatch):
     votes = crowd(np.random.default_rng(2), 80)
-    dense = agreement(votes, rng=0).cohen
-    monkeypatch.setattr(coefficients_module, "DENSE_ENTRIES", 0)
+    together = agreement(votes, rng=0).cohen
     monkeypatch.setattr(coefficients_module, "ENTRIES_AT_ONCE", 500)
-    sparse = agreement(votes, rng=0).cohen
-    assert (sparse.low, sparse.high) == pytest.approx((dense.low, dense.high), abs=1e-12)
+    apart = agreement(votes, rng=0).cohen
+    assert (apart.low, apart.high) == pytest.approx((together.low, together.high), abs=1e-12)
 
 
-@pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.parametrize("seed", range(4))
-def test_cohen_with_item_weights_equals_cohen_with_repeated_items(seed, dense, monkeypatch):
+def test_cohen_with_item_weights_equals_cohen_with_repeated_items(seed, monkeypatch):
     """What one resample computes, against votes in which each item occurs as often as it was drawn."""
     rng = np.random.default_rng(seed)
     n_items, weight_i = 25, rng.integers(0, 4, size=25)
@@ -301,12 +291,11 @@ def test_cohen_with_item_weights_equals_cohen_with_repeated_items(seed, dense, m
     votes = Votes.from_codes(item, worker, label, items=range(n_items), **codes)
     copies = [(n_items * c + i, j, l) for i, j, l in zip(item, worker, label, strict=True) for c in range(weight_i[i])]
     repeated = Votes.from_codes(*np.array(copies).T, items=range(3 * n_items), **codes)
-    monkeypatch.setattr(coefficients_module, "DENSE_ENTRIES", 10**9 if dense else 0)
     monkeypatch.setattr(
-        coefficients_module, "weights", lambda *_: iter([weight_i[votes.votes_i > 0][None].astype(float)])
+        coefficients_module, "draw_weights", lambda *_: iter([weight_i[votes.votes_i > 0][None].astype(float)])
     )
     monkeypatch.setattr(coefficients_module, "ENTRIES_AT_ONCE", 50)
-    mean_b, _ = coefficients_module.resampled_mean(votes, 1, 1, rng)
+    mean_b = coefficients_module.resampled_mean(votes, 1, 1, rng)
     expected = agreement(repeated)
     assert expected.pairs.n_averaged < expected.pairs.n_pairs
     assert mean_b.tolist() == [pytest.approx(expected.cohen.value, abs=1e-12)]
@@ -317,7 +306,7 @@ def test_cohen_interval_is_centred_where_pairs_share_few_items():
     rng = np.random.default_rng(0)
     said = rng.random((1000, 40)) < rng.choice([0.1, 0.9], size=(1000, 1))
     votes = from_matrix(np.where(rng.random((1000, 40)) < 0.9, -1, said))
-    resampled_b, _ = coefficients_module.resampled_mean(votes, 1, 200, rng)
+    resampled_b = coefficients_module.resampled_mean(votes, 1, 200, rng)
     found = agreement(votes, rng=0, n_boot=200).cohen
     assert resampled_b.mean() < found.value - 0.015
     assert (found.low + found.high) / 2 == pytest.approx(found.value, abs=0.2 * (found.high - found.low))
@@ -343,7 +332,7 @@ def test_too_much_work_is_said_not_done(monkeypatch):
     assert fewer.cohen.value is not None
     assert fewer.cohen.low is None
     assert fewer.cohen.reason is Missing.PAIRS_NOT_RESAMPLED
-    monkeypatch.setattr(coefficients_module, "MOST_VOTE_PAIRS", 10)
+    monkeypatch.setattr(measure_module, "MOST_VOTE_PAIRS", 10)
     none = agreement(votes, rng=0)
     assert none.cohen.value is None
     assert none.pairs is None

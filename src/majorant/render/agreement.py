@@ -12,7 +12,7 @@ from majorant.render.plain import Facts, facts_of, plain
 from majorant.render.words import columns, interval, level_percent, percent, shown, with_interval
 from majorant.results.agreement.coefficients import Agreement, PairKappas
 from majorant.results.agreement.scores import Scores
-from majorant.values import Estimate, Missing
+from majorant.values import Estimate
 
 COEFFICIENTS = {
     "percent": "pairs of votes that agree",
@@ -32,11 +32,10 @@ SCORE_COEFFICIENTS = {
 
 def agreement_facts(agreement: Agreement, workers: Sequence[Hashable]) -> Facts:
     """Each coefficient with its interval, and the pairs of workers with the most items in common."""
-    names = "classes=n_classes level items=n_items items_with_two_votes=n_paired"
+    names = "classes=n_classes level items=n_items items_with_two_votes=n_paired cohen_items"
     pairs = agreement.pairs
     return {
         **facts_of(agreement, f"{' '.join(COEFFICIENTS)} {names}"),
-        "intervals": resamples_text(agreement),
         "n_pairs": None if pairs is None else pairs.n_pairs,
         "pairs": []
         if pairs is None
@@ -55,19 +54,6 @@ def agreement_facts(agreement: Agreement, workers: Sequence[Hashable]) -> Facts:
 def _largest(pairs: PairKappas) -> NDArray[np.int64]:
     """The ten pairs with the most items in common."""
     return np.argsort(-pairs.items_p, kind="stable")[:10]
-
-
-def resamples_text(agreement: Agreement) -> str:
-    """How the intervals were made."""
-    parts = []
-    if one := agreement.resamples:
-        parts.append(f"{one.number} resamples of {one.units} {one.unit}")
-    if one := agreement.cohen_resamples:
-        parts.append(f"Cohen: {one.number} resamples of {one.units} {one.unit}")
-    if agreement.cohen_items is not None:
-        sample = f"from a random sample of {agreement.cohen_items:,} of {agreement.n_items:,} items"
-        parts.append(f"{parts.pop() if one else 'Cohen:'} {sample}")
-    return "; ".join(parts) or missing_text(Missing.NO_RNG)
 
 
 def agreement_lines(agreement: Agreement, workers: Sequence[Hashable]) -> list[str]:

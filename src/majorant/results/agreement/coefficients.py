@@ -1,11 +1,10 @@
-"""Coefficients of agreement: from sums of small features of counts per item, and Cohen's kappa of pairs of workers."""
+"""Agreement coefficients: from sums of features of each item's counts, and Cohen's kappa of pairs of workers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,40 +16,19 @@ from majorant.votes import IntArray, Votes
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-COUNT_COEFFICIENTS = ("percent", "fleiss", "gwet", "krippendorff", "krippendorff_ordinal")
 VOTED, PAIRED, SAME_SHARE, SAME, CLASSES_FROM = range(5)  # the first columns of the features; two per class follow
-MOST_UNITS = 4096  # beyond, items go into bags: an interval's width is then off by about 1 %
-FEWEST_UNITS = 512
+MOST_UNITS = 4096  # more items than this are resampled in groups, which changes an interval's width by about 1%
 COINCIDENCE_ENTRIES = 20_000_000  # units x K x K, the memory that the ordinal alpha may take
 PAIRS_LISTED = 100_000
-MOST_VOTE_PAIRS = 1_000_000_000  # ordered pairs of votes on one item: about ten seconds of work
-MOST_RESAMPLED_PAIRS = 50_000_000  # unordered ones, listed one by one for the resampling
-DENSE_ENTRIES = 20_000_000  # tables of up to so many entries are multiplied densely, which is twenty times faster
-FEWEST_RESAMPLES = 200
+MOST_RESAMPLED_PAIRS = 50_000_000  # unordered pairs, which resampling lists one by one
 ENTRIES_AT_ONCE = 2_000_000
-
-
-class Unit(StrEnum):
-    """What resamples are drawn from."""
-
-    PATTERNS = "patterns of counts"
-    ITEMS = "items"
-    BAGS = "bags of items"
-
-
-class Resamples(NamedTuple):
-    """How intervals were made: so many resamples of so many units."""
-
-    number: int
-    units: int
-    unit: Unit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairKappas:
     """Cohen's kappa of the pairs of workers with the most items in common (codes into `votes.workers`, a < b).
 
-    `kappa_p` is NaN exactly where `defined_p` is False: both workers gave one and the same label throughout.
+    `kappa_p` is NaN, and `defined_p` False, if both workers always gave the same single label.
     """
 
     worker_a_p: IntArray
@@ -59,8 +37,8 @@ class PairKappas:
     agreed_p: NDArray[np.float64]  # share of equal votes on them
     kappa_p: NDArray[np.float64]
     defined_p: NDArray[np.bool_]
-    n_pairs: int  # pairs with an item in common, of which the largest are listed
-    n_averaged: int  # pairs with a defined kappa and enough common items: Cohen's kappa is their mean
+    n_pairs: int  # pairs with an item in common; only the largest are listed
+    n_averaged: int  # pairs with a defined kappa and enough common items, whose mean is Cohen's kappa
 
     def __post_init__(self) -> None:
         lock(self)
@@ -68,7 +46,7 @@ class PairKappas:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Agreement:
-    """Agreement of workers on items; every coefficient is 1 for perfect agreement, all but `percent` 0 for chance."""
+    """How well workers agree: every coefficient is 1 for perfect agreement, and all but `percent` 0 for chance."""
 
     percent: Estimate  # two random votes on a random item agree
     cohen: Estimate  # mean over pairs of workers, weighted by their common votes
@@ -76,13 +54,11 @@ class Agreement:
     krippendorff: Estimate  # nominal alpha
     krippendorff_ordinal: Estimate
     gwet: Estimate  # AC1
-    pairs: PairKappas | None  # None where there are too many pairs of votes: `cohen.reason` says so
+    pairs: PairKappas | None  # None if there are too many pairs of votes
     n_items: int  # items with at least one vote
     n_paired: int  # items with at least two: only these show agreement
     n_classes: int  # labels in use
     level: float
-    resamples: Resamples | None  # behind the intervals; None without intervals
-    cohen_resamples: Resamples | None  # behind the interval of Cohen's kappa
     cohen_items: int | None  # size of the random sample of items behind Cohen's kappa, None if that is all of them
 
     @property
@@ -97,27 +73,17 @@ class Agreement:
 
     def __repr__(self) -> str:
         shown = {"alpha": self.krippendorff, "kappa": self.fleiss, "AC1": self.gwet, "percent": self.percent}
-        values = ", ".join(
-            f"{name} {estimate.value:.3f}" for name, estimate in shown.items() if estimate.value is not None
-        )
+        values = [f"{name} {estimate.value:.3f}" for name, estimate in shown.items() if estimate.value is not None]
         return (
-            f"Agreement of workers on {self.n_paired:,} items with two votes or more\n{values or 'nothing to compare'}"
+            f"Agreement on {self.n_paired:,} items with two votes or more\n{', '.join(values) or 'nothing to compare'}"
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FeatureSums:
-    """Features added up over items, for one data set or resample after another (axis b)."""
-
-    feature_bf: FloatArray
-    coincidence_bkl: FloatArray | None  # only the ordinal alpha needs it
 
 
 def features(counts_pk: IntArray) -> FloatArray:
     """What an item with these counts adds to each sum, (P, 4 + 2 K).
 
     Columns: has a vote; has two; probability that two of its votes agree; ordered agreeing pairs per other vote;
-    the share of each class; the votes for each class where there are two or more.
+    the share of each class; the votes for each class if there are at least two votes.
     """
     n_classes = counts_pk.shape[1]
     count_pk = counts_pk.astype(float)
@@ -136,9 +102,9 @@ def features(counts_pk: IntArray) -> FloatArray:
 
 
 def coincidences(counts_pk: IntArray, items_p: IntArray | None = None) -> FloatArray:
-    """Pairs of votes (k, l) on one item, each vote counting once among the others of its item, (K, K).
+    """Krippendorff's coincidences: pairs of votes (k, l) on one item over its number of other votes, (K, K).
 
-    The diagonal also pairs each vote with itself: at distance 0 it adds nothing.
+    The diagonal also pairs each vote with itself, which at distance 0 adds nothing.
     """
     count_pk = counts_pk.astype(float)
     votes_p = count_pk @ np.ones(count_pk.shape[1])
@@ -148,12 +114,11 @@ def coincidences(counts_pk: IntArray, items_p: IntArray | None = None) -> FloatA
     return np.asarray((count_pk * weight_p[:, None]).T @ count_pk)
 
 
-def coefficients(sums: FeatureSums) -> dict[str, FloatArray]:
-    """Every coefficient for every resample b; NaN where it is not defined.  Formulas: docs/agreement.md.
+def coefficients(sum_bf: FloatArray, coincidence_bkl: FloatArray | None) -> dict[str, FloatArray]:
+    """Every coefficient of every resample b, from its sums; NaN if undefined.  Formulas: docs/agreement.md.
 
     `krippendorff_ordinal` takes the classes in the order of the columns, and is absent without coincidences.
     """
-    sum_bf = sums.feature_bf
     n_classes = (sum_bf.shape[1] - CLASSES_FROM) // 2
     share_bk = sum_bf[:, CLASSES_FROM : CLASSES_FROM + n_classes] / np.maximum(sum_bf[:, VOTED], 1)[:, None]
     votes_bk = sum_bf[:, CLASSES_FROM + n_classes :]
@@ -168,13 +133,13 @@ def coefficients(sums: FeatureSums) -> dict[str, FloatArray]:
         "gwet": _beyond_chance(observed_b, gwet_chance_b),
         "krippendorff": 1 - _ratio(total_b - sum_bf[:, SAME], expected_b),
     }
-    if sums.coincidence_bkl is not None:
-        coefficient["krippendorff_ordinal"] = _ordinal_alpha(sums.coincidence_bkl, votes_bk)
+    if coincidence_bkl is not None:
+        coefficient["krippendorff_ordinal"] = _ordinal_alpha(coincidence_bkl, votes_bk)
     return coefficient
 
 
 def _ordinal_alpha(coincidence_bkl: FloatArray, votes_bk: FloatArray) -> FloatArray:
-    """The distance of two classes is the number of votes from the middle of one to the middle of the other, squared."""
+    """Krippendorff's alpha with the squared number of votes between the midpoints of two classes as their distance."""
     rank_bk = np.cumsum(votes_bk, axis=1) - votes_bk / 2
     distance_bkl = (rank_bk[:, :, None] - rank_bk[:, None, :]) ** 2
     observed_b = np.einsum("bkl,bkl->b", coincidence_bkl, distance_bkl)
@@ -184,8 +149,7 @@ def _ordinal_alpha(coincidence_bkl: FloatArray, votes_bk: FloatArray) -> FloatAr
 
 def _beyond_chance(observed_b: FloatArray, chance_b: FloatArray) -> FloatArray:
     room_b = 1 - chance_b
-    # 1 - chance agreement below this is rounding.
-    return _ratio(observed_b - chance_b, np.where(room_b > 1e-12, room_b, 0))
+    return _ratio(observed_b - chance_b, np.where(room_b > 1e-12, room_b, 0))  # less is rounding error
 
 
 def _ratio(above_b: FloatArray, below_b: FloatArray) -> FloatArray:
@@ -193,45 +157,36 @@ def _ratio(above_b: FloatArray, below_b: FloatArray) -> FloatArray:
     return np.asarray(np.divide(above_b, below_b, out=np.full(len(below_b), np.nan), where=below_b > 0))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Units:
-    """What is drawn: patterns of items, or bags of items, each with its number of equal copies."""
+def resampled_coefficients(
+    patterns: Patterns, n_boot: int, rng: np.random.Generator, *, ordinal: bool
+) -> dict[str, FloatArray]:
+    """Every coefficient in each of `n_boot` resamples of the items; no ordinal alpha if it would need too much memory.
 
-    feature_uf: FloatArray
-    coincidence_ukl: FloatArray | None
-    copies_u: IntArray
-
-
-def unit_limit(n_classes: int, *, ordinal: bool) -> int:
-    """How many units to draw from at most; less than FEWEST_UNITS if ordinal resampling would take too much memory."""
-    return min(MOST_UNITS, COINCIDENCE_ENTRIES // n_classes**2) if ordinal else MOST_UNITS
-
-
-def units(patterns: Patterns, rng: np.random.Generator, *, ordinal: bool) -> Units:
-    """Each pattern on its own while they are few, which is the exact bootstrap; else bags of items."""
-    limit = unit_limit(patterns.counts_pk.shape[1], ordinal=ordinal)
+    Patterns are drawn with their numbers of items, which is the exact bootstrap, or random groups of items if there
+    are too many patterns.
+    """
     counts_pk = patterns.counts_pk
-    if len(counts_pk) <= limit:
-        coincidence_ukl = np.stack([coincidences(row_k[None]) for row_k in counts_pk]) if ordinal else None
-        return Units(features(counts_pk), coincidence_ukl, patterns.items_p)
-    pattern_i = np.repeat(np.arange(len(counts_pk)), patterns.items_p)
-    rng.shuffle(pattern_i)
-    bags = [counts_pk[pattern_b] for pattern_b in np.array_split(pattern_i, limit)]
-    feature_uf = np.stack([features(counts_bk).sum(axis=0) for counts_bk in bags])
-    coincidence_ukl = np.stack([coincidences(counts_bk) for counts_bk in bags]) if ordinal else None
-    return Units(feature_uf, coincidence_ukl, np.ones(limit, dtype=np.int64))
+    n_classes = counts_pk.shape[1]
+    most_units = min(MOST_UNITS, COINCIDENCE_ENTRIES // n_classes**2) if ordinal else MOST_UNITS
+    if most_units < 512:  # too few groups for an interval
+        ordinal, most_units = False, MOST_UNITS
+    copies_u, groups = patterns.items_p, [row_k[None] for row_k in counts_pk]
+    if len(counts_pk) > most_units:
+        pattern_i = np.repeat(np.arange(len(counts_pk)), patterns.items_p)
+        rng.shuffle(pattern_i)
+        copies_u, groups = np.ones(most_units, np.int64), [counts_pk[p] for p in np.array_split(pattern_i, most_units)]
+    feature_uf = np.stack([features(counts_gk).sum(axis=0) for counts_gk in groups])
+    coincidence_uc = np.stack([coincidences(counts_gk).ravel() for counts_gk in groups]) if ordinal else None
+    parts = []
+    for weight_bu in draw_weights(copies_u, n_boot, 250, rng):
+        coincidence_bkl = None
+        if coincidence_uc is not None:
+            coincidence_bkl = (weight_bu @ coincidence_uc).reshape(-1, n_classes, n_classes)
+        parts.append(coefficients(weight_bu @ feature_uf, coincidence_bkl))
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def bag_of_items(n_items: int, rng: np.random.Generator) -> tuple[NDArray[np.int32], int]:
-    """A bag for each item and the number of bags: each item its own while they are few, else drawn at random."""
-    n_bags = min(n_items, MOST_UNITS)
-    bag_i = np.arange(n_items, dtype=np.int32) % np.int32(max(n_bags, 1))
-    if n_items > MOST_UNITS:
-        rng.shuffle(bag_i)
-    return bag_i, n_bags
-
-
-def weights(copies_u: IntArray, n_boot: int, at_once: int, rng: np.random.Generator) -> Iterator[FloatArray]:
+def draw_weights(copies_u: IntArray, n_boot: int, at_once: int, rng: np.random.Generator) -> Iterator[FloatArray]:
     """How often each unit is drawn in each of `n_boot` resamples, (B, U), some resamples at a time."""
     n_copies = int(copies_u.sum())
     for start in range(0, n_boot, at_once):
@@ -239,23 +194,10 @@ def weights(copies_u: IntArray, n_boot: int, at_once: int, rng: np.random.Genera
         yield rng.multinomial(n_copies, copies_u / n_copies, size=size).astype(float)
 
 
-def resampled_coefficients(drawn: Units, n_boot: int, rng: np.random.Generator) -> dict[str, FloatArray]:
-    """Every coefficient in each of `n_boot` resamples."""
-    parts = []
-    for weight_bu in weights(drawn.copies_u, n_boot, 250, rng):
-        coincidence_bkl = None
-        if drawn.coincidence_ukl is not None:
-            n_units, n_classes, _ = drawn.coincidence_ukl.shape
-            coincidence_bkl = weight_bu @ drawn.coincidence_ukl.reshape(n_units, -1)
-            coincidence_bkl = coincidence_bkl.reshape(-1, n_classes, n_classes)
-        parts.append(coefficients(FeatureSums(weight_bu @ drawn.feature_uf, coincidence_bkl)))
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-
-
 def with_interval(value: float, resampled_b: FloatArray, level: float) -> Estimate:
-    """The percentile interval, or the reason why the resamples give none.
+    """The percentile interval, or the reason why there is none.
 
-    Resamples of few items lean to one side; where they leave out the value, the interval is stretched to it.
+    Resamples of few items are biased: an interval that excludes the value is extended to it.
 
     >>> with_interval(2., np.linspace(0, 4, 101), level=.5)
     Estimate(value=2.0, low=1.0, high=3.0, reason=None)
@@ -263,19 +205,17 @@ def with_interval(value: float, resampled_b: FloatArray, level: float) -> Estima
     Estimate(value=3.5, low=1.0, high=3.5, reason=None)
     """
     defined_b = resampled_b[~np.isnan(resampled_b)]
-    # An interval over the others would pass over what the undefined resamples say.
-    if len(resampled_b) - len(defined_b) > 0.05 * len(resampled_b):
+    if len(defined_b) < 0.95 * len(resampled_b):  # an interval of the others would mislead
         return Estimate(value, reason=Missing.UNDEFINED_RESAMPLES)
     low, high = np.quantile(defined_b, [(1 - level) / 2, (1 + level) / 2])
     return Estimate(value, min(float(low), value), max(float(high), value))
 
 
 def pair_kappas(votes: Votes, min_common: int) -> tuple[float | None, PairKappas]:
-    """The mean kappa over pairs of workers (None if no pair defines one) and the pairs with most items in common.
+    """The mean kappa over pairs of workers (None if no pair defines one), and the pairs with most items in common.
 
-    A pair counts in the mean with its number of pairs of votes: the items in common, unless workers repeat votes.
-    Those with fewer than `min_common` are left out: with one item kappa is 0 for a different label and not defined for
-    the same one, so that a mean over all pairs would be far too low.
+    The mean is weighted by the pairs of votes (the items in common, unless workers repeat votes).  Pairs with fewer
+    than `min_common` are left out: with one item, kappa is either 0 or undefined, and the mean would be far too low.
     """
     weighted_sum, weight, n_pairs, n_averaged = 0.0, 0.0, 0, 0
     listed: list[NDArray[Any]] = [np.zeros(0, np.int64)] * 3 + [np.zeros(0)] * 2
@@ -298,8 +238,8 @@ def pair_kappas(votes: Votes, min_common: int) -> tuple[float | None, PairKappas
 def kappa(total: FloatArray, agreed: FloatArray, chance: FloatArray) -> FloatArray:
     """Kappa from the number of pairs of votes, of agreeing ones, and the sum over labels of the margins' products.
 
-    NaN where both workers gave one and the same label throughout, or nothing in common.  Whole numbers below 2**53
-    keep the comparison exact.
+    NaN if both workers always gave the same single label, or have nothing in common.  Whole numbers below 2**53 keep
+    the comparison exact.
 
     >>> kappa(np.array([50.]), np.array([35.]), np.array([25 * 30 + 25 * 20.])).round(3).tolist()
     [0.4]
@@ -308,43 +248,38 @@ def kappa(total: FloatArray, agreed: FloatArray, chance: FloatArray) -> FloatArr
     return np.asarray(np.divide(total * agreed - chance, room, out=np.full(room.shape, np.nan), where=room > 0))
 
 
-def has_too_many_pairs(votes: Votes) -> bool:
-    """Whether there are too many pairs of votes to compute the kappas of pairs of workers."""
-    return float(votes.votes_i.astype(float) @ votes.votes_i) > MOST_VOTE_PAIRS
-
-
-def resampled_mean(
-    votes: Votes, min_common: int, n_boot: int, rng: np.random.Generator
-) -> tuple[FloatArray, Resamples] | None:
-    """The mean kappa in resamples of the items that hold votes; None if that is too much work.
-
-    Within bounded work: as many resamples as fit, at least FEWEST_RESAMPLES, or none at all.
-    """
+def resampled_mean(votes: Votes, min_common: int, n_boot: int, rng: np.random.Generator) -> FloatArray | None:
+    """The mean kappa in resamples of the items with votes; fewer resamples, or None, if there are too many votes."""
     n_workers, n_classes = votes.shape[1:]
-    bag_i, n_bags = _bag_voted_items(votes, rng)
-    n_cells = n_bags * (n_workers * n_classes) ** 2
+    voted_i = votes.votes_i > 0
+    n_voted = int(voted_i.sum())
+    n_groups = min(n_voted, MOST_UNITS)
+    group_v = np.arange(n_voted) % max(n_groups, 1)
+    if n_voted > MOST_UNITS:
+        rng.shuffle(group_v)
+    group_i = np.zeros(len(voted_i), dtype=np.int64)
+    group_i[voted_i] = group_v
+    n_cells = n_groups * (n_workers * n_classes) ** 2
     n_pairs = float(votes.votes_i.astype(float) @ (votes.votes_i - 1)) / 2
-    dense = n_cells <= DENSE_ENTRIES
-    # Entries of the sparse tables times resamples: some seconds.
-    n_fit = n_boot if dense else int(min(n_boot, 200_000_000 / max(n_pairs, 1)))
-    if n_pairs > MOST_RESAMPLED_PAIRS or n_fit < min(n_boot, FEWEST_RESAMPLES) or n_cells > KEY_LIMIT:
+    # 20 million cells, or 200 million pairs of votes times resamples, take some seconds.
+    n_fit = n_boot if n_cells <= 20_000_000 else int(min(n_boot, 200_000_000 / max(n_pairs, 1)))
+    if n_pairs > MOST_RESAMPLED_PAIRS or n_fit < min(n_boot, 200) or n_cells > KEY_LIMIT:
         return None
-    cell_c, sparse_cu = _pair_cells(votes, bag_i, n_bags)
-    entry_cu: Any = sparse_cu.toarray() if dense else sparse_cu
+    cell_c, entry_cu = _cells(votes, group_i, n_groups)
     sums = _cell_sums(cell_c, n_workers, n_classes)
-    averaged_p = sums[0] @ entry_cu.sum(axis=1) >= min_common  # the same pairs in every resample, and no others
+    averaged_p = sums[0] @ entry_cu.sum(axis=1) >= min_common  # the same pairs in every resample
     averaged_c = np.flatnonzero(sums[0].T @ averaged_p)
     cell_c, entry_cu = cell_c[averaged_c], entry_cu[averaged_c]
+    is_full = entry_cu.nnz > 0.1 * len(cell_c) * n_groups  # dense products are faster then
+    table_cu = entry_cu.toarray() if is_full else entry_cu
     sums = _cell_sums(cell_c, n_workers, n_classes)
-    at_once = max(1, ENTRIES_AT_ONCE // max(len(cell_c), n_bags))
-    draws = weights(np.ones(n_bags, dtype=np.int64), n_fit, at_once, rng)
-    mean_b = np.concatenate([_mean_kappa(entry_cu @ weight_bu.T, sums) for weight_bu in draws])
-    bagged = n_bags < np.count_nonzero(votes.votes_i)
-    return mean_b, Resamples(n_fit, n_bags, Unit.BAGS if bagged else Unit.ITEMS)
+    at_once = max(1, ENTRIES_AT_ONCE // max(len(cell_c), n_groups))
+    draws = draw_weights(np.ones(n_groups, dtype=np.int64), n_fit, at_once, rng)
+    return np.concatenate([_mean_kappa(table_cu @ weight_bu.T, sums) for weight_bu in draws])
 
 
 def _mean_kappa(cell_cb: FloatArray, sums: list[csr_array[Any]]) -> FloatArray:
-    """The weighted mean over pairs in each resample, from the cells of their tables; NaN where no kappa is defined."""
+    """The weighted mean over pairs in each resample, from the cells of their tables; NaN if no kappa is defined."""
     total_pb, agreed_pb, row_qb, column_qb = (matrix @ cell_cb for matrix in sums)
     row_qb *= column_qb
     chance_pb = row_qb.reshape(len(total_pb), -1, cell_cb.shape[1]).sum(axis=1)
@@ -357,47 +292,36 @@ def _mean_kappa(cell_cb: FloatArray, sums: list[csr_array[Any]]) -> FloatArray:
 
 def _pair_sums(pairs: PairCounts) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Pairs of votes, agreeing ones, and the products of the margins summed over labels."""
-    from scipy.sparse import eye_array, kron
+    from scipy.sparse import csr_array
 
-    n_pairs, n_cells = pairs.table_pc.shape
-    n_classes = round(n_cells**0.5)
-    if n_pairs * n_cells <= DENSE_ENTRIES:
-        table_pkl = pairs.table_pc.toarray().reshape(n_pairs, n_classes, n_classes).astype(float)
-        row_pk, column_pk = np.einsum("pkl->pk", table_pkl), np.einsum("pkl->pl", table_pkl)
-        agreed_p, chance_p = np.einsum("pkk->p", table_pkl), np.einsum("pk,pk->p", row_pk, column_pk)
-        return np.einsum("pk->p", row_pk), agreed_p, chance_p
-    same, ones = eye_array(n_classes), np.ones((n_classes, 1))
-    # Margins stay sparse: a pair with three items in common has at most three labels, whatever the classes.
-    row_pk, column_pk = pairs.table_pc @ kron(same, ones).tocsr(), pairs.table_pc @ kron(ones, same).tocsr()
+    table = pairs.table_pc.tocoo()
+    n_classes = round(table.shape[1] ** 0.5)
+    # Margins stay sparse: a pair with three items in common has at most three labels.
+    row_pk, column_pk = (
+        csr_array((table.data.astype(float), (table.row, label)), shape=(table.shape[0], n_classes))
+        for label in np.divmod(table.col, n_classes)
+    )
     chance_p = np.asarray(row_pk.multiply(column_pk).sum(axis=1), dtype=float)
     return pairs.vote_pairs_p.astype(float), pairs.agreed_p.astype(float), chance_p.ravel()
 
 
-def _bag_voted_items(votes: Votes, rng: np.random.Generator) -> tuple[IntArray, int]:
-    """A bag for each item; those without votes share a bag with others, to which they add nothing."""
-    voted_i = votes.votes_i > 0
-    bag_i = np.zeros(len(voted_i), dtype=np.int32)
-    bag_i[voted_i], n_bags = bag_of_items(int(voted_i.sum()), rng)
-    return bag_i, n_bags
-
-
-def _pair_cells(votes: Votes, bag_i: IntArray, n_bags: int) -> tuple[IntArray, csr_array[Any]]:
-    """The occupied cells of all pairs' tables as numbers, and how often each occurs in each bag, (cells, bags)."""
+def _cells(votes: Votes, group_i: IntArray, n_groups: int) -> tuple[IntArray, csr_array[Any]]:
+    """The occupied cells of all pairs' tables as numbers, and how often each occurs in each group of items."""
     from scipy.sparse import csr_array
 
     keys, sizes = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for item_e, cell_e in _vote_pairs(votes):
-        key, size = np.unique(cell_e * n_bags + bag_i[item_e], return_counts=True)
+        key, size = np.unique(cell_e * n_groups + group_i[item_e], return_counts=True)
         keys.append(key)
         sizes.append(size)
     key_e, inverse = np.unique(np.concatenate(keys), return_inverse=True)
     size_e = np.bincount(inverse, weights=np.concatenate(sizes), minlength=len(key_e))
-    cell_c, row_e = np.unique(key_e // max(n_bags, 1), return_inverse=True)
-    return cell_c, csr_array((size_e, (row_e, key_e % max(n_bags, 1))), shape=(len(cell_c), n_bags))
+    cell_c, row_e = np.unique(key_e // max(n_groups, 1), return_inverse=True)
+    return cell_c, csr_array((size_e, (row_e, key_e % max(n_groups, 1))), shape=(len(cell_c), n_groups))
 
 
 def _vote_pairs(votes: Votes) -> Iterator[tuple[IntArray, IntArray]]:
-    """Every two votes of different workers on an item, some at a time: the item, and the cell (column a, column b)."""
+    """All pairs of votes of different workers on an item, some at a time: the item, and the cell (columns a, b)."""
     n_classes = len(votes.labels)
     n_columns = len(votes.workers) * n_classes
     column_n = votes.worker_n.astype(np.int64) * n_classes + votes.label_n

@@ -1,4 +1,4 @@
-"""From votes to every coefficient with its interval."""
+"""Measure agreement: every coefficient with its interval."""
 
 from __future__ import annotations
 
@@ -14,22 +14,14 @@ from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.read import Reading, as_votes
 from majorant.results.agreement.coefficients import (
-    COUNT_COEFFICIENTS,
-    FEWEST_UNITS,
     Agreement,
-    FeatureSums,
     PairKappas,
-    Resamples,
-    Unit,
     coefficients,
     coincidences,
     features,
-    has_too_many_pairs,
     pair_kappas,
     resampled_coefficients,
     resampled_mean,
-    unit_limit,
-    units,
     with_interval,
 )
 from majorant.tally import Patterns, counts, distinct_counts
@@ -37,11 +29,12 @@ from majorant.values import Estimate, FloatArray, Missing, as_generator, as_leve
 from majorant.votes import IntArray, Votes
 
 N_BOOT = 1000
+MOST_VOTE_PAIRS = 1_000_000_000  # ordered pairs of votes on one item: about ten seconds of work
 
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """How to draw: nothing at all where `rng` is None."""
+    """How to draw resamples; no intervals if `rng` is None."""
 
     rng: np.random.Generator | None
     n_boot: int
@@ -73,13 +66,12 @@ def agreement(  # type: ignore[misc]
     order : sequence, optional
         The labels from lowest to highest, for the ordinal alpha of labels that are not numbers.
     min_common : int
-        Cohen's kappa is averaged over pairs of workers with so many items in common: with fewer it is biased downwards.
+        Smallest number of common items of the pairs over which Cohen's kappa is averaged; with few it is biased down.
 
     Returns
     -------
     Agreement
-        The coefficients with percentile intervals over resamples of the items; `resamples` says how many, and each
-        coefficient's `reason` why it, or its interval, is missing.
+        The coefficients with percentile intervals over resamples of the items; `reason` says why one is missing.
 
     Examples
     --------
@@ -104,12 +96,12 @@ def agreement_from(
     order: Sequence[Hashable] | None = None,
     min_common: int = 10,
 ) -> Agreement:
-    """The same from the counts of all items, wherever they are; Cohen's kappa from votes in memory, perhaps fewer."""
+    """The same from the counts of all items, with Cohen's kappa from the votes of some or all of them."""
     class_k, is_ordered = _class_order(sample.labels, sample.labels if order is None and sample.ordered else order)
     n_items = int(patterns.items_p.sum())
     patterns, used_k = _votes_only(patterns, class_k)
-    by_counts, resamples = _from_counts(patterns, is_ordered, how)
-    cohen, pairs, cohen_resamples = _cohen(sample, min_common, how)
+    by_counts = _from_counts(patterns, is_ordered, how)
+    cohen, pairs = _cohen(sample, min_common, how)
     return Agreement(
         **by_counts,
         cohen=cohen,
@@ -118,14 +110,12 @@ def agreement_from(
         n_paired=_n_paired(patterns),
         n_classes=len(used_k),
         level=how.level,
-        resamples=resamples,
-        cohen_resamples=cohen_resamples,
         cohen_items=len(sample.items) if len(sample.items) < n_items else None,
     )
 
 
 def resampling(rng: int | np.random.Generator | None, *, level: float, n_boot: int = N_BOOT) -> Resampling:
-    """How to draw, checked."""
+    """Check the settings of the resampling."""
     as_level(level)
     if n_boot < 100:
         raise ConfigError(f"n_boot must be at least 100 to give percentiles, not {n_boot!r}.")
@@ -133,7 +123,7 @@ def resampling(rng: int | np.random.Generator | None, *, level: float, n_boot: i
 
 
 def _class_order(labels: Sequence[Hashable], order: Sequence[Hashable] | None) -> tuple[list[int], bool]:
-    """The classes from lowest to highest, or as they are if they have no order; and whether they have one."""
+    """The classes from lowest to highest, or unchanged if they have no order; and whether they have one."""
     if order is not None:
         if sorted(map(repr, order)) != sorted(map(repr, labels)):
             raise ConfigError(f"order must list each label once, {list(labels)!r}, not {list(order)!r}.")
@@ -146,7 +136,7 @@ def _class_order(labels: Sequence[Hashable], order: Sequence[Hashable] | None) -
 
 
 def _votes_only(patterns: Patterns, class_k: list[int]) -> tuple[Patterns, IntArray]:
-    """Without items that hold no vote and labels that nobody gave, the classes in the order of `class_k`."""
+    """Drop items without votes and unused labels, and put the classes in the order of `class_k`."""
     voted_p = patterns.votes_p > 0
     counts_pk = patterns.counts_pk[voted_p][:, class_k]
     used_k = counts_pk.any(axis=0)
@@ -157,15 +147,15 @@ def _n_paired(patterns: Patterns) -> int:
     return int(patterns.items_p[patterns.votes_p >= 2].sum())
 
 
-def _from_counts(patterns: Patterns, is_ordered: bool, how: Resampling) -> tuple[dict[str, Estimate], Resamples | None]:
-    """Every coefficient that needs only counts, and how it was resampled."""
+def _from_counts(patterns: Patterns, is_ordered: bool, how: Resampling) -> dict[str, Estimate]:
+    """Every coefficient that needs only counts."""
     if not _n_paired(patterns):
-        return dict.fromkeys(COUNT_COEFFICIENTS, Estimate(None, reason=Missing.NO_PAIRED_VOTES)), None
-    value = {name: float(value_b[0]) for name, value_b in coefficients(_sums(patterns, ordinal=is_ordered)).items()}
+        names = ("percent", "fleiss", "gwet", "krippendorff", "krippendorff_ordinal")
+        return dict.fromkeys(names, Estimate(None, reason=Missing.NO_PAIRED_VOTES))
+    value = {name: float(value_b[0]) for name, value_b in _coefficients(patterns, ordinal=is_ordered).items()}
     estimates = {name: Estimate(x, reason=Missing.NO_RNG) for name, x in value.items()}
-    resamples = None
     if how.rng is not None:
-        resampled, resamples = _resampled(patterns, is_ordered, how)
+        resampled = resampled_coefficients(patterns, how.n_boot, how.rng, ordinal=is_ordered)
         too_many = Estimate(value.get("krippendorff_ordinal"), reason=Missing.CLASSES_NOT_RESAMPLED)
         estimates = {
             name: with_interval(x, resampled[name], how.level) if name in resampled else too_many
@@ -176,47 +166,38 @@ def _from_counts(patterns: Patterns, is_ordered: bool, how: Resampling) -> tuple
             estimates[name] = Estimate(None, reason=Missing.ONE_LABEL)
     if not is_ordered:
         estimates["krippendorff_ordinal"] = Estimate(None, reason=Missing.NO_ORDER)
-    return estimates, resamples
+    return estimates
 
 
-def _sums(patterns: Patterns, *, ordinal: bool) -> FeatureSums:
-    """The features and coincidences of all items, some patterns at a time."""
+def _coefficients(patterns: Patterns, *, ordinal: bool) -> dict[str, FloatArray]:
+    """The coefficients of all items, summing over some patterns at a time."""
     rows_at_once = 1 << 14
     n_classes = patterns.counts_pk.shape[1]
     feature_f: FloatArray | float = 0.0
-    coincidence_kl: FloatArray | None = np.zeros((n_classes, n_classes)) if ordinal else None
+    coincidence_kl = np.zeros((n_classes, n_classes))
     for start in range(0, len(patterns.items_p), rows_at_once):
         counts_pk = patterns.counts_pk[start : start + rows_at_once]
         items_p = patterns.items_p[start : start + rows_at_once]
         feature_f = feature_f + items_p @ features(counts_pk)
-        if coincidence_kl is not None:
+        if ordinal:
             coincidence_kl += coincidences(counts_pk, items_p)
-    return FeatureSums(np.atleast_2d(feature_f), None if coincidence_kl is None else coincidence_kl[None])
+    return coefficients(np.atleast_2d(feature_f), coincidence_kl[None] if ordinal else None)
 
 
-def _resampled(patterns: Patterns, ordinal: bool, how: Resampling) -> tuple[dict[str, FloatArray], Resamples]:
-    assert how.rng is not None
-    ordinal = ordinal and unit_limit(patterns.counts_pk.shape[1], ordinal=True) >= FEWEST_UNITS
-    drawn = units(patterns, how.rng, ordinal=ordinal)
-    unit = Unit.PATTERNS if len(drawn.copies_u) == len(patterns.items_p) else Unit.BAGS
-    return resampled_coefficients(drawn, how.n_boot, how.rng), Resamples(how.n_boot, len(drawn.copies_u), unit)
-
-
-def _cohen(votes: Votes, min_common: int, how: Resampling) -> tuple[Estimate, PairKappas | None, Resamples | None]:
-    """Cohen's kappa averaged over pairs of workers, the pairs, and how it was resampled."""
-    if has_too_many_pairs(votes):
-        return Estimate(None, reason=Missing.TOO_MANY_VOTE_PAIRS), None, None
+def _cohen(votes: Votes, min_common: int, how: Resampling) -> tuple[Estimate, PairKappas | None]:
+    """Cohen's kappa averaged over pairs of workers, and the pairs."""
+    if float(votes.votes_i.astype(float) @ votes.votes_i) > MOST_VOTE_PAIRS:
+        return Estimate(None, reason=Missing.TOO_MANY_VOTE_PAIRS), None
     value, pairs = pair_kappas(votes, min_common)
     if value is None:
         reason = Missing.FEW_COMMON_ITEMS if pairs.n_pairs else Missing.NO_COMMON_ITEM
-        return Estimate(None, reason=reason), pairs, None
+        return Estimate(None, reason=reason), pairs
     if how.rng is None:
-        return Estimate(value, reason=Missing.NO_RNG), pairs, None
-    resampled = resampled_mean(votes, min_common, how.n_boot, how.rng)
-    if resampled is None:
-        return Estimate(value, reason=Missing.PAIRS_NOT_RESAMPLED), pairs, None
-    resampled_b, resamples = resampled
-    # Drawing an item twice makes two workers' table look surer than it is: with few items in common all resamples lie
-    # to one side of the value.  Their spread is what counts, so they are moved onto it.
+        return Estimate(value, reason=Missing.NO_RNG), pairs
+    resampled_b = resampled_mean(votes, min_common, how.n_boot, how.rng)
+    if resampled_b is None:
+        return Estimate(value, reason=Missing.PAIRS_NOT_RESAMPLED), pairs
+    # An item drawn twice makes the table of two workers look surer than it is: if they share few items, the resamples
+    # are biased.  Only their spread counts, so they are centred on the value.
     centred_b = resampled_b + (value - np.nanmean(resampled_b)) if not np.isnan(resampled_b).all() else resampled_b
-    return with_interval(value, np.minimum(centred_b, 1), how.level), pairs, resamples
+    return with_interval(value, np.minimum(centred_b, 1), how.level), pairs
