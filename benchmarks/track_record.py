@@ -29,7 +29,8 @@ from majorant.evidence import track_record
 from majorant.evidence.copies import merge_copies
 from majorant.evidence.labels import gold_accuracy
 from majorant.evidence.track_record import PublicSet
-from majorant.pipeline import Result, _half_of
+from majorant.results.result import Result
+from majorant.results.rules import half_of
 from majorant.votes import Votes
 
 ROOT = Path(__file__).parent.parent
@@ -140,7 +141,7 @@ def not_taught(votes: Votes, shown: Votes) -> Votes:
     assert votes.gold_i is not None
     backend, gold_i = MemoryBackend(shown), votes.gold_i.copy()
     item_p, _ = gold_labels(backend)
-    gold_i[item_p[_half_of(backend, item_p, seed=0)]] = -1
+    gold_i[item_p[half_of(backend, item_p, seed=0)]] = -1
     return replace(votes, gold_i=gold_i)
 
 

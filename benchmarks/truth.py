@@ -33,8 +33,8 @@ from majorant.evidence.labels import right_share
 from majorant.methods import ESTIMATORS
 from majorant.methods.majority import Majority
 from majorant.methods.weighted_vote import combination
-from majorant.pipeline import Result
 from majorant.results.plan import Stop
+from majorant.results.result import Result
 from majorant.results.review import label_doubt
 from majorant.tally import counts, is_panel
 from majorant.theory import majority_accuracy

@@ -14,9 +14,10 @@ from majorant.errors import ConfigError
 from majorant.evidence.labels import gold_accuracy
 from majorant.methods.majority import Majority
 from majorant.output import votes_table, write_table
-from majorant.pipeline import Result, aggregate, check
+from majorant.pipeline import aggregate, check
 from majorant.render.summary import result_summary
 from majorant.render.text import answer_text, check_text
+from majorant.results.result import Result
 from majorant.simulate import simulate
 from majorant.votes import Votes
 

@@ -78,6 +78,8 @@ NAMES = {
     "alive": "rules by their names",
     "right": "rules by their names, and how often each is right",
     "fits": "fits by the names of their rules",
+    "by_name": "rules by their names",
+    "members": "fits by the names of their methods",
     "method": "a method by its name",
     "distance": "rules by their names",
     "nearer": "rules by their names",

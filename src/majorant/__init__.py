@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from majorant.methods import load_state as load_state
     from majorant.methods import save_state as save_state
     from majorant.methods import update as update
-    from majorant.pipeline import Result as Result
     from majorant.pipeline import aggregate as aggregate
     from majorant.pipeline import check as check
     from majorant.pipeline import workers as workers
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from majorant.results.plan import plan as plan
     from majorant.results.plan import plan_model as plan_model
     from majorant.results.rates import rate as rate
+    from majorant.results.result import Result as Result
     from majorant.simulate import simulate as simulate
     from majorant.votes import Votes as Votes
 

@@ -109,7 +109,8 @@ def decide(evidence: Sequence[Evidence], *, tolerance: float = TOLERANCE) -> Ans
     labels = sorted((one for one in every if one.source is Source.LABELS), key=_changes_least)
 
     def answer(action: Action, certainty: Certainty, basis: Evidence | None) -> Answer:
-        other = _compared(every) if basis is None else basis.other
+        # A certificate speaks of all rules of a family, none of which can be switched to.
+        other = _compared(every) if basis is None or basis.source is Source.CERTIFICATE else basis.other
         return Answer(
             action=action,
             rule=other if action is Action.SWITCH else MAJORITY,

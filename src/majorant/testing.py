@@ -18,7 +18,7 @@ from majorant.render.text import answer_text
 from majorant.results.agreement import agreement
 
 if TYPE_CHECKING:
-    from majorant.pipeline import Result
+    from majorant.results.result import Result
 
 
 def assert_answer(

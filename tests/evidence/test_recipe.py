@@ -5,9 +5,9 @@ import json
 import pytest
 
 import majorant as mj
+from majorant.evidence.comparison import ENGINES
 from majorant.evidence.evidence import Assumption, Evidence, Record, Source, Status, Tested
 from majorant.output import votes_table, write_table
-from majorant.pipeline import EVIDENCE_ENGINES
 from majorant.values import Estimate
 
 STATUS = {"status": Status.PASSED}
@@ -38,9 +38,9 @@ def votes():
 
 @pytest.fixture
 def engine():
-    EVIDENCE_ENGINES.append(our_projects)
+    ENGINES.append(our_projects)
     yield
-    EVIDENCE_ENGINES.remove(our_projects)
+    ENGINES.remove(our_projects)
 
 
 def test_without_it_nothing_is_known(votes):

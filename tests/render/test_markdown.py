@@ -25,7 +25,9 @@ def test_names_are_inert():
     assert inert("<img src=x>|`a`\n# b") == "\\<img src=x\\>\\|\\`a\\` \\# b"
     whole = result("two_items")
     one = SliceAnswer(value="a|<b>", n_items=4, n_votes=12, differ=0, answer=whole.answer)
-    text = markdown(replace(whole, slices=Records([one])))
+    sliced = replace(whole)
+    vars(sliced)["slices"] = Records([one])
+    text = markdown(sliced)
     assert f"| a\\|\\<b\\> | 4 | keep ({whole.answer.certainty}) |" in text
 
 

@@ -29,7 +29,7 @@ from majorant.errors import ConfigError
 from majorant.ownership import refuse_unsafe
 
 if TYPE_CHECKING:
-    from majorant.pipeline import Result
+    from majorant.results.result import Result
 
 
 @click.command(cls=Grouped)

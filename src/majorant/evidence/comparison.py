@@ -1,13 +1,15 @@
-"""What an engine of evidence that needs no labels may look at: the votes, and the rules that were fitted to them."""
+"""Evidence without labels: what its engines may look at, and the table of engines."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from majorant.evidence.certificate.certificate import Certificate
+from majorant.defaults import MAJORITY, WEIGHTED_VOTE
+from majorant.evidence.certificate.certificate import Certificate, Verdict
 from majorant.evidence.copies import Copies
-from majorant.evidence.track_record import Setting
+from majorant.evidence.evidence import Evidence, Source
+from majorant.evidence.track_record import Setting, expected_gain, track_record
 from majorant.methods.fit import Fit
 from majorant.values import FloatArray
 from majorant.votes import Votes
@@ -22,7 +24,8 @@ class Comparison:
     votes : Votes
         The votes in memory: all of them, or a random sample of the items.
     fits : mapping of str to Fit
-        The rules by name, fitted to these votes; majority vote is among them.
+        The rules by name, fitted to these votes; majority vote is among them.  Majority vote and the weighted vote
+        leave ties tied.
     belief : ndarray of shape (items, classes), optional
         What the models believe of each item; None where no rule could be learned.
     setting : Setting
@@ -42,3 +45,28 @@ class Comparison:
     copies: Copies
     certify: Callable[[], Certificate | None]
     level: float
+
+
+def by_track_record(comparison: Comparison) -> tuple[Evidence, ...]:
+    """What the weighted vote gained on public data sets like this one."""
+    fits, belief = comparison.fits, comparison.belief
+    if WEIGHTED_VOTE not in fits or belief is None:
+        return ()
+    return track_record(comparison.setting, expected_gain(fits[MAJORITY], fits[WEIGHTED_VOTE], belief))
+
+
+def by_certificate(comparison: Comparison) -> tuple[Evidence, ...]:
+    """The certificate's claim that no rule beats majority vote; empty if it does not make that claim."""
+    certificate = comparison.certify()
+    if certificate is None:
+        return ()
+    claim = certificate.anonymous if certificate.named is None else certificate.named
+    if claim.verdict != Verdict.OPTIMAL:
+        return ()
+    return tuple(
+        one for one in certificate.evidence() if one.source is Source.CERTIFICATE and one.other == claim.family
+    )
+
+
+# Asked in this order if neither labels nor rules that hardly differ prove anything.
+ENGINES: list[Callable[[Comparison], Iterable[Evidence]]] = [by_track_record, by_certificate]

@@ -17,7 +17,7 @@ from majorant.votes import NoteKind
 
 if TYPE_CHECKING:
     from majorant.ask.learn import LearnedRule
-    from majorant.pipeline import Result
+    from majorant.results.result import Result
 
 
 class AnswerText(NamedTuple):

@@ -18,7 +18,6 @@ from majorant.errors import DataError
 from majorant.methods.fit import Fit
 from majorant.output import Columns, Content, write_files
 from majorant.ownership import digest_of, note_input
-from majorant.pipeline import Result
 from majorant.render.html import render
 from majorant.render.plain import Facts, to_json
 from majorant.render.summary import SCHEMA
@@ -26,6 +25,7 @@ from majorant.render.words import one_of
 from majorant.render.workers import worker_columns
 from majorant.results.calibrate import Calibration, as_calibrated, label_confidence
 from majorant.results.labels import Known, label_sets, label_table
+from majorant.results.result import Result
 from majorant.tabular import guarded_columns
 from majorant.votes import Votes
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from majorant.evidence.certificate.certificate import Certificate
-    from majorant.pipeline import Result
+    from majorant.results.result import Result
 
 TEMPLATES = Path(__file__).parent / "templates"
 MAP_SCRIPT, MAP_STYLE = TEMPLATES / "map.js", TEMPLATES / "map.css"

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from majorant.evidence.certificate.claims import Counts
     from majorant.evidence.evidence import Evidence
     from majorant.methods.fit import Fit
-    from majorant.pipeline import Result
     from majorant.results.calibrate import Labels
     from majorant.results.comparison import Alternative
     from majorant.results.labels import LabelCounts
     from majorant.results.rates import Rates
+    from majorant.results.result import Result
     from majorant.results.slices import SliceAnswer
     from majorant.results.workers import Workers
     from majorant.votes import IntArray
@@ -65,9 +65,9 @@ def result_summary(
         "answer": answer_facts(result, next_command=next_command),
         "input": account_facts(backend.votes.account),
         "votes": votes_facts(backend, result.counts),
-        "majority": labels_facts(result.chosen.majority.here, changes.majority),
+        "majority": labels_facts(result.majority.here, changes.majority),
         "labels": {
-            **labels_facts(result.chosen.rule.here, written),
+            **labels_facts(result.written.here, written),
             "changed": changes.changed if result.rule != MAJORITY else 0,
             "ties": result.tied,
             "tie_breaker": result.tie_breaker,

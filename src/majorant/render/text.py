@@ -45,9 +45,9 @@ from majorant.votes import Account, NoteKind
 
 if TYPE_CHECKING:
     from majorant.methods.fit import Fit
-    from majorant.pipeline import Result
     from majorant.results.comparison import Alternative
     from majorant.results.labels import LabelCounts
+    from majorant.results.result import Result
 
 INDENT = "         "  # under the title of a line
 
@@ -81,7 +81,7 @@ def check_text(result: Result, *, command: str = "", written: Sequence[Path] = (
         _wrapped("Agree", agreement_sentence(result.agreement)),
         _claims(result),
         _accuracy(result),
-        labels_lines(result.chosen.rule.here, written_counts),
+        labels_lines(result.written.here, written_counts),
         _wrapped("Workers", workers_line(result.workers, result.copy_groups, result.removal)),
         _wrapped("Together", dependence_sentence(result.certificate.dependence)),
         _wrapped("Review", review_line(result.review)),

@@ -1,4 +1,4 @@
-"""Rules: whatever labels every item, by its name, on votes wherever they are; and who decides ties.
+"""Rules: whatever labels every item, by its name, on votes wherever they are; which ones are compared; ties.
 
 Majority vote means the plurality where there is one.  Ties are decided the same way under every rule, so two rules are
 compared on the other items only.
@@ -7,16 +7,24 @@ compared on the other items only.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from majorant.backend import Backend, as_backend
+from majorant.ask.learn import LEARNED, LEAST_LABELS, LearnedRule, gold_labels, learn_rule
+from majorant.backend import Backend, MemoryBackend, as_backend, fit_of_items
+from majorant.decide import is_better
 from majorant.defaults import COMBINED, MAJORITY, WEIGHTED_VOTE
 from majorant.errors import ConfigError
-from majorant.evidence.certificate.claims import whole_or_sample
+from majorant.evidence.certificate.claims import ClaimInputs, whole_or_sample
+from majorant.evidence.evidence import Assumption, Evidence, Source, Status, Tested
+from majorant.evidence.identical import count_differences
+from majorant.evidence.labels import holdout_evidence, right_share
+from majorant.evidence.track_record import Setting
+from majorant.items import name_hashes
 from majorant.kernels import Block, rows_in
 from majorant.methods import ESTIMATORS, method_named
 from majorant.methods.fit import Fit, leaders
@@ -30,8 +38,8 @@ from majorant.methods.weighted_vote import (
     members_for,
     unsuited,
 )
-from majorant.values import FloatArray, as_generator
-from majorant.votes import Votes
+from majorant.values import Estimate, FloatArray, as_generator
+from majorant.votes import IntArray, Votes
 
 AUTO = "auto"  # the rule of the answer
 
@@ -160,3 +168,159 @@ def _settled_block(posteriors: tuple[FloatArray, FloatArray, FloatArray], block:
 def _settled(rule_ik: FloatArray, majority_ik: FloatArray, breaker_ik: FloatArray) -> FloatArray:
     _, n_best_i = leaders(majority_ik)
     return np.where((n_best_i > 1)[:, None], breaker_ik, rule_ik)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Rules:
+    """Majority vote and the rules that it is compared with, fitted."""
+
+    votes: Votes  # in memory, from which they were learned
+    item_p: IntArray | None  # the codes of their items, None if they are all
+    backend: Backend  # where their fits to all items are
+    by_name: Mapping[str, Rule]  # majority vote first; ties as each rule decides them
+    members: Mapping[str, Fit]  # of the weighted vote, on all items
+    belief: FloatArray | None  # (items, classes): what the models believe of the votes in memory
+
+    def settled(self, name: str, breaker: str | None) -> Rule:
+        """A rule with its ties decided by another rule, or left to a coin."""
+        rule, majority = self.by_name[name], self.by_name[MAJORITY]
+        judge = majority if breaker is None else self.by_name[breaker]
+
+        def refit(votes: Votes) -> Fit:
+            fit, plain = rule.refit(votes), majority.refit(votes)
+            return settle_ties(fit, plain, fit if judge is rule else plain if judge is majority else judge.refit(votes))
+
+        return Rule(
+            everywhere=settle_everywhere(self.backend, rule.everywhere, majority.everywhere, judge.everywhere),
+            here=settle_ties(rule.here, majority.here, judge.here),
+            refit=refit,
+        )
+
+    def compared(self, name: str) -> Fit:
+        """A rule on all items as it is compared with others.
+
+        Ties are decided the same way under majority vote and the weighted vote, so both leave them tied here.  A rule
+        that labels favor would decide ties itself, where majority vote tosses a coin.
+        """
+        rule, majority = self.by_name[name].everywhere, self.by_name[MAJORITY].everywhere
+        return rule if name not in (MAJORITY, WEIGHTED_VOTE) else settle_everywhere(self.backend, rule, majority, None)
+
+    def compared_here(self, name: str) -> Fit:
+        """The same for the votes in memory."""
+        rule, majority = self.by_name[name].here, self.by_name[MAJORITY].here
+        return rule if name not in (MAJORITY, WEIGHTED_VOTE) else settle_ties(rule, majority, None)
+
+
+def fit_rules(backend: Backend, inputs: ClaimInputs, method: str | None, more: Sequence[str], *, seed: int) -> Rules:
+    """Fit majority vote, the weighted vote, the rule that the user named, and `more` rules."""
+    votes, item_p = (inputs.sample, inputs.item_p) if backend.whole is None else (backend.whole, None)
+    blind = replace(votes, gold_i=None) if method is None else votes
+    # It takes two classes, and an item with three votes, to tell who is good.
+    can_weigh = len(votes.labels) > 1 and votes.votes_i.max(initial=0) > 2
+    combined = combination(blind) if can_weigh or method == WEIGHTED_VOTE else None
+    if combined is None and method == WEIGHTED_VOTE:
+        raise ConfigError(f"{WEIGHTED_VOTE} cannot be used on these votes: no model can be fitted to them.")
+    here = {MAJORITY: fit_method(MAJORITY, votes)}
+    if combined is not None:
+        here[WEIGHTED_VOTE] = combined.fit
+    for name in filter(None, (method, *more)):
+        if name not in here and name != LEARNED:
+            here[name] = fit_rule(name, votes)
+    members: Mapping[str, Fit] = {} if combined is None else combined.fits
+    if item_p is None:  # all votes are in memory by now, wherever they came from
+        backend, everywhere = MemoryBackend(votes), here
+    else:
+        everywhere = {name: fit_everywhere(backend, name, seed) for name in here if name != WEIGHTED_VOTE}
+        if combined is not None:
+            everywhere[WEIGHTED_VOTE], members = fit_weighted_vote(backend, votes)
+    return Rules(
+        votes=votes,
+        item_p=item_p,
+        backend=backend,
+        by_name={
+            name: Rule(everywhere[name], fit, partial(fit_rule, name, starts=members)) for name, fit in here.items()
+        },
+        members=members,
+        belief=None if combined is None else combined.belief.posterior,
+    )
+
+
+def add_judges(rules: Rules, seed: int) -> Rules:
+    """The rules, and each judge of a panel who labels nearly everything."""
+    by_name = dict(rules.by_name)
+    for name in full_judges(rules.backend)[:100]:
+        if name not in by_name:
+            refit = partial(fit_rule, name)
+            here = refit(rules.votes)
+            everywhere = here if rules.item_p is None else fit_everywhere(rules.backend, name, seed)
+            by_name[name] = Rule(everywhere, here, refit)
+    return replace(rules, by_name=by_name)
+
+
+def add_learned(rules: Rules, learned: LearnedRule) -> Rules:
+    """The rules, and one that was learned from labels."""
+    weighted = rules.by_name[WEIGHTED_VOTE]
+    everywhere = learned.fit(rules.backend, weighted.everywhere)
+    here = everywhere if rules.item_p is None else learned.fit(rules.votes, weighted.here)
+    rule = Rule(everywhere, here, lambda votes: learned.fit(votes, weighted.refit(votes)))
+    return replace(rules, by_name={**rules.by_name, LEARNED: rule})
+
+
+def learn_from_gold(
+    rules: Rules, setting: Setting, *, holds_out: bool, tolerance: float, level: float, seed: int
+) -> tuple[Rules, LearnedRule | None, tuple[Evidence, ...]]:
+    """The rules with one learned from the gold labels, if it beats the rule used without them; and its evidence.
+
+    If there are many labels and `holds_out`, half of them teach a rule and the others prove it; if they do not, all of
+    them teach.
+    """
+    item_p, truth_p = gold_labels(rules.backend)
+    if WEIGHTED_VOTE not in rules.by_name or len(item_p) < LEAST_LABELS:
+        return rules, None, ()
+    weighted = rules.by_name[WEIGHTED_VOTE].everywhere
+    baseline = weighted if setting.teaches else rules.by_name[MAJORITY].everywhere
+    teach = partial(learn_rule, rules.backend, weighted=weighted, baseline=baseline, seed=seed)
+    if holds_out and len(item_p) >= 4 * LEAST_LABELS:
+        taught_p = half_of(rules.backend, item_p, seed)
+        half = teach(item_p[taught_p], truth_p[taught_p])
+        if half.adopted:
+            tried = add_learned(rules, half)
+            present, fit = tried.compared(MAJORITY), tried.compared(LEARNED)
+            evidence = holdout_evidence(
+                rules.backend,
+                (present, fit),
+                LEARNED,
+                (item_p, truth_p),
+                taught_p,
+                count_differences(rules.backend, present, fit),
+                alpha=(1 - level) / len(rules.by_name),  # majority vote is none of the rules that share it
+                level=level,
+            )
+            if is_better(evidence.gain, tolerance):
+                return tried, half, (evidence,)
+    learned = teach(item_p, truth_p)
+    if not learned.adopted:
+        return rules, learned, ()
+    return add_learned(rules, learned), learned, (_cross_validated(learned, rules, item_p, truth_p),)
+
+
+def half_of(backend: Backend, item_p: IntArray, seed: int) -> NDArray[np.bool_]:
+    """Which half of these items teaches: drawn by the items' names alone."""
+    hash_p = name_hashes(backend.take(np.sort(item_p)).items, seed)
+    half_p = np.zeros(len(item_p), dtype=bool)
+    half_p[np.argsort(item_p)[np.argsort(hash_p, kind="stable")[: len(item_p) // 2]]] = True
+    return half_p
+
+
+def _cross_validated(learned: LearnedRule, rules: Rules, item_p: IntArray, truth_p: IntArray) -> Evidence:
+    """The cross-validated lead of the learned rule over majority vote."""
+    majority = fit_of_items(rules.backend, rules.by_name[MAJORITY].everywhere, item_p).posterior
+    whole = len(item_p) == rules.backend.votes.shape[0]
+    return Evidence(
+        source=Source.LABELS,
+        other=LEARNED,
+        gain=Estimate(learned.accuracy - float(right_share(majority, truth_p).mean())),
+        assumptions=(Tested(Assumption.RANDOM_LABELS, Status.PASSED if whole else Status.UNTESTED),),
+        n_labels=learned.n_labels,
+        n_used=learned.n_labels,
+    )

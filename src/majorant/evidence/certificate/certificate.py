@@ -241,7 +241,7 @@ def _evidence(claim: Claim) -> Evidence:
     optimal = claim.verdict == Verdict.OPTIMAL
     return Evidence(
         source=Source.LABELS if claim.family == Family.GOLD else Source.CERTIFICATE,
-        other=f"best {claim.family} rule" if claim.family != Family.GOLD else "best anonymous rule",
+        other=str(claim.family),
         gain=Estimate(0.0, 0.0, 0.0) if optimal else claim.loss,
         level=claim.level,
         assumptions=claim.assumptions,

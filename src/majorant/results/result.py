@@ -1,0 +1,401 @@
+"""What `check` finds out: the answer, and labels, workers, review and the rest, computed on first use."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from majorant.arguments import validated
+from majorant.ask.design import Recognised
+from majorant.ask.learn import LEARNED, LearnedRule
+from majorant.ask.question import Outcome
+from majorant.backend import Backend, MemoryBackend
+from majorant.decide import Answer
+from majorant.defaults import MAJORITY, WEIGHTED_VOTE, WORKER_METHOD
+from majorant.errors import ConfigError, NotIdentified
+from majorant.evidence.certificate.certificate import Certificate
+from majorant.evidence.certificate.claims import Certification, Counts, votes_of_items
+from majorant.evidence.certificate.design import VotingDesign
+from majorant.evidence.copies import Copies, CopyGroup
+from majorant.evidence.identical import Difference
+from majorant.evidence.labels import GoldAccuracy, gold_accuracy
+from majorant.evidence.track_record import Setting
+from majorant.methods import Fit
+from majorant.methods.fit import NO_LABEL
+from majorant.read.options import ReadOptions
+from majorant.resources import limit_native_threads
+from majorant.results.agreement import Agreement
+from majorant.results.agreement.measure import agreement_from, resampling
+from majorant.results.calibrate import Labels as Confidence
+from majorant.results.calibrate import calibrate
+from majorant.results.comparison import Alternative, compare, rate_method
+from majorant.results.labels import Known, LabelChanges, Labels, decided_labels, label_changes
+from majorant.results.map import MapPanel, data_map
+from majorant.results.plan import Plan
+from majorant.results.plan import plan as make_plan
+from majorant.results.rate_inputs import obvious_class
+from majorant.results.rates import Rates, measure_rate
+from majorant.results.review import Review, Reviewed, review, review_all
+from majorant.results.rules import Rule, Rules
+from majorant.results.slices import SliceAnswer, answer_slices
+from majorant.results.workers import Removal, Workers, assess_workers, removal
+from majorant.tabular import Records
+from majorant.tally import Tally, is_panel, tied
+from majorant.tally import tally as count
+from majorant.values import Estimate
+from majorant.votes import Votes
+
+StageCallback = Callable[[str], None]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Result:
+    """Everything that `check` finds out; facts only, which `majorant.render` turns into text.
+
+    Most parts are computed on first use.  `counts`, `changes`, `workers` and `reviewed` cover all votes; the rest
+    covers `votes`: all of them, or a random sample of the items if they do not fit into memory.
+
+    >>> import majorant as mj
+    >>> result = mj.check([(f"q{i}", f"w{j}", (i + (j == i % 5)) % 2) for i in range(40) for j in range(3)])
+    >>> str(result.answer.action), result.rule, len(result.labels.to_dict()["item"])
+    ('keep', 'majority', 40)
+    """
+
+    backend: Backend  # all votes, those of copies apart
+    votes: Votes
+    counts: Counts
+    design: VotingDesign
+    setting: Setting
+    found_copies: Copies
+    answer: Answer
+    differ: Difference  # on how many items the rule of the answer and majority vote differ
+    learned: LearnedRule | None  # what gold labels taught, whether or not it is used
+    expert: Outcome | None  # what labels drawn by design say
+    labelled: Recognised | None  # these labels, with their design
+    tie_breaker: str | None  # the rule that decides ties, None for a coin fixed by the item's name
+    method: str | None  # the rule that the user named
+    level: float
+    tolerance: float
+    target: float
+    seed: int
+    compares: bool  # whether `comparison` is wanted
+    fitted: Rules = field(repr=False)
+    majority: Rule = field(repr=False)  # this and the next three have their ties settled
+    other: Rule = field(repr=False)  # the rule that majority vote was compared with
+    written: Rule = field(repr=False)  # the rule behind the labels
+    weighted: Rule | None = field(repr=False)
+    known: Known = field(repr=False)
+    certify: Callable[[], Certification] = field(repr=False)
+    stage: StageCallback = field(repr=False)
+
+    @property
+    def rules(self) -> dict[str, Fit]:
+        """Majority vote, the weighted vote and the rule behind the labels, on all votes, ties settled."""
+        return {one.name: one.everywhere for one in (self.majority, self.weighted, self.written) if one is not None}
+
+    @property
+    def copies(self) -> tuple[tuple[Hashable, ...], ...]:
+        """Groups of workers who repeat each other and count as one."""
+        return self.found_copies.workers
+
+    @property
+    def copy_groups(self) -> tuple[CopyGroup, ...]:
+        """The same groups with what shows that they are copies."""
+        return self.found_copies.groups
+
+    @property
+    def asked_for(self) -> bool:
+        """Whether the user named the rule."""
+        return self.method is not None
+
+    @property
+    def tied(self) -> int:
+        """Items on which the votes are tied."""
+        patterns = self.counts.patterns
+        return int(patterns.items_p[tied(patterns.counts_pk)].sum())
+
+    @cached_property
+    def changes(self) -> LabelChanges:
+        """What the other rule would change."""
+        return label_changes(self.fitted.backend, self.majority.everywhere, self.other.everywhere)
+
+    @cached_property
+    def slices(self) -> Records[SliceAnswer]:
+        """An answer for each slice; empty if the votes have no slices."""
+        if self.backend.votes.slice_i is None:
+            return Records()
+        present, other = (self.fitted.compared(name) for name in (MAJORITY, self.other.name))
+        return answer_slices(self.fitted.backend, present, other, self.answer, level=self.level)
+
+    @cached_property
+    def comparison(self) -> Records[Alternative]:
+        """All methods side by side, if `check` was called with `compare`."""
+        return compare(self.votes, level=self.level) if self.compares else Records()
+
+    @property
+    def _compared_majority(self) -> Fit:
+        """Majority vote as the other rule was compared with it: beside the weighted vote, ties are decided alike."""
+        alike = self.other.name in (MAJORITY, WEIGHTED_VOTE)
+        return self.majority.here if alike else self.fitted.by_name[MAJORITY].here
+
+    @cached_property
+    def gold(self) -> GoldAccuracy | None:
+        """How often majority vote is right, where the truth is known; None without gold."""
+        return gold_accuracy(self.votes, self._compared_majority, level=self.level)
+
+    @cached_property
+    def rated(self) -> tuple[Alternative, ...]:
+        """The accuracy of the rules that were compared, such that their differences are the gains of the answer.
+
+        A rule that the gold labels taught is rated by cross-validation.
+        """
+        majority = self._compared_majority
+        others = {one.name: one.here for one in (self.other, self.written) if one.name != MAJORITY}
+        fits = [majority, *others.values()]
+        rated = [rate_method(fit, self.votes, majority, self.fitted.belief, level=self.level) for fit in fits]
+        if self.learned is None or not self.learned.n_labels:
+            return tuple(rated)
+        unseen = Estimate(self.learned.accuracy)
+        return tuple(replace(one, accuracy=unseen) if one.method == LEARNED else one for one in rated)
+
+    @property
+    def rule(self) -> str:
+        """The rule behind the labels."""
+        return self.written.name
+
+    @property
+    def labels_from_other(self) -> bool:
+        """Whether the labels are those of the rule that majority vote was compared with."""
+        return self.rule != MAJORITY and self.rule == self.answer.other
+
+    @property
+    def design_path(self) -> str | None:
+        """The file of the design that drew an expert's labels."""
+        return None if self.labelled is None else str(self.labelled.path)
+
+    @cached_property
+    @limit_native_threads
+    def confidence(self) -> Confidence:
+        """How far to believe the probabilities of the labels."""
+        self.stage("judging")
+        crowd = self.fitted.members.get("hierarchical") if self.fitted.item_p is None else None
+        return calibrate(self.votes, self.written.here, rng=self.seed, refit=self.written.refit, crowd=crowd)
+
+    @cached_property
+    def labels(self) -> Labels:
+        """What labels.csv holds."""
+        return Labels(
+            votes=self.votes,
+            fit=self.confidence.fit,
+            confidence_i=self.confidence.confidence_i,
+            majority=self.majority.here,
+            weighted=None if self.weighted is None else self.weighted.here,
+            known=self.known,
+        )
+
+    @cached_property
+    def worker_fit(self) -> Fit:
+        """The fit by which workers are judged: one method, or the named one if it has a matrix for each worker."""
+        if self.method is not None:
+            fit = self.fitted.by_name[self.method].everywhere
+            if fit.confusion is not None and fit.confusion.ndim == 3:
+                return fit
+        return self.fitted.members.get(WORKER_METHOD) or self.fitted.backend.fit(WORKER_METHOD)
+
+    @cached_property
+    @limit_native_threads
+    def workers(self) -> Workers:
+        """How good each worker is, and who is flagged."""
+        return assess_workers(
+            self._apart,
+            self.worker_fit,
+            self._votes_apart,
+            self.fitted.item_p,
+            level=self.level,
+            copies=self.found_copies,
+        )
+
+    @cached_property
+    def _votes_apart(self) -> Votes:
+        """The votes in memory, those of copies apart from each other."""
+        return votes_of_items(self.backend, self.fitted.item_p) if self.found_copies.groups else self.votes
+
+    @property
+    def _apart(self) -> Backend:
+        """All votes, those of copies apart from each other."""
+        return MemoryBackend(self._votes_apart) if self.fitted.item_p is None else self.backend
+
+    @cached_property
+    @limit_native_threads
+    def removal(self) -> Removal | None:
+        """What would change without the flagged workers; not known from a sample."""
+        if self.fitted.item_p is not None:
+            return None
+        return removal(self.votes, self.confidence.fit, self.workers, self.written.refit)
+
+    @cached_property
+    @limit_native_threads
+    def reviewed(self) -> Reviewed:
+        """The labels to look at first; on panels, where models mislead, by confidence."""
+        confidence, workers, rules = self.confidence, self.workers, self.fitted
+        self.stage("measuring")
+        shape, n_votes = rules.backend.votes.shape, rules.backend.votes.n_votes
+        judged = not is_panel(shape, n_votes) and "one-coin" in rules.members
+        members = [fit for name, fit in rules.members.items() if name != MAJORITY] if judged else []
+        if rules.item_p is not None:
+            fit = self.written.everywhere
+            return review_all(
+                rules.backend, fit, confidence.calibration, members, good=workers.good_j, given=self._apart
+            )
+        models = [np.asarray(fit.posterior) for fit in members]
+        label_i = decided_labels(self.written.here, rules.votes)
+        if self.known.expert:  # an expert has looked at them
+            label_i[[str(item) in self.known.expert for item in rules.votes.items]] = NO_LABEL
+        listed = review(
+            rules.votes,
+            label_i,
+            confidence.confidence_i,
+            models=models,
+            good=workers.good_j,
+            given=self._apart.whole,
+        )
+        return Reviewed(rules.votes, listed)
+
+    @cached_property
+    @limit_native_threads
+    def certification(self) -> Certification:
+        """The certificate with what it was made from."""
+        return self.certify()
+
+    @property
+    def certificate(self) -> Certificate:
+        """Whether majority vote is as good as any rule, under tested assumptions."""
+        return self.certification.certificate
+
+    @cached_property
+    def agreement(self) -> Agreement:
+        """How well workers agree, with intervals."""
+        return agreement_from(self.counts.patterns, self.votes, resampling(self.seed, level=self.level))
+
+    @cached_property
+    def tally(self) -> Tally:
+        """Counts of the votes in memory."""
+        return count(self.votes)
+
+    @cached_property
+    def plan(self) -> Plan | None:
+        """How many votes to buy; None where there is nothing to plan from."""
+        try:
+            return make_plan(self.votes, target=self.target, level=self.level, copies=self.found_copies)
+        except (ConfigError, NotIdentified):
+            return None
+
+    @cached_property
+    def map(self) -> tuple[MapPanel, ...]:
+        """Where majority vote is optimal, and where these votes are."""
+        fit, kind = self.certification.fit, self.certification.design.kind
+        return data_map(self.votes, fit, kind, level=self.level, rng=self.seed)
+
+    @cached_property
+    @limit_native_threads
+    def rates(self) -> Rates | None:
+        """The share of a class of two, as each rule reports it and as labels measure it; None for other votes."""
+        votes = self.backend.whole
+        # The weighted vote is fitted again, with gold labels out of sight: too slow for very many votes.
+        if votes is None or len(votes.labels) != 2 or votes.n_votes > 200_000:
+            return None
+        label = obvious_class(votes.labels) or votes.labels[-1]
+        drawn = self.labelled if self.labelled is not None and self.labelled.sample else None
+        return measure_rate(votes, drawn, how=ReadOptions(), label=label, level=self.level, rng=self.seed)
+
+    @property
+    def review(self) -> Review:
+        """The items to look at first, by their place in `reviewed.votes`: in memory, in `votes`."""
+        return self.reviewed.review
+
+    @validated
+    def accuracy(self, rule: str) -> Estimate:
+        """The accuracy of a rule that was compared: by gold where there is gold, else the models' own figure."""
+        by_rule = {row.method: row.accuracy for row in self.rated}
+        if rule not in by_rule:
+            raise ConfigError(f"{rule} was not compared. Compared: {', '.join(by_rule)}.")
+        return by_rule[rule]
+
+    @validated
+    def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> list[Path]:
+        """Write labels.csv, workers.csv, review.csv, result.json and report.html into a folder.
+
+        Parameters
+        ----------
+        folder : path
+            Made if it does not exist.
+        overwrite : bool
+            Replace files that majorant did not write, or that were changed since.
+
+        Returns
+        -------
+        list of Path
+            The files.
+        """
+        from majorant.render.answer import python_command
+        from majorant.render.files import write_result
+        from majorant.render.summary import result_summary
+
+        summary = result_summary(self, seed=self.seed, next_command=python_command(self))
+        return write_result(self, summary, folder, overwrite=overwrite)
+
+    @validated
+    def report(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the report: one HTML file that needs nothing else; `overwrite` as for `save`."""
+        from majorant.render.html import report
+
+        return report(self, path, overwrite=overwrite)
+
+    @validated
+    def plot(self, figure: str | None = None) -> Any:
+        """A figure of the report as a matplotlib Figure: workers (if accuracies are known), votes, flow, map, ..."""
+        from majorant.render.html import figure as draw
+
+        if figure is not None:
+            return draw(self, figure)
+        known = self.workers is not None and "accuracy" in self.workers.table()
+        return draw(self, "workers" if known else "votes")
+
+    def to_dict(self) -> dict[str, Any]:
+        """All facts of the result, as result.json holds them."""
+        from majorant.render.plain import to_plain
+        from majorant.render.summary import result_summary
+
+        facts: dict[str, Any] = to_plain(result_summary(self, seed=self.seed))
+        return facts
+
+    def to_json(self) -> str:
+        """The facts as JSON text."""
+        from majorant.render.plain import to_json
+
+        return to_json(self.to_dict())
+
+    def summary(self) -> str:
+        """The answer in a few lines, as the command line prints it."""
+        from majorant.render.answer import python_command
+        from majorant.render.text import answer_text
+
+        return answer_text(self, command=python_command(self))
+
+    def __repr__(self) -> str:
+        from majorant.render.answer import headline
+
+        n_items, n_workers, _ = self.votes.shape
+        size = f"{n_items:,} items, {n_workers:,} workers"
+        return f"Result: {headline(self)}\n{size}; labels, workers and review have to_pandas()"
+
+    def _repr_html_(self) -> str:
+        from majorant.render.html import result_html
+
+        return result_html(self)
