@@ -1,10 +1,11 @@
-"""Every example in the README and the docs is run: transcripts must print what they show, Python blocks must work."""
+"""Run every example in README and docs: transcripts must match, and Python blocks must run."""
 
 import doctest
 import re
 
 import pytest
 
+from majorant.methods import ESTIMATORS
 from transcripts import BLOCK, PAGES, ROOT, run_command, transcript
 
 
@@ -12,13 +13,8 @@ def pages_with_examples():
     return [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))]
 
 
-def page_case(page):
-    slow = page.parent.name == "tutorials" or page.name in ("report.md", "command-line.md")
-    return pytest.param(page, id=str(page.relative_to(ROOT)), marks=[pytest.mark.long] if slow else [])
-
-
-@pytest.mark.parametrize("page", [page_case(page) for page in pages_with_examples()])
-def test_the_examples_of_a_page_run_as_shown(page, tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", pages_with_examples(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_examples_run_as_shown(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}
     for kind, block in BLOCK.findall(page.read_text(encoding="utf-8")):
@@ -33,14 +29,15 @@ def test_the_examples_of_a_page_run_as_shown(page, tmp_path, monkeypatch):
             exec(compile(block, page.name, "exec"), names)
 
 
-def test_the_readme_has_a_transcript_and_links_that_lead_somewhere():
+def test_readme_links_exist_and_its_number_of_methods_is_right():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "$ majorant check" in text
+    assert f"- {len(ESTIMATORS) + 1} methods" in text  # and the weighted vote
     for target in re.findall(r"\]\((?!https:)([^)#]+)\)", text):
         assert (ROOT / target).exists(), target
 
 
-def test_the_check_can_fail(tmp_path):
+def test_run_command_reports_output_and_failures(tmp_path):
     assert run_command("echo other", tmp_path) == "other\n"
     assert run_command("majorant nothing | wc -l", tmp_path).startswith("0\nUsage: majorant")
     assert run_command("majorant nothing -q && echo done", tmp_path).endswith("No such command 'nothing'.\n")

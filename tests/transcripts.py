@@ -1,4 +1,4 @@
-"""The examples in README and docs; run as a script, it writes into every transcript what its commands print now."""
+"""The examples in README and docs. Run as a script, this updates the output in every transcript."""
 
 import contextlib
 import io
@@ -15,19 +15,19 @@ from majorant.cli import main
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-PROGRESS = re.compile(r"^majorant: .* % done after .*\n", re.MULTILINE)  # how long it takes is the machine's affair
+PROGRESS = re.compile(r"^majorant: .* % done after .*\n", re.MULTILINE)  # timing depends on the machine
 OURS = re.compile(r"(majorant [^|&;<>]*)(.*)")
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def transcript(block: str) -> list[tuple[str, str]]:
-    """The commands of a console block, each with what it prints."""
+    """The commands of a console block, each with its output."""
     parts = re.split(r"^\$ ", block, flags=re.MULTILINE)
     return [tuple(part.split("\n", 1)) for part in parts if part]
 
 
 def run_command(command: str, folder: Path) -> str:
-    """What a command prints in `folder`: `majorant` in this process, which is ready for it, all else by the shell."""
+    """Run a command in `folder` and return its output; `majorant` runs in this process, the rest in a shell."""
     ours = OURS.match(command)
     if ours is None:
         return shell(command, folder)
@@ -37,7 +37,7 @@ def run_command(command: str, folder: Path) -> str:
 
 
 def run_majorant(words: list[str], folder: Path) -> tuple[object, str, str]:
-    """The exit code, standard output and standard error of a call of our own command."""
+    """Call our own command; return the exit code, standard output and standard error."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="", write_through=True) for _ in range(2))
     code: object = 0
     with (
@@ -55,18 +55,22 @@ def run_majorant(words: list[str], folder: Path) -> tuple[object, str, str]:
 
 
 def shell(command: str, folder: Path, given: str = "") -> str:
-    """What the shell prints."""
+    """Run a shell command and return its output."""
     done = subprocess.run(command, shell=True, cwd=folder, input=given, capture_output=True, text=True)
     return done.stdout + done.stderr
 
 
 def refresh(page: Path) -> None:
-    """Rewrite the transcripts of a page."""
+    """Update the transcripts of a page."""
+    names: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as folder:
 
         def rerun(match: re.Match) -> str:
             kind, block = match.groups()
             if kind == "python":
+                if not block.startswith(">>> "):  # it may write files that later commands read
+                    with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
+                        exec(compile(block, page.name, "exec"), names)
                 return match.group()
             lines = (f"$ {command}\n{run_command(command, Path(folder))}" for command, _ in transcript(block))
             return f"```console\n{''.join(lines)}```"
