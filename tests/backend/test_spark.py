@@ -17,7 +17,6 @@ import awkward
 from crowds import informed_votes
 from majorant.ask.ask import ask
 from majorant.backend import MemoryBackend, as_backend
-from majorant.backend.files import worker_query
 from majorant.backend.spark.backend import SparkBackend, SparkEngine, label_frame
 from majorant.backend.spark.pack import Packing, Places, blocks_of, pack
 from majorant.backend.spark.reading import read_files, read_frame
@@ -128,18 +127,12 @@ def test_check_takes_a_frame_with_the_defaults_of_memory(frame):
     assert {**found["majority"]} == {**expected["majority"]}
 
 
-def test_counts_equal_those_in_memory_and_those_of_the_shared_sql(spark, votes, local):
+def test_counts_equal_those_in_memory(votes, local):
     backend, expected = SparkBackend(votes), tally(local)
     patterns = backend.patterns()
     assert patterns.counts_pk.tolist() == expected.patterns.counts_pk.tolist()
     assert patterns.items_p.tolist() == expected.patterns.items_p.tolist()
     assert backend.votes_by_worker().tolist() == expected.votes_jl.tolist()
-    coded = {"item": local.item_n, "worker": local.worker_n, "label": local.label_n}
-    table = spark.createDataFrame(pa.table(coded))
-    rows = spark.sql(worker_query("{votes}"), votes=table).toArrow().to_pylist()
-    assert {(r["worker"], r["label"]): r["votes"] for r in rows} == {
-        (j, l): n for j, row in enumerate(expected.votes_jl.tolist()) for l, n in enumerate(row) if n
-    }
 
 
 def few_steps(method):

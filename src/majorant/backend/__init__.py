@@ -1,4 +1,4 @@
-"""Where votes are: in memory, in sorted files, or on a Spark cluster, behind one protocol.
+"""Votes in memory, in sorted files, or on a Spark cluster, behind one protocol.
 
 May import `read`, `methods` and what is below them; imported by everything that counts or fits.
 """
@@ -15,7 +15,6 @@ from majorant.backend.base import (
     MemoryBackend,
     Part,
     fit_of_items,
-    of_fit,
     of_fits,
     rows_alone,
 )
@@ -31,7 +30,6 @@ __all__ = [
     "Part",
     "as_backend",
     "fit_of_items",
-    "of_fit",
     "of_fits",
     "rows_alone",
 ]
@@ -43,8 +41,8 @@ def as_backend(votes: Any, **reading: Unpack[Reading]) -> Backend:
     Parameters
     ----------
     votes
-        A backend, which is returned as it is, or whatever `majorant.read` reads.  The votes of a Spark frame stay on
-        the cluster if they are many.
+        A backend, which is returned unchanged, or anything that `majorant.read` accepts.  The votes of a large Spark
+        frame stay on the cluster.
     **reading
         Arguments of `majorant.read`.
 

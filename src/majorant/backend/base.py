@@ -1,7 +1,7 @@
-"""The protocol of votes that may be in memory, in files or on a cluster.
+"""One protocol for votes in memory, in files or on a cluster.
 
-Sums over items are computed part by part, where the parts are.  Everything else is computed from items that are taken
-into memory.
+Sums over items are computed part by part, where the parts are stored.  Everything else is computed from a few items
+that are loaded into memory.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import ClassVar, NamedTuple, Protocol, cast
 
@@ -57,7 +56,7 @@ class LabelFiles(NamedTuple):
 
 
 class AnyVotes(Protocol):
-    """What is known of votes without a pass over them."""
+    """What is known about votes without a pass over them."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -77,11 +76,11 @@ class AnyVotes(Protocol):
 
     @property
     def account(self) -> Account:
-        """How many rows of the input became votes, and why others did not."""
+        """How many input rows became votes, and why the others did not."""
 
     @property
     def slices(self) -> tuple[Hashable, ...]:
-        """The values of the column that slices the items."""
+        """The values of the column by which the items are sliced."""
 
     @property
     def slice_i(self) -> IntArray | None:
@@ -93,15 +92,15 @@ class NamedVotes(AnyVotes, Protocol):
 
     @property
     def items(self) -> Sequence[Hashable]:
-        """The user's own names, or codes where the names stay with the votes."""
+        """The user's own names, or codes if the names stay with the votes."""
 
 
 class Countable(Protocol):
-    """What the certificate asks of votes: counts of all of them, and some items in memory."""
+    """What the certificate needs: counts of all votes, and some items in memory."""
 
     @property
     def votes(self) -> AnyVotes:
-        """What is known of the votes without a pass over them."""
+        """What is known about the votes without a pass over them."""
 
     @property
     def whole(self) -> Votes | None:
@@ -127,16 +126,16 @@ class Countable(Protocol):
 class Backend(ABC):
     """Votes in memory, in files or on a cluster.
 
-    A backend has `votes`, `has_gold` and `engine`, maps a function over its parts and takes items into memory.  The
-    other methods are derived from these; a backend overrides those that it can do better.  A function that is mapped
-    may be sent to another machine with everything it refers to, so it should refer to little.
+    A backend has `votes`, `has_gold` and `engine`, maps a function over its parts and loads items into memory.  The
+    other methods are built on these; a backend overrides those that it can do better.  A mapped function may be sent
+    to another machine with everything it refers to, so it should refer to little.
     """
 
     __slots__ = ()
     place: ClassVar[str] = "here"  # completes the message "it does not run ..."
     keeps_items: ClassVar[bool] = True  # whether a fit may hold a number per item in one place
     teaches: ClassVar[bool] = True  # whether blocks carry gold labels, for methods that learn from them
-    votes: NamedVotes  # what is known of them without a pass
+    votes: NamedVotes  # what is known about them without a pass
 
     @property
     @abstractmethod
@@ -167,11 +166,11 @@ class Backend(ABC):
 
     def patterns(self, rows: Callable[[Votes], IntArray] = counts) -> Patterns:
         """The distinct rows of counts of all items; `rows` counts the votes of each item."""
-        return merged_patterns(self.map(partial(_patterns, rows), doing="counting"))
+        return merged_patterns(self.map(lambda part: distinct_counts(rows(part.votes)), doing="counting"))
 
     def votes_by_worker(self) -> NDArray[np.int64]:
         """How often worker j gave label l, an array (J, K)."""
-        return self.sum(_votes_by_worker, doing="counting")
+        return self.sum(lambda part: votes_by_worker(part.votes), doing="counting")
 
     def draw(self, share: float, seed: int) -> IntArray:
         """The codes of a random sample of items, which depends on their names and the seed only."""
@@ -208,14 +207,14 @@ class Backend(ABC):
         )
 
     def fit(self, method: str) -> Fit:
-        """Fit a method to all votes; the rows of the fit may be in a file, or computed when they are needed."""
+        """Fit a method to all votes; its rows may be stored in a file, or computed when they are needed."""
         self.refuse(method)
         return self.fit_with(ESTIMATORS[method](), self.progress(method))
 
     def fit_with(self, estimator: Estimator, progress: Progress | None = None) -> Fit:
         """Fit a method with its settings."""
         watched = {"progress": progress} if estimator.traits.iterative and progress is not None else {}
-        # Given an engine, methods ask votes for their shape, names and counts only, which all votes have.
+        # With an engine, methods read only the shape, names and counts of the votes, which every kind of votes has.
         return estimator.fit(cast("Votes", self.votes), engine=self.engine, **watched)
 
     def progress(self, method: str) -> Progress | None:  # noqa: ARG002
@@ -233,14 +232,6 @@ class Backend(ABC):
     def label_files(self, folder: Path, fits: Sequence[Fit], table: LabelTable) -> LabelFiles:
         """The labels of all items as a file in the folder."""
         return LabelFiles([], {folder / "labels.csv": self.labelled(fits, table)})
-
-
-def _patterns(rows: Callable[[Votes], IntArray], part: Part) -> Patterns:
-    return distinct_counts(rows(part.votes))
-
-
-def _votes_by_worker(part: Part) -> NDArray[np.int64]:
-    return votes_by_worker(part.votes)
 
 
 def fit_of_items(backend: Backend, fit: Fit, item_p: IntArray) -> Fit:
@@ -266,26 +257,14 @@ def fit_of_items(backend: Backend, fit: Fit, item_p: IntArray) -> Fit:
 
 
 def rows_alone(fit: Fit) -> Fit:
-    """The fit without what was learned of workers, which makes it small to send to another machine."""
+    """The fit without what was learned about workers, so that it is small to send to another machine."""
     return replace(fit, confusion=None, skill=None, learned={}, trace=(), resume=None, names=None)
 
 
-def of_fit(fn: Callable[[Votes, Fit], T], fit: Fit) -> Callable[[Part], T]:
-    """A function of votes and their fit, as a function of a part for `Backend.sum` and `map`."""
-    return partial(_of_fit, fn, rows_alone(fit))
-
-
-def _of_fit(fn: Callable[[Votes, Fit], T], fit: Fit, part: Part) -> T:
-    return fn(part.votes, part.of(fit))
-
-
 def of_fits(fn: Callable[..., T], *fits: Fit) -> Callable[[Part], T]:
-    """What a function of votes and several fits of them says of a part, for `Backend.sum` and `map`."""
-    return partial(_of_fits, fn, tuple(rows_alone(fit) for fit in fits))
-
-
-def _of_fits(fn: Callable[..., T], fits: tuple[Fit, ...], part: Part) -> T:
-    return fn(part.votes, *(part.of(fit) for fit in fits))
+    """Turn a function of votes and their fits into a function of a part, for `Backend.sum` and `map`."""
+    small = [rows_alone(fit) for fit in fits]
+    return lambda part: fn(part.votes, *(part.of(fit) for fit in small))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""The backend of sorted votes in a folder: its parts are row groups, and the rows of a fit are in files."""
+"""The backend for sorted votes in a folder: its parts are row groups, and the rows of a fit are stored in files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from majorant import __version__
 from majorant.atomic import make_folder, whole_file
@@ -97,10 +97,12 @@ class FileBackend(Backend):
         return merged_patterns(self._groups(of_group, doing="counting"))
 
     def votes_by_worker(self) -> NDArray[np.int64]:
-        """How often worker j gave label l; by SQL, since an array for each row group could be large."""
-        _, n_workers, n_classes = self.votes.shape
-        columns = query(self.votes, worker_query(), memory=self.memory)
-        return as_worker_counts(columns, n_workers, n_classes)
+        """How often worker j gave label l; by SQL, because an array for each row group could be large."""
+        votes_jl = np.zeros(self.votes.shape[1:], dtype=np.int64)
+        sql = "SELECT worker, label, count(*) FROM votes GROUP BY worker, label"
+        worker, label, n_votes = query(self.votes, sql, memory=self.memory)
+        votes_jl[worker, label] = n_votes
+        return votes_jl
 
     def take(self, item_p: IntArray) -> Votes:
         """The votes of some items."""
@@ -320,27 +322,6 @@ def stored_engine(
 def _unused(folder: Path) -> Path:
     taken = [int(path.name.removeprefix("rows-")) for path in folder.glob("rows-*")]
     return WorkFolder(folder).claim(f"rows-{max(taken, default=0) + 1}")
-
-
-def worker_query(table: str = "votes") -> str:
-    """The SQL that counts how often each worker gave each label.
-
-    >>> worker_query()
-    'SELECT worker, label, count(*) AS votes FROM votes GROUP BY worker, label'
-    """
-    return f"SELECT worker, label, count(*) AS votes FROM {table} GROUP BY worker, label"
-
-
-def as_worker_counts(columns: Sequence[ArrayLike], n_workers: int, n_classes: int) -> NDArray[np.int64]:
-    """The result of `worker_query` on codes as an array (workers, classes).
-
-    >>> as_worker_counts([[1, 0], [0, 1], [3, 4]], n_workers=2, n_classes=2).tolist()
-    [[0, 4], [3, 0]]
-    """
-    worker, label, votes = (np.asarray(column, dtype=np.int64) for column in columns)
-    votes_jl = np.zeros((n_workers, n_classes), dtype=np.int64)
-    votes_jl[worker, label] = votes
-    return votes_jl
 
 
 def _votes_by_class(stored: StoredVotes, group: int) -> IntArray:

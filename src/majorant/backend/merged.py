@@ -1,10 +1,9 @@
-"""Votes in which groups of workers count as one, wherever the votes are: each part is merged when it is read."""
+"""Votes in which groups of workers count as one; each part is merged when it is read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,7 +59,7 @@ def take_votes(votes: Votes, kept: IntArray, worker_n: IntArray | None = None) -
 
 
 def _votes_kept(item_n: IntArray, worker_n: IntArray, label_n: IntArray, groups: Groups) -> IntArray:
-    """Where the votes are that stay."""
+    """The positions of the votes to keep."""
     grouped_n = groups.rank_j[worker_n] > 0
     at = np.flatnonzero(grouped_n)
     label, rank = label_n[at].astype(np.int64), groups.rank_j[worker_n[at]]
@@ -85,25 +84,17 @@ def _merge_block(groups: Groups, block: Block) -> Block:
     return replace(block, matrix=merged, transpose=merged.T)
 
 
-def _on_merged(groups: Groups, fn: Callable[[Block], T], block: Block) -> T:
-    return fn(_merge_block(groups, block))
+def _on_merged_block(groups: Groups, fn: Callable[[Block], T]) -> Callable[[Block], T]:
+    return lambda block: fn(_merge_block(groups, block))
 
 
-def _on_merged_part(groups: Groups, fn: Callable[[Part], T], part: Part) -> T:
-    return fn(replace(part, votes=merge_workers(part.votes, groups)))
-
-
-def _votes_per_item(block: Block) -> IntArray:
-    return np.diff(block.matrix.indptr)
-
-
-def _count_votes(part: Part) -> int:
-    return part.votes.n_votes
+def _on_merged_part(groups: Groups, fn: Callable[[Part], T]) -> Callable[[Part], T]:
+    return lambda part: fn(replace(part, votes=merge_workers(part.votes, groups)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _MergedEngine:
-    """Blocks of merged votes; rows that are computed later can be computed from the votes as they were given."""
+    """Blocks of merged votes; rows that are computed later can be computed from the original votes."""
 
     given: Engine
     groups: Groups
@@ -113,17 +104,17 @@ class _MergedEngine:
         return self.given.shape
 
     def map_sum(self, fn: Callable[[Block], T]) -> T:
-        return self.given.map_sum(partial(_on_merged, self.groups, fn))
+        return self.given.map_sum(_on_merged_block(self.groups, fn))
 
     def map_blocks(self, fn: Callable[[Block], T]) -> Iterator[T]:
-        return self.given.map_blocks(partial(_on_merged, self.groups, fn))
+        return self.given.map_blocks(_on_merged_block(self.groups, fn))
 
     def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:
-        return self.given.rows(partial(_on_merged, self.groups, fn))
+        return self.given.rows(_on_merged_block(self.groups, fn))
 
 
 class _MergedVotes:
-    """What is known of merged votes without a pass; all but their number is as it was given."""
+    """What is known about merged votes without a pass; everything but their number is unchanged."""
 
     def __init__(self, given: Any, n_votes: int, votes_i: Any) -> None:
         self.given, self.n_votes, self.votes_i = given, n_votes, votes_i
@@ -136,7 +127,7 @@ class _MergedVotes:
 class MergedBackend(Backend):
     """Votes outside memory in which groups of workers count as one.
 
-    Fits to it can be read with the parts of `given`, too, whose items are the same.
+    Its fits can also be read with the parts of `given`, which has the same items.
     """
 
     given: Backend
@@ -164,11 +155,11 @@ class MergedBackend(Backend):
 
     def map(self, fn: Callable[[Part], T], *, doing: str) -> Iterator[T]:
         """What `fn` returns for each part."""
-        return self.given.map(partial(_on_merged_part, self.groups, fn), doing=doing)
+        return self.given.map(_on_merged_part(self.groups, fn), doing=doing)
 
     def sum(self, fn: Callable[[Part], T], *, doing: str) -> T:
         """The sum over parts of what `fn` returns."""
-        return self.given.sum(partial(_on_merged_part, self.groups, fn), doing=doing)
+        return self.given.sum(_on_merged_part(self.groups, fn), doing=doing)
 
     def take(self, item_p: IntArray) -> Votes:
         """The votes of some items."""
@@ -186,8 +177,8 @@ def with_merged(backend: Backend, groups: Sequence[Sequence[Hashable]]) -> Backe
     codes = groups_of(backend.votes.workers, groups)
     if backend.whole is not None:
         return MemoryBackend(merge_workers(backend.whole, codes))
-    n_votes = backend.sum(partial(_on_merged_part, codes, _count_votes), doing="counting")
-    votes_i: Any = _MergedEngine(backend.engine, codes).rows(_votes_per_item)  # type: ignore[arg-type]
+    n_votes = backend.sum(_on_merged_part(codes, lambda part: part.votes.n_votes), doing="counting")
+    votes_i: Any = _MergedEngine(backend.engine, codes).rows(lambda block: np.diff(block.matrix.indptr))
     if not isinstance(votes_i, Rows):
         votes_i = votes_i.astype(np.int32)
     return MergedBackend(backend, codes, _MergedVotes(backend.votes, n_votes, votes_i))

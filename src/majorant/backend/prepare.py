@@ -1,8 +1,8 @@
 """Sort the votes of a file by item into a folder, once, with DuckDB.
 
-The table is staged as Parquet by our own reader.  DuckDB finds the items and sorts the rows by the first appearance of
-their items, within a limit on memory.  Its rows then pass through the rules that resolve votes in memory, some whole
-items at a time, and are stored.
+Our own reader stages the table as Parquet.  DuckDB finds the items and sorts the rows by the first appearance of their
+items, within a memory limit.  The sorted rows then go through the same rules as votes in memory, a few whole items at a
+time, and are stored.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""Write a table as Parquet with a row per vote, so that DuckDB or Spark can sort it.
+"""Write a table as Parquet with one row per vote, so that DuckDB or Spark can sort it.
 
-`majorant.read` decides what every cell means, as it does for votes in memory.  The staged file holds items by name and
-all other columns as codes; their vocabularies stay in memory.
+`majorant.read` interprets every cell, as it does for votes in memory.  The staged file holds items by name and all
+other columns as codes; their vocabularies stay in memory.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -68,6 +69,7 @@ def stage_table(table: Table, path: Path, options: ReadOptions, report: Report =
         If items are of several types, or of a type other than text, numbers and truth values.
     """
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
     if table.wide:
         raise wide_table()
@@ -77,7 +79,8 @@ def stage_table(table: Table, path: Path, options: ReadOptions, report: Report =
     items = _ItemColumn(table)
     spans: list[Span] = []
     n_rows = 0
-    with _Writer(path) as writer:
+    with contextlib.ExitStack() as stack:
+        writer: Any = None
         for part in table.parts:
             span = Span(n_rows, part.source, part.unit, part.first_row, part.row_n)
             spans.append(span)
@@ -92,7 +95,11 @@ def stage_table(table: Table, path: Path, options: ReadOptions, report: Report =
                 columns["seconds"] = pa.array(
                     part_seconds(part, span, table) if given else np.full(part.n_rows, np.nan)
                 )
-            writer.write(pa.table(columns))
+            rows = pa.table(columns)
+            if writer is None:  # the file is read soon and then removed, so it need not be small
+                how = {"compression": "lz4", "use_dictionary": False, "write_statistics": False}
+                writer = stack.enter_context(pq.ParquetWriter(path, rows.schema, **how))
+            writer.write_table(rows)
             n_rows += part.n_rows
             report("reading", n_rows, None)
     if not n_rows:
@@ -188,30 +195,6 @@ def wide_table() -> ConfigError:
     return ConfigError("a wide table is read in memory. Leave out memory= and engine=, or write a row per vote first.")
 
 
-class _Writer:
-    """Writes tables of one schema to a Parquet file that is read soon and then removed."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.file: Any = None
-
-    def __enter__(self) -> _Writer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.file is not None:
-            self.file.close()
-
-    def write(self, rows: Any) -> None:
-        import pyarrow.parquet as pq
-
-        if self.file is None:
-            self.file = pq.ParquetWriter(
-                self.path, rows.schema, compression="lz4", use_dictionary=False, write_statistics=False
-            )
-        self.file.write_table(rows)
-
-
 class _ItemColumn:
     """Turns the parts of a column of items into Arrow arrays of one type: text, 64-bit integers, floats or booleans."""
 
@@ -252,7 +235,7 @@ class _ItemColumn:
         array = self._plain(array)
         self.type = self.type or array.type
         if array.type != self.type:
-            raise self._several_types()
+            raise self._wrong_type("several types")
         return array
 
     def _array(self, values: list[Any]) -> Any:
@@ -261,13 +244,13 @@ class _ItemColumn:
         types = {type(value) for value in values if value is not None}
         other = types - {str, int, float, bool}
         if other:
-            raise self._other_type(f"type {other.pop().__name__}")
+            raise self._wrong_type(f"type {other.pop().__name__}")
         if len(types) > 1:
-            raise self._several_types()
+            raise self._wrong_type("several types")
         try:
             return pa.array(values)
         except (OverflowError, pa.ArrowInvalid):
-            raise self._several_types() from None
+            raise self._wrong_type("several types") from None
         except UnicodeEncodeError:
             raise DataError(
                 f"{self.source}, column {self.name!r}: an item holds half a character (a lone surrogate) and "
@@ -287,12 +270,9 @@ class _ItemColumn:
             return array.cast(pa.int64())
         if types.is_floating(kind):
             return pc.add(array.cast(pa.float64()), 0.0)  # -0 and 0 are one number
-        raise self._other_type(f"type {kind}")
+        raise self._wrong_type(f"type {kind}")
 
-    def _several_types(self) -> DataError:
-        return self._other_type("several types")
-
-    def _other_type(self, kind: str) -> DataError:
+    def _wrong_type(self, kind: str) -> DataError:
         return DataError(
             f"{self.source}, column {self.name!r}: items of {kind}, which only votes in memory may have. Write every "
             "item as text, or every one as a whole number."

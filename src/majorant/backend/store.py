@@ -1,7 +1,7 @@
-"""Votes on disk: codes sorted by item in a Parquet file, with names and counts in files beside it.
+"""Votes on disk: codes sorted by item in a Parquet file, with names and counts in files next to it.
 
-`StoreWriter` fills a folder; its manifest is written last and holds a digest of every file and of itself, so
-`open_store` notices a folder that is incomplete or damaged.
+`StoreWriter` fills a folder.  The manifest is written last and holds a digest of every file and of itself, so
+`open_store` notices an incomplete or damaged folder.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class StoredNames(Sequence[Hashable]):
 
 
 class NameSlice(Sequence[Hashable]):
-    """Some consecutive names, which are read when they are asked for."""
+    """Some consecutive names, read lazily."""
 
     def __init__(self, names: Sequence[Hashable], start: int, stop: int) -> None:
         self.names, self.start, self.stop = names, start, stop
@@ -125,7 +125,7 @@ def read_groups(path: Path, groups: Sequence[int], columns: Sequence[str]) -> li
 
 
 def damaged(path: Path, reason: str) -> DataError:
-    """The error for a file of ours that is not as it was written."""
+    """The error for a file of ours that changed since it was written."""
     return DataError(
         f"{path} is damaged ({reason.splitlines()[0] if reason else 'unreadable'}). Remove {path.parent} and run again "
         "without resume=True."
@@ -134,10 +134,10 @@ def damaged(path: Path, reason: str) -> DataError:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class StoredVotes:
-    """Votes in a folder, which need not fit into memory.
+    """Votes in a folder, which may be larger than memory.
 
-    Estimators that are given an engine ask votes for their shape, names, `votes_i` and `gold_i` only, which are the
-    same here as those of `Votes`.  `items` are read when asked for, and arrays with an entry per item are memory maps.
+    Estimators that are given an engine read only the shape, names, `votes_i` and `gold_i`, which are the same here as
+    in `Votes`.  `items` are read lazily, and arrays with an entry per item are memory maps.
     """
 
     folder: Path
@@ -182,7 +182,7 @@ class StoredVotes:
         return arrays
 
     def group(self, first: int, last: int) -> Votes:
-        """The votes of some row groups in memory; the names of their items are read when they are asked for."""
+        """The votes of some row groups in memory; the names of their items are read lazily."""
         start, stop = int(self.item_g[first]), int(self.item_g[last])
         names = ("item", "worker", "label", *(["seconds"] if self.has_seconds else []))
         item_n, worker_n, label_n, *seconds_n = self.columns(first, last, *names)
@@ -290,7 +290,7 @@ class StoreWriter:
         """Complete the folder."""
         self.file.close()
         self.item_g[-1] = n_items
-        kept = {one.name: getattr(account, one.name) for one in fields(account)}
+        kept = {entry.name: getattr(account, entry.name) for entry in fields(account)}
         kept |= {"columns": dict(account.columns), "notes": [asdict(note) for note in account.notes]}
         names = [VOTES_FILE, ITEMS_FILE, *(f"{name}_i" for name in sorted(self.arrays))]
         content = json.dumps(
@@ -307,15 +307,12 @@ class StoreWriter:
             }
         )
         with whole_file(self.work.claim(STORE_MANIFEST), guard=False) as part:
-            part.write_text(f"{_seal(content)}\n{content}\n", encoding="utf-8")
-
-
-def _seal(content: str) -> str:
-    return hashlib.sha256(content.encode()).hexdigest()
+            seal = hashlib.sha256(content.encode()).hexdigest()
+            part.write_text(f"{seal}\n{content}\n", encoding="utf-8")
 
 
 def open_store(folder: Path, *, verify: bool = True) -> StoredVotes | None:
-    """The votes in a folder, None where it is not complete or was filled by another version.
+    """The votes in a folder; None if it is incomplete or was filled by another version.
 
     Parameters
     ----------
@@ -327,7 +324,7 @@ def open_store(folder: Path, *, verify: bool = True) -> StoredVotes | None:
     Raises
     ------
     DataError
-        If a file is missing or is not as it was written.
+        If a file is missing or was changed.
     """
     path = folder / STORE_MANIFEST
     try:
@@ -336,7 +333,7 @@ def open_store(folder: Path, *, verify: bool = True) -> StoredVotes | None:
         return None
     except (OSError, UnicodeDecodeError) as error:
         raise damaged(path, str(error)) from None
-    if _seal(content) != seal:
+    if hashlib.sha256(content.encode()).hexdigest() != seal:
         raise damaged(path, "its digest does not match")
     facts = json.loads(content)
     if facts["version"] != __version__:
@@ -349,10 +346,12 @@ def open_store(folder: Path, *, verify: bool = True) -> StoredVotes | None:
         if not same:
             raise damaged(folder / name, "its digest does not match")
     n_items = facts["n_items"]
-    arrays = {name: _mapped(folder / f"{name}_i", n_items) for name in facts["arrays"]}
+    arrays = {name: np.memmap(folder / f"{name}_i", np.int32, mode="r", shape=(n_items,)) for name in facts["arrays"]}
+    account = facts["account"]
+    account |= {"notes": tuple(Note(**note) for note in account["notes"]), "ignored": tuple(account["ignored"])}
     return StoredVotes(
         folder=folder,
-        account=_account(facts["account"]),
+        account=Account(**account),
         items=StoredNames(folder / ITEMS_FILE, n_items),
         workers=tuple(facts["workers"]),
         labels=tuple(facts["labels"]),
@@ -367,15 +366,6 @@ def open_store(folder: Path, *, verify: bool = True) -> StoredVotes | None:
         has_seconds=facts["has_seconds"],
         fingerprint=facts["fingerprint"],
     )
-
-
-def _mapped(path: Path, n_items: int) -> NDArray[np.int32]:
-    return np.memmap(path, np.int32, mode="r", shape=(n_items,))
-
-
-def _account(facts: dict[str, Any]) -> Account:
-    notes = tuple(Note(**note) for note in facts["notes"])
-    return Account(**{**facts, "notes": notes, "ignored": tuple(facts["ignored"])})
 
 
 def mask_stored(stored: StoredVotes) -> StoredVotes:

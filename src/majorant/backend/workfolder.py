@@ -1,8 +1,8 @@
-"""Working folders: one place decides which intermediate files may be removed.
+"""Working folders: this module decides which intermediate files may be removed.
 
-A working folder is one that we created, or found empty. The file `.majorant-work` in it lists every file of ours before
-that file is written. Nothing that is not listed is ever removed, and a folder that holds anything but has no such list
-is refused. The list is also the lock that keeps a second run out.
+A working folder is one that we created, or that was empty. The file `.majorant-work` in it lists each of our files
+before it is written. Only listed files are ever removed, and a folder that holds files but no such list is refused. The
+list also serves as the lock that keeps a second run out.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class WorkFolder:
 
 @contextlib.contextmanager
 def locked(path: str | os.PathLike[str]) -> Iterator[WorkFolder]:
-    """The working folder for this process alone; the lock goes with the process, however it ends."""
+    """The working folder, locked for this process; the lock is released when the process ends, however it ends."""
     while True:
         work = WorkFolder.open(path)
         with (work.path / LIST).open("a") as file:

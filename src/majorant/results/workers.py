@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.backend import as_backend, fit_of_items, of_fit
+from majorant.backend import as_backend, fit_of_items, of_fits
 from majorant.defaults import LEVEL
 from majorant.evidence.certificate.claims import votes_of_items
 from majorant.evidence.copies import Copies, find_copies
@@ -190,7 +190,7 @@ def assess_workers(
     of_some = fit
     if item_p is not None or backend.whole is not some:
         of_some = fit_of_items(backend, fit, np.arange(backend.votes.shape[0]) if item_p is None else item_p)
-    sums = backend.sum(of_fit(worker_sums, fit), doing="judging")
+    sums = backend.sum(of_fits(worker_sums, fit), doing="judging")
     panel = is_panel(backend.votes.shape, backend.votes.n_votes)
     return workers_from(sums, some, of_some, panel=panel, level=level, copies=copies)
 

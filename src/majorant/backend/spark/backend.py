@@ -1,4 +1,4 @@
-"""Votes on a Spark cluster: a pass sends a function to the packed blocks and adds up what comes back, in order.
+"""Votes on a Spark cluster: a pass sends a function to the packed blocks and adds up the results in order.
 
 Labels stay on the cluster; only sums, and the votes of a sample of items, come to the driver.
 """
@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from majorant.atomic import record_folder
-from majorant.backend.base import Backend, LabelFiles, LabelTable, Part, rows_alone
+from majorant.backend.base import Backend, LabelFiles, LabelTable, Part, of_fits
 from majorant.backend.spark.pack import (
     CHANGED,
     PACKED,
@@ -35,7 +35,6 @@ from majorant.errors import ConfigError, DataError
 from majorant.items import draw_of_part, take_items
 from majorant.kernels import Block, Rows, add_up
 from majorant.methods.fit import Fit
-from majorant.output import Columns
 from majorant.ownership import refuse_unsafe
 from majorant.resources import T
 from majorant.values import FloatArray
@@ -76,45 +75,42 @@ class SparkEngine:
         yield from _results(self._passed(fn, gold=gold), None, self.places)
 
     def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:
-        """What `fn` says of each item, to be computed where the item is."""
+        """What `fn` returns for each item, computed later, where the item is stored."""
         return Rows(fn)  # type: ignore[return-value]
 
     def _passed(self, fn: Callable[[Block], Any], *, gold: bool = False) -> Any:
         """A frame with what `fn` returns for each block."""
-        sent = ship(self.blocks, partial(_call, fn, gold))
+
+        def call(block: Block) -> bytes:
+            return pickle.dumps(fn(block if gold else without_gold(block)), protocol=pickle.HIGHEST_PROTOCOL)
+
+        sent = ship(self.blocks, call)
         return map_batches(self.blocks.select(*PACKED), partial(run_pass, sent, self.places), SUM)
 
 
-def _call(fn: Callable[[Block], Any], gold: bool, block: Block) -> bytes:
-    return pickle.dumps(fn(block if gold else without_gold(block)), protocol=pickle.HIGHEST_PROTOCOL)
-
-
-def ship(blocks: Any, fn: Callable[..., Any]) -> Callable[[], Callable[..., Any]]:
-    """A small function that returns `fn` on a worker; what `fn` holds is broadcast, once to each executor."""
+def ship(blocks: Any, content: Any) -> Callable[[], Any]:
+    """A small function that returns `content` on a worker; it is broadcast, once to each executor."""
     from pyspark import cloudpickle
     from pyspark.sql.utils import is_remote
 
-    content = cloudpickle.dumps(fn)
-    if is_remote():  # Spark Connect has no broadcast of its own: the function travels with the plan
-        return partial(_unpickled, content)
-    return partial(_open, blocks.sparkSession.sparkContext.broadcast(content))
+    pickled = cloudpickle.dumps(content)
+    if is_remote():  # Spark Connect has no broadcast: the content travels with the plan
+        return partial(_unpickle, pickled)
+    broadcast = blocks.sparkSession.sparkContext.broadcast(pickled)
+    return lambda: _unpickle(broadcast.value)
 
 
-def _open(broadcast: Any) -> Callable[..., Any]:
-    return _unpickled(broadcast.value)
-
-
-def _unpickled(content: bytes) -> Callable[..., Any]:
-    fn: Callable[..., Any] = pickle.loads(content)
+def _unpickle(pickled: bytes) -> Any:
+    content = pickle.loads(pickled)
     _freeze()
-    return fn
+    return content
 
 
 @cache
 def _freeze() -> None:
-    """On a worker, once: Spark looks for garbage after each task, for ten times as long as a pass over a block takes.
+    """Exclude what is imported by now from garbage collection, once per worker.
 
-    What was imported by now is none.
+    Spark collects garbage after each task, which takes ten times as long as a pass over a block.
     """
     gc.freeze()
 
@@ -169,8 +165,8 @@ def _add_runs(batches: Iterator[Any]) -> Iterator[Any]:
 class SparkVotes:
     """Votes that stay on the cluster; the executors' memory is freed with this object.
 
-    Estimators that are given an engine ask votes for their shape, names and counts only.  Items are known by their
-    codes, in the order of the blocks; their names are with their block.
+    Estimators that are given an engine read only the shape, names and counts of the votes.  Items are known by their
+    codes, in the order of the blocks; their names are stored with their block.
     """
 
     blocks: Any  # a frame with a row for each block
@@ -196,12 +192,12 @@ class SparkVotes:
 
     @property
     def votes_i(self) -> Any:
-        """How many votes each item holds, to be computed where the items are."""
-        return Rows(votes_per_item)
+        """How many votes each item has, computed later, where the items are stored."""
+        return Rows(lambda block: np.diff(block.matrix.indptr))
 
     @property
     def gold_i(self) -> None:
-        """Models on the cluster take no class as known."""
+        """Models on the cluster do not use gold labels."""
 
     @property
     def slices(self) -> tuple[Hashable, ...]:
@@ -218,15 +214,19 @@ class SparkVotes:
         return SparkEngine(self.blocks, self.places)
 
     def take_items(self, item_p: IntArray) -> Votes:
-        """The votes of the chosen items, whose codes must rise, in the driver's memory."""
+        """The votes of the items with these codes, which ascend, in the driver's memory."""
+        import pyarrow.compute as pc
+
         code_p = np.asarray(item_p, dtype=np.int64)
-        chosen = ship(self.blocks, partial(_chosen, code_p))
+        chosen = ship(self.blocks, code_p)
         fields = "part int, items array<int>, workers array<int>, labels array<int>, gold array<int>"
         names = f"array<{self.item_type.simpleString()}>"
         packed = self.blocks.select(*PACKED, "names")
         taken = map_batches(packed, partial(_take, chosen, self.places), f"{fields}, names {names}")
         table = collect(taken).sort_by("part").combine_chunks()
-        item_n, worker_n, label_n, gold_i = (_flat(table, name) for name in ("items", "workers", "labels", "gold"))
+        item_n, worker_n, label_n, gold_i = (
+            pc.list_flatten(table.column(name)).to_numpy() for name in ("items", "workers", "labels", "gold")
+        )
         return Votes.from_codes(
             item_n,
             worker_n,
@@ -244,34 +244,22 @@ def _free(blocks: Any) -> None:
         blocks.unpersist()
 
 
-def votes_per_item(block: Any) -> Any:
-    """How many votes each item of a block holds."""
-    return np.diff(block.matrix.indptr)
-
-
-def _chosen(code_p: IntArray) -> IntArray:
-    return code_p
-
-
 def _take(sent: Any, places: Places, batches: Iterator[Any]) -> Iterator[Any]:
-    """On a worker: the votes of the chosen items of each block, items numbered as they were chosen."""
+    """On a worker: the votes of the chosen items of each block, numbered by their position among the chosen."""
     import pyarrow as pa
 
-    code_p = sent()()
+    code_p = sent()
     for batch in batches:
         for row, block in enumerate(blocks_of(batch, places)):
             first, last = np.searchsorted(code_p, [block.start, block.stop])
-            if first == last and block.index > 0:  # the first block answers always, so that there is a table
+            if first == last and block.index > 0:  # the first block always answers, so that there is a table
                 continue
             local_p = code_p[first:last] - block.start
             votes = take_items(votes_of(block), local_p)
             gold_i = np.full(len(local_p), -1) if votes.gold_i is None else votes.gold_i
             lists = {
-                "items": votes.item_n + first,
-                "workers": votes.worker_n,
-                "labels": votes.label_n,
-                "gold": gold_i,
-            }
+                "items": votes.item_n + first, "workers": votes.worker_n, "labels": votes.label_n, "gold": gold_i,
+            }  # fmt: skip
             yield pa.record_batch(
                 {
                     "part": pa.array([places.part_b[block.index]], pa.int32()),
@@ -281,15 +269,8 @@ def _take(sent: Any, places: Places, batches: Iterator[Any]) -> Iterator[Any]:
             )
 
 
-def _flat(table: Any, name: str) -> IntArray:
-    import pyarrow.compute as pc
-
-    flat: IntArray = pc.list_flatten(table.column(name)).to_numpy()
-    return flat
-
-
 def label_frame(votes: SparkVotes, fits: Sequence[Fit], table: LabelTable) -> Any:
-    """The labels as a frame, with the columns of labels.csv; nothing is computed before it is asked for."""
+    """The labels as a lazy frame with the columns of labels.csv."""
     from pyspark.sql import types as T
 
     packed, kind = votes.blocks.select(*PACKED, "names"), _kind(votes.labels)
@@ -298,19 +279,14 @@ def label_frame(votes: SparkVotes, fits: Sequence[Fit], table: LabelTable) -> An
     item = T.StructField("item", votes.item_type)
     schema = T.StructType([item, *(T.StructField(name, spark_type[one]()) for name, one in kinds.items())])
     values = tuple(str(v) for v in votes.labels) if kind == "string" else votes.labels
-    shipped = tuple(replace(rows_alone(fit), label_values=values) for fit in fits)
-    sent = ship(packed, partial(_table_of, shipped, table))
+    sent = ship(packed, of_fits(table, *(replace(fit, label_values=values) for fit in fits)))
     return map_batches(packed, partial(_label_rows, sent, votes.places, kind), schema)
 
 
 def label_kinds(kind: str) -> dict[str, str]:
-    """The type of each column of labels beside the item; `kind` is that of a label."""
+    """The type of each column of the labels except the item; `kind` is that of a label."""
     rules = {"label": kind, "source": "string", "confidence": "double", "majority": kind, "weighted_vote": kind}
     return {**rules, "runner_up": kind, "votes": "int64", "tied": "bool", "changed": "bool"}
-
-
-def _table_of(fits: tuple[Fit, ...], table: LabelTable, part: Part) -> Columns:
-    return table(part.votes, *(part.of(fit) for fit in fits))
 
 
 def _label_rows(sent: Any, places: Places, kind: str, batches: Iterator[Any]) -> Iterator[Any]:
@@ -330,7 +306,7 @@ def _label_rows(sent: Any, places: Places, kind: str, batches: Iterator[Any]) ->
 
 
 def _kind(labels: tuple[Any, ...]) -> str:
-    """The type of a column of labels; labels of several types are written as text."""
+    """The type of the label columns; labels of mixed types are written as text."""
     kinds = {type(label) for label in labels}
     if kinds == {int, float}:
         return "double"
@@ -359,18 +335,18 @@ class SparkBackend(Backend):
 
     def map(self, fn: Callable[[Part], T], *, doing: str) -> Iterator[T]:  # noqa: ARG002
         """What `fn` returns for each block."""
-        return self.votes.engine.map_blocks(partial(_on_part, fn), gold=True)
+        return self.votes.engine.map_blocks(lambda block: fn(part_of(block)), gold=True)
 
     def sum(self, fn: Callable[[Part], T], *, doing: str) -> T:  # noqa: ARG002
         """The sum over blocks of what `fn` returns."""
-        return self.votes.engine.map_sum(partial(_on_part, fn), gold=True)
+        return self.votes.engine.map_sum(lambda block: fn(part_of(block)), gold=True)
 
     def take(self, item_p: IntArray) -> Votes:
         """The votes of some items, in the driver's memory."""
         return self.votes.take_items(item_p)
 
     def draw(self, share: float, seed: int) -> IntArray:
-        """The codes of items drawn by their names, on the cluster."""
+        """The codes of a random sample of items, drawn by name on the cluster."""
         named = self.votes.blocks.select("part", "names")
         lots = map_batches(named, partial(_draw, self.votes.places, share, seed), "code bigint, lot bigint")
         table = collect(lots)
@@ -378,7 +354,7 @@ class SparkBackend(Backend):
         return np.asarray(code_p[np.argsort(hash_p.view(np.uint64), kind="stable")])
 
     def label_files(self, folder: Path, fits: Sequence[Fit], table: LabelTable) -> LabelFiles:
-        """A folder that Spark fills, at once: the labels of a cluster need not fit through its driver."""
+        """A Parquet folder that Spark writes right away: the labels may not fit into the driver's memory."""
         place = folder / "labels.parquet"
         if place.is_file():
             raise ConfigError(f"Cannot write {place}: it is a file, and Spark writes a folder. Move it away.")
@@ -389,12 +365,8 @@ class SparkBackend(Backend):
         return LabelFiles([place], {})
 
 
-def _on_part(fn: Callable[[Part], T], block: Block) -> T:
-    return fn(part_of(block))
-
-
 def _draw(places: Places, share: float, seed: int, batches: Iterator[Any]) -> Iterator[Any]:
-    """On a worker: the items of each block that are drawn; Spark has no numbers without a sign."""
+    """On a worker: the sampled items of each block, hashes as signed numbers because Spark has no others."""
     import pyarrow as pa
 
     for batch in batches:

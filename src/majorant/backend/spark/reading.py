@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.backend.base import Backend, MemoryBackend
-from majorant.backend.files import worker_query
 from majorant.backend.spark.backend import SparkBackend, SparkVotes
 from majorant.backend.spark.pack import FACTS, Packing, Places, map_batches, pack, packed_schema
 from majorant.backend.spark.session import collect, spark_errors
@@ -276,7 +275,7 @@ def _silent_statuses(frame: Any, column: Any, source: str, name: str) -> list[An
 
 def _count_votes(rows: Any, table: Table, options: ReadOptions) -> Any:
     """How often each worker gave each label, as an Arrow table."""
-    counted = rows.sparkSession.sql(worker_query("{votes}"), votes=rows)
+    counted = rows.groupBy("worker", "label").count().withColumnRenamed("count", "votes")
     most = 10_000_000  # pairs, before it is known whether the column holds labels
     counts = counted.limit(most).toArrow()
     if len(counts) == most:

@@ -1,4 +1,4 @@
-"""A Spark session for a command: quiet, on this machine by default, stopped with the command."""
+"""A Spark session for one command: quiet, local by default, stopped when the command ends."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from typing import Any
 from majorant.backend.spark.pack import CHANGED
 from majorant.errors import ConfigError, DataError
 
-INSTALL = "pip install 'pyspark[sql]>=4'"
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # half the time of a start goes into optimising code that runs once
 LOG_SETTINGS = """rootLogger.level = fatal
 rootLogger.appenderRef.stderr.ref = stderr
 appender.stderr.type = Console
@@ -28,14 +26,13 @@ appender.stderr.target = SYSTEM_ERR
 appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = %m%n
 """
-MORE_SPACE = "It sorts votes in its folder for temporary files: make room there, or name another by SPARK_LOCAL_DIRS."
 
 
 @contextlib.contextmanager
 def spark_session(master: str, *, memory: str = "2g", settings: dict[str, str] | None = None) -> Iterator[Any]:
-    """A Spark session, stopped at the end; one that runs already is used and left alone.
+    """A Spark session that is stopped at the end; an active one is used and left running.
 
-    `memory` is that of the driver, which is all there is with a master such as local[2].  `settings` are Spark's own.
+    `memory` is the driver's, which with a master such as local[2] is all there is.  `settings` are Spark's own.
     """
     require_spark()
     from pyspark.sql import SparkSession
@@ -61,7 +58,9 @@ def require_spark() -> None:
     least_java = 17
     for package in ("pyspark", "pandas"):  # PySpark hands over Arrow only where pandas is installed; we never use it
         if importlib.util.find_spec(package) is None:
-            raise ConfigError(f"Spark needs the Python package {package}, which is not installed: {INSTALL}")
+            raise ConfigError(
+                f"Spark needs the Python package {package}, which is not installed: pip install 'pyspark[sql]>=4'"
+            )
     version = java_version()
     if version is None or version < least_java:
         which = "none was found" if version is None else f"this is {version}"
@@ -86,7 +85,7 @@ def java_version() -> int | None:
 
 
 def _settings(master: str, memory: str, log: Path, folder: Path) -> dict[str, str]:
-    local = "127.0.0.1"  # a laptop's own name may lead nowhere, or out of the house
+    local = "127.0.0.1"  # a laptop's host name may not resolve, or resolve to another network
     settings = {
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log}",
         "spark.driver.memory": memory,
@@ -96,7 +95,8 @@ def _settings(master: str, memory: str, log: Path, folder: Path) -> dict[str, st
     }
     if master.startswith("local"):
         settings |= {
-            "spark.driver.defaultJavaOptions": QUICK,
+            # Half of the startup time would go into optimising code that runs once.
+            "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             "spark.driver.host": local,
             "spark.driver.bindAddress": local,
             "spark.sql.adaptive.enabled": "false",  # a pass is planned in two thirds of the time
@@ -119,22 +119,18 @@ def _cores(master: str) -> int:
 
 
 def _start(builder: Any, master: str, settings: dict[str, str]) -> Any:
-    from pyspark.errors import PySparkException
-
     for name, value in settings.items():
         builder = builder.config(name, value)
     try:
         with _silent():
             return builder.getOrCreate()
-    except (PySparkException, OSError, RuntimeError) as error:
-        raise _no_start(master, error) from None
-    except Exception as error:  # what Java throws comes as an error of py4j
-        raise _no_start(master, error) from None
+    except Exception as error:  # PySpark's own, or what Java throws by way of py4j
+        raise ConfigError(f"Spark did not start with master='{master}': {_first_line(error)}") from None
 
 
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
-    """Without what the launcher says on standard error before it has read how quiet it should be."""
+    """Discard what the launcher writes to standard error before it has read the log settings."""
     kept = os.dup(2)
     try:
         with Path(os.devnull).open("wb") as nowhere:
@@ -145,32 +141,31 @@ def _silent() -> Iterator[None]:
         os.close(kept)
 
 
-def _no_start(master: str, error: Exception) -> ConfigError:
-    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return ConfigError(f"Spark did not start with master='{master}': {reason[:300]}")
-
-
 @contextlib.contextmanager
 def spark_errors() -> Iterator[None]:
-    """What Spark throws as an error of ours: its first line says what happened."""
+    """Turn Spark's exceptions into errors of ours, with the first line of the message."""
     from pyspark.errors import AnalysisException
 
     no_space = "No space left on device"
+    disk_full = ConfigError(
+        f"Spark gave up: {no_space}. It sorts votes in its folder for temporary files: make room there, or set "
+        "SPARK_LOCAL_DIRS to another folder."
+    )
     try:
         yield
     except AnalysisException as error:
         raise DataError(f"Spark cannot read the votes: {_first_line(error)}") from None
-    except OSError as error:  # of PySpark itself, which keeps what it sends in a file; other files have errors of ours
+    except OSError as error:  # from PySpark itself, which writes what it sends to a file
         if error.errno != errno.ENOSPC:
             raise
-        raise ConfigError(f"Spark gave up: {no_space}. {MORE_SPACE}") from error
+        raise disk_full from error
     except Exception as error:
         if not type(error).__module__.startswith(("pyspark", "py4j")):
             raise
         if CHANGED in str(error):
             raise DataError(CHANGED) from None
         if no_space in str(error):
-            raise ConfigError(f"Spark gave up: {no_space}. {MORE_SPACE}") from error
+            raise disk_full from error
         raise ConfigError(f"Spark gave up: {_first_line(error)}") from error
 
 
