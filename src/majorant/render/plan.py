@@ -18,7 +18,8 @@ def plan_line(plan: Plan) -> str:
 def _advice(plan: Plan) -> str:
     target = f"{100 * plan.target:g}%"
     if plan.advice is Advice.NEEDS_LABELS:
-        need = f"To see how many votes reach {target}, {label_more(GOLD_TO_ANCHOR, plan.n_gold)}."
+        see = f"whether these judges reach {target}" if plan.panel else f"how many votes reach {target}"
+        need = f"To see {see}, {label_more(GOLD_TO_ANCHOR, plan.n_gold)}."
         return f"{_gain(plan)} {need}".strip()
     now = f"Majority vote is right on {_ends(plan.accuracy_now)} of the items, by {count(plan.n_gold, 'gold label')}"
     if plan.advice is Advice.ENOUGH:

@@ -1,8 +1,8 @@
-"""Confidence: how probable it is that a label is right.
+"""Confidence: the probability that a label is right.
 
-Two opinions are averaged (their geometric mean): the rule's probabilities, tempered so that they allow for votes that
-depend on each other, and the plain shares of votes, with one vote spread over all labels.  On public data sets the
-average is better calibrated than either.  Twenty gold labels or more shift and stretch it: docs/decide.md.
+It is the geometric mean of two opinions: the rule's probabilities, tempered because votes depend on each other, and
+the shares of votes, with one extra vote spread over all labels.  On public data sets the mean is better calibrated
+than either.  Twenty gold labels or more shift and stretch it: docs/decide.md.
 """
 
 from __future__ import annotations
@@ -28,11 +28,9 @@ from majorant.values import FloatArray, as_generator
 from majorant.votes import IntArray, Votes
 
 Refit = Callable[[Votes], Fit]  # the rule, fitted to other votes
-DEPENDENCE_ENTRIES = 100_000  # votes times classes of the items from which the dependence of votes is learned
-MOST_ENTRIES = 4_000_000  # and of those from which the temperature is
-LIKELY_CASES, RARE = 2, 0.05
-LEAST_TEMPERATURE, MOST_TEMPERATURE, MOST_EPSILON = 0.1, 20.0, 0.5
-FOLDS, FOLD_SEED = 5, 2**32 + 2
+DEPENDENCE_ENTRIES = 100_000  # votes times classes of the sample from which dependence is learned
+MOST_ENTRIES = 4_000_000  # and of the sample from which the temperature is learned
+FOLDS = 5
 UNSURE = 1e-300  # a probability of 0 counts as this
 
 
@@ -81,7 +79,7 @@ def calibrate(
     refit: Refit | None = None,
     crowd: Fit | None = None,
 ) -> Labels:
-    """How probable it is that each label of a fit is right: by models of the votes, and by gold where there is enough.
+    """The probability that each label of a fit is right, from models of the votes and from gold if there is enough.
 
     Parameters
     ----------
@@ -136,7 +134,7 @@ def calibrate(
 
 
 def label_confidence(learned: Calibration | None, votes: Votes, fit: Fit) -> FloatArray:
-    """How probable it is that each label of a rule is right, by what was learned from some items; NaN without votes."""
+    """The probability that each label of a rule is right, by a learned calibration; NaN without votes."""
     voted_i = votes.votes_i > 0
     if learned is None:
         return np.where(voted_i, row_maxima(fit.posterior), np.nan)
@@ -166,13 +164,13 @@ def _pooled_odds(learned: Calibration, votes: Votes, fit: Fit) -> FloatArray:
 
 
 def _labels(fit: Fit) -> IntArray:
-    """The label of each item, one of the tied where it is left open."""
+    """The label of each item; one of the tied labels if there is a tie."""
     code_i = fit.codes()
     return np.where(code_i >= 0, code_i, fit.posterior.argmax(axis=1))
 
 
 def _learn_from_gold(learned: Calibration, votes: Votes, fit: Fit) -> Calibration:
-    """Add the shift and slope of all gold items, and for each fold of them those of the others."""
+    """Add the shift and slope of all gold items, and for each fold those of the other folds."""
     assert votes.gold_i is not None
     known = np.flatnonzero((votes.gold_i >= 0) & (votes.votes_i > 0))
     odds_g = _pooled_odds(learned, votes, fit)[known]
@@ -184,7 +182,7 @@ def _learn_from_gold(learned: Calibration, votes: Votes, fit: Fit) -> Calibratio
 
 
 def _shift_and_slope(odds_g: FloatArray, right_g: FloatArray) -> tuple[float, float]:
-    """Logistic regression of being right on the log-odds, drawn to no shift and slope 1: a few Newton steps.
+    """Logistic regression of being right on the log-odds, shrunk to no shift and slope 1, by Newton's method.
 
     The penalties were chosen once, on public data sets with 20 to 200 gold labels, and are not sensitive.
     """
@@ -203,12 +201,12 @@ def _shift_and_slope(odds_g: FloatArray, right_g: FloatArray) -> tuple[float, fl
 
 
 def _folds(names: Sequence[Hashable]) -> NDArray[np.int64]:
-    """A fold for each item, by its name: the same wherever the items lie."""
-    return (name_hashes(names, FOLD_SEED) % np.uint64(FOLDS)).astype(np.int64)
+    """A fold for each item, by its name: the same on every backend."""
+    return (name_hashes(names, 2**32 + 2) % np.uint64(FOLDS)).astype(np.int64)
 
 
 def scores(fit: Fit) -> FloatArray:
-    """The log-probabilities of a fit; shares of votes are not probabilities, and each vote counts for one instead."""
+    """The log-probabilities of a fit; shares of votes are not probabilities, so their scores are the counts."""
     if fit.method in ESTIMATORS and ESTIMATORS[fit.method].traits.vote_shares:
         return np.asarray(fit.posterior * fit.votes_i[:, None])
     return np.log(np.maximum(fit.posterior, UNSURE))
@@ -225,11 +223,11 @@ def tempered(score_ik: FloatArray, temperature: float, epsilon: float) -> FloatA
 
 
 def learn_calibration(score_sk: FloatArray, believed_sk: FloatArray) -> tuple[float, float]:
-    """The temperature and the epsilon under which what is believed of the items is least surprising.
+    """The temperature and epsilon that minimize the cross-entropy to the believed probabilities.
 
-    Pattern search: go to the best of eight neighbours, or come nearer where none is better.
+    Pattern search: move to the best of eight neighbours, or halve the step if none is better.
     """
-    # As `tempered`, a row for each class: sums along the short axis would take most of the time.
+    # As `tempered`, but one row per class: sums along the short axis would take most of the time.
     gap_ks, believed_ks = (score_sk - row_maxima(score_sk)[:, None]).T.copy(), believed_sk.T.copy()
 
     def surprise(log_temperature: float, epsilon: float) -> float:
@@ -239,7 +237,7 @@ def learn_calibration(score_sk: FloatArray, believed_sk: FloatArray) -> tuple[fl
         np.maximum(posterior_ks, UNSURE, out=posterior_ks)
         return -float(np.vdot(believed_ks, np.log(posterior_ks, out=posterior_ks))) / len(score_sk)
 
-    low, high = np.array([np.log(LEAST_TEMPERATURE), 0.0]), np.array([np.log(MOST_TEMPERATURE), MOST_EPSILON])
+    low, high = np.array([np.log(0.1), 0.0]), np.array([np.log(20.0), 0.5])
     best, width = np.array([0.0, 0.02]), np.array([0.8, 0.08])
     value = surprise(*best)
     while width[0] > 1e-3:
@@ -253,7 +251,7 @@ def learn_calibration(score_sk: FloatArray, believed_sk: FloatArray) -> tuple[fl
 
 
 def as_calibrated(learned: Calibration | None, votes: Votes, fit: Fit) -> Fit:
-    """The fit with calibrated probabilities; labels and ties stay, so its label never has less than the runner-up."""
+    """The fit with calibrated probabilities and the same labels and ties: no label falls below its runner-up."""
     if learned is None:
         return fit
     rows, label_i = np.arange(len(votes.items)), _labels(fit)
@@ -273,14 +271,14 @@ def as_calibrated(learned: Calibration | None, votes: Votes, fit: Fit) -> Fit:
 
 
 def keep_labels(fit: Fit, posterior_ik: FloatArray) -> Fit:
-    """The fit with other probabilities, except where rounding would change a label or a tie."""
+    """The fit with other probabilities, except for items whose label or tie rounding would change."""
     new = replace(fit, posterior=posterior_ik)
     moved_i = (new.codes() != fit.codes()) | (new.tied_i != fit.tied_i)
     return replace(fit, posterior=np.where(moved_i[:, None], fit.posterior, posterior_ik)) if moved_i.any() else new
 
 
 def _learn(votes: Votes, fit: Fit, refit: Refit | None, crowd: Fit | None, rng: np.random.Generator) -> _Lesson:
-    """The dependence of votes from all items or a sample; with it, what is believed of as many as the memory allows."""
+    """Learn the dependence of votes from a sample, and the believed probabilities of as many items as memory allows."""
     n_classes = len(votes.labels)
     many = draw_items(votes, np.flatnonzero(votes.votes_i > 0), MOST_ENTRIES // n_classes, rng=rng)
     few = draw_items(votes, many, DEPENDENCE_ENTRIES // n_classes, rng=rng)
@@ -291,10 +289,10 @@ def _learn(votes: Votes, fit: Fit, refit: Refit | None, crowd: Fit | None, rng: 
         return _Lesson(scores(_rows(fit, few)), average.posterior_ik, dependence)
     sample = take_items(votes, many)
     whole = vote_arrays(sample, like=arrays)
-    likely = np.argsort(-average.weight_r, kind="stable")[:LIKELY_CASES]
+    likely = np.argsort(-average.weight_r, kind="stable")[:2]
     weight_c = average.weight_r[likely] / average.weight_r[likely].sum()
     believed_sk = sum(
-        w * refit_model(whole, average.cases[c]).posterior_ik for w, c in zip(weight_c, likely, strict=True) if w > RARE
+        w * refit_model(whole, average.cases[c]).posterior_ik for w, c in zip(weight_c, likely, strict=True) if w > 0.05
     )
     refit = refit or _refit_by_name(fit.method)
     known = len(many) == int((votes.votes_i > 0).sum()) or refit is None

@@ -1,7 +1,4 @@
-"""Votes that may depend on each other: what they say about the truth if hard items and shared errors are allowed for.
-
-Statement and limits: docs/decide.md.
-"""
+"""A model of votes that depend on each other, through hard items or shared errors.  See docs/decide.md."""
 
 from __future__ import annotations
 
@@ -20,9 +17,8 @@ from majorant.votes import IntArray, Votes
 
 SHAPES = ("polya_urn", "common_cause", "difficulty")  # with two classes the last is the first
 STRENGTHS = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.45])
-STEPS, CONVERGED = 30, 1e-4  # of the mean over items
 LEAST_CHANCE = 1e-100
-FIRST_SPREAD, LEAST_SPREAD = 1.0, 1e-3  # variance of workers' log-odds
+FIRST_SPREAD = 1.0  # variance of workers' log-odds
 
 
 class Earlier(NamedTuple):
@@ -45,7 +41,7 @@ class Alike(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class VoteArrays:
-    """The votes as the model sees them; what only a shape of dependence needs is worked out when it is asked for."""
+    """The votes as the model needs them; arrays for one shape of dependence only are computed on demand."""
 
     votes: Votes  # every item has votes
     column_n: IntArray  # (worker, label) as one number
@@ -150,7 +146,7 @@ def _one_each(column_n: IntArray, n_columns: int) -> Any:
 
 
 def refit_model(arrays: VoteArrays, case: FittedModel) -> FittedModel:
-    """The case fitted to other votes of the same crowd, each worker's matrix from the crowd's on."""
+    """Fit the case to other votes of the same crowd, starting every worker at the crowd's matrix."""
     n_workers = len(arrays.votes.workers)
     votes_jkl = np.tile(arrays.strength_k[:, None] * case.params.crowd_kl, (n_workers, 1, 1))
     total_jk = np.einsum("jkl->jk", votes_jkl)
@@ -200,12 +196,12 @@ def case_weights(dependence_r: FloatArray, evidence_r: FloatArray, discount: flo
 
 
 def _converge(arrays: VoteArrays, params: ModelParams, shape: str, dependence: float) -> FittedModel:
-    """EM until the posterior stands still; the last step judges each vote by a matrix that has not seen it."""
+    """EM until the posterior converges; the last step predicts each vote from a matrix that has not seen it."""
     before_ik = None
-    for _ in range(STEPS):
+    for _ in range(30):
         step = _e_step(arrays, params, shape, dependence, None)
         params = _m_step(arrays, step.posterior_ik, _first_hand(arrays, step.posterior_ik, step.first_nk), params)
-        if before_ik is not None and np.abs(step.posterior_ik - before_ik).mean() < CONVERGED:
+        if before_ik is not None and np.abs(step.posterior_ik - before_ik).mean() < 1e-4:
             break
         before_ik = step.posterior_ik
     step = _e_step(arrays, params, shape, dependence, step)
@@ -220,7 +216,7 @@ def _first_hand(arrays: VoteArrays, posterior_ik: FloatArray, first_nk: FloatArr
 
 
 def _e_step(arrays: VoteArrays, params: ModelParams, shape: str, dependence: float, seen: _EmStep | None) -> _EmStep:
-    """With the step that the parameters have `seen`, what each vote has added to its worker's matrix is taken off."""
+    """The E step; given the step that the parameters have `seen`, each vote is left out of its worker's matrix."""
     votes = arrays.votes
     if shape == "none":
         return _independent(arrays, params, None if seen is None else seen.posterior_ik)
@@ -328,11 +324,10 @@ def _m_step(
 
 def _odds(counts_jkl: FloatArray, crowd_kl: FloatArray, odds_j: FloatArray, spread: float) -> tuple[FloatArray, float]:
     """A Newton step of each worker's odds, normal around the crowd's, and the variance that they show."""
-    most_odds = 10.0
     right_k = np.clip(np.diag(crowd_kl), 1e-6, 1 - 1e-6)
     total_jk = np.einsum("jkl->jk", counts_jkl)
     right_jk = 1 / (1 + np.exp(-(np.log(right_k) - np.log1p(-right_k) + odds_j[:, None])))
     slope_j = np.einsum("jkk->j", counts_jkl) - np.einsum("jk,jk->j", total_jk, right_jk) - odds_j / spread
     curve_j = np.einsum("jk,jk,jk->j", total_jk, right_jk, 1 - right_jk) + 1 / spread
-    odds_j = np.clip(odds_j + np.clip(slope_j / curve_j, -1, 1), -most_odds, most_odds)
-    return odds_j, float(np.clip((odds_j**2 + 1 / curve_j).mean(), LEAST_SPREAD, FIRST_SPREAD))
+    odds_j = np.clip(odds_j + np.clip(slope_j / curve_j, -1, 1), -10.0, 10.0)
+    return odds_j, float(np.clip((odds_j**2 + 1 / curve_j).mean(), 1e-3, FIRST_SPREAD))

@@ -1,4 +1,4 @@
-"""Judges against gold or human labels: how often each is right, whom it repeats, whether a gate may rest on it."""
+"""Judges against gold labels: accuracy, shared mistakes, and whether they are good enough to gate on."""
 
 from __future__ import annotations
 
@@ -29,17 +29,16 @@ from majorant.values import Estimate, Missing, as_level, clopper_pearson, lock
 from majorant.votes import Votes
 
 JUDGE_BAR = 0.9
-LISTED = 5
-MOST_PAIRED = 100  # judges, up to which they are looked at pair by pair
+MOST_PAIRED = 100  # judges; more are not compared pair by pair
 
 
 class Gate(StrEnum):
-    """Whether some judge, or the panel by majority vote, is right often enough to gate on."""
+    """Whether some judge, or the panel's majority vote, is accurate enough to gate on."""
 
     MET = "met"
-    NOT_MET = "not met"  # all are surely below the bar
+    NOT_MET = "not met"  # the intervals of all are below the bar
     OPEN = "open"  # too few gold labels
-    NO_GOLD = "no gold"  # votes alone promise nothing about judges who may err together
+    NO_GOLD = "no gold"  # votes alone say nothing about judges who may share mistakes
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -47,10 +46,10 @@ class Judge:
     """One judge, or the panel by majority vote, on the items with a gold label."""
 
     name: Hashable
-    right: float  # of the panel, a tie counts by its share
-    judged: int  # items with gold that it labels
-    tied: int = 0  # of them, for the panel
-    accuracy: Estimate  # exact, and true for all judges at once at the level
+    right: float  # a tie of the panel counts by its share
+    judged: int  # gold items that it labels
+    tied: int = 0  # of these, ties of the panel
+    accuracy: Estimate  # with an exact interval that holds for all judges at once
     kappa: float | None  # Cohen's, with gold
     confusion_kl: NDArray[np.int64]  # gold class by given label, without ties
     wrong: tuple[Hashable, ...]  # the first items on which it is wrong
@@ -61,7 +60,7 @@ class Judge:
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """Two judges who agree; with gold, on how many items both are wrong, of those on which either is."""
+    """How often two judges agree; with gold, on how many items both, or either of them, are wrong."""
 
     first: Hashable
     second: Hashable
@@ -73,14 +72,14 @@ class Repeats:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How a judge takes the order of two candidates: items that it judges in both orders."""
+    """How the order of two candidates affects a judge, on items judged in both orders."""
 
     judge: Hashable
     pairs: int
     consistent: int  # the same verdict in both orders
-    first_twice: int  # whichever stands first
+    first_twice: int  # chose the candidate shown first both times
     second_twice: int
-    p_value: float | None  # exact: an unbiased judge contradicts itself either way alike
+    p_value: float | None  # exact sign test of first_twice against second_twice
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
@@ -92,19 +91,19 @@ class Judges(Tabular):
     judges : tuple of Judge
         The judges with enough gold items, the best first; empty without gold.
     left_out : tuple of Hashable
-        Judges with too few gold items to say anything about.
+        Judges with too few gold items.
     panel : Judge or None
         Majority vote of all judges.
     gate : Gate
         Whether `bar` is met, and by whom: `best`.
     sub_panels : tuple of SubPanel
-        The best one, three and five judges, compared with all; empty if there are too few labels.
+        The best one, three and five judges, compared with all of them; empty if there are too few labels.
     copies : Copies
         Judges who repeat another.
     repeats : tuple of Repeats
         All pairs, those who agree most first.
     worth : Estimate
-        As many independent judges would be as precise as those of an item, by gold.
+        How many independent judges would be as precise, by gold.
     """
 
     judges: tuple[Judge, ...]
@@ -140,24 +139,24 @@ class Judges(Tabular):
 def judges(
     votes: Any, *, bar: float = JUDGE_BAR, level: float = LEVEL, position: str | None = None, **reading: Unpack[Reading]
 ) -> Judges:
-    """How good judges are by gold labels, which to keep, and whether they are good enough to gate on.
+    """Compare judges with gold labels: accuracy, which to keep, and whether they are good enough to gate on.
 
     Parameters
     ----------
     votes : Any
         Whatever `mj.read` takes, with the same keyword arguments.
     bar : float
-        The accuracy that a gate asks for.
+        The accuracy that the gate requires.
     level : float
         Confidence level; all intervals of judges hold together (Bonferroni).
     position : str, optional
-        Column that says which of two candidates stood first, where pairs were judged in both orders; one that is
-        called order, position or swapped is found.
+        Column that says which of two candidates was shown first, if pairs were judged in both orders; a column called
+        order, position or swapped is detected.
 
     Returns
     -------
     Judges
-        Assumes that gold items are a random sample of those to be gated, and nothing about how judges err.
+        Assumes that the gold items are a random sample, and nothing about how judges err.
 
     Examples
     --------
@@ -203,7 +202,7 @@ def judges(
 
 
 def _gate(every: Sequence[Judge], bar: float) -> tuple[Gate, Judge | None]:
-    """Whether anybody is surely as good as the bar, and who is best."""
+    """Whether the interval of some judge is above the bar, and who is best."""
     if not every:
         return Gate.NO_GOLD, None
     good = [one for one in every if one.accuracy.low is not None and one.accuracy.low >= bar]
@@ -222,14 +221,13 @@ def _worth(votes: Votes, level: float) -> Estimate:
 
 
 def _each_judge(votes: Votes, level: float) -> tuple[list[Judge], tuple[Hashable, ...]]:
-    """Every judge with gold items on them, and the names of those with too few where others have enough."""
-    few_judged = 10  # gold items; a judge with fewer is left out where others have more
+    """The judges with at least ten gold items, or with the most if nobody has ten; and the names of the others."""
     if votes.gold_i is None:
         return [], ()
     known = np.flatnonzero(votes.gold_i[votes.item_n] >= 0)
     known = known[np.argsort(votes.worker_n[known], kind="stable")]
     judged_j = np.bincount(votes.worker_n[known], minlength=len(votes.workers))
-    enough_j = judged_j >= min(few_judged, judged_j.max(initial=1))
+    enough_j = judged_j >= min(10, judged_j.max(initial=1))
     own_j = np.split(known, np.cumsum(judged_j)[:-1])
     share = 1 - (1 - level) / (int(enough_j.sum()) + 1)
     each = [
@@ -240,7 +238,7 @@ def _each_judge(votes: Votes, level: float) -> tuple[list[Judge], tuple[Hashable
 
 
 def _panel(votes: Votes, level: float) -> Judge:
-    """Majority vote on the items with gold; a tie counts by its share, as everywhere."""
+    """Majority vote on the gold items; a tie counts by its share."""
     assert votes.gold_i is not None
     fit = Majority().fit(votes)
     item_p = np.flatnonzero((votes.gold_i >= 0) & (votes.votes_i > 0))
@@ -264,7 +262,7 @@ def _against(
         if judged
         else Estimate(None, reason=Missing.NO_GOLD)
     )
-    off = item_p[votes.gold_i[item_p] != label_p][:LISTED]
+    off = item_p[votes.gold_i[item_p] != label_p][:5]
     return Judge(
         name=name,
         right=right,
@@ -285,8 +283,8 @@ def _kappa(confusion_kl: NDArray[np.int64]) -> float | None:
     return None if chance >= 1 else float((np.trace(confusion_kl) / total - chance) / (1 - chance))
 
 
-def _repeats(votes: Votes, least: int = 2) -> tuple[Repeats, ...]:
-    """All pairs of judges by how often they agree, those who agree most first."""
+def _repeats(votes: Votes) -> tuple[Repeats, ...]:
+    """All pairs of judges with two common items, those who agree most first."""
     if len(votes.workers) > MOST_PAIRED:
         return ()
     given = np.full((len(votes.workers), len(votes.items)), -1, dtype=np.int64)
@@ -296,7 +294,7 @@ def _repeats(votes: Votes, least: int = 2) -> tuple[Repeats, ...]:
     for a in range(len(given)):
         for b in range(a + 1, len(given)):
             both = (given[a] >= 0) & (given[b] >= 0)
-            if both.sum() < least:
+            if both.sum() < 2:
                 continue
             off_a, off_b = (both & (gold_i >= 0) & (given[judge] != gold_i) for judge in (a, b))
             agreed = float((given[a][both] == given[b][both]).mean())
@@ -310,7 +308,7 @@ def _repeats(votes: Votes, least: int = 2) -> tuple[Repeats, ...]:
 
 
 def _one_verdict_each(votes: Any, position: str, reading: Any) -> tuple[Votes | None, tuple[Position, ...]]:
-    """The verdicts that hold in both orders as votes, others as abstentions; and how each judge takes the order."""
+    """Verdicts that hold in both orders as votes, others as abstentions; and how the order affects each judge."""
     roles = {role: reading.get(role) for role in ("item", "worker", "label")}
     shown, (first, second) = read_shown(votes, position, **roles)
     seen: dict[tuple[Any, Any], dict[bool, Any]] = {}
@@ -345,7 +343,7 @@ def _kind(given: dict[bool, Any], first: Any, second: Any) -> str:
 
 
 def sign_test(successes: int, trials: int) -> float | None:
-    """Twice the chance of at most so few of the rarer outcome in so many fair tosses, at most 1."""
+    """Two-sided p-value of the exact sign test; None without trials."""
     from scipy.special import bdtr
 
     return float(min(1.0, 2 * bdtr(min(successes, trials - successes), trials, 0.5))) if trials else None
@@ -353,7 +351,7 @@ def sign_test(successes: int, trials: int) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A verdict, and whether the first of the two candidates stood first."""
+    """A verdict, and whether the first of the two candidates was shown first."""
 
     item: Any
     worker: Any
@@ -362,9 +360,10 @@ class Shown:
 
 
 def read_shown(source: Any, position: str, **named: Any) -> tuple[list[Shown], tuple[Any, Any]]:
-    """The verdicts of a table whose column `position` says which candidate stood first, and the two candidates.
+    """The verdicts of a table whose column `position` says which candidate was shown first, and the two candidates.
 
-    It holds the first candidate's name, AB or BA, or whether the pair was swapped; rows without a verdict do not count.
+    The column holds the first candidate's name, AB or BA, or whether the pair was swapped.  Rows without a verdict are
+    skipped.
     """
     columns: dict[str, list[Any]] = {}
     with open_table(source, ReadOptions(**named, by=position, seconds="", status="")) as table:
@@ -383,7 +382,7 @@ def read_shown(source: Any, position: str, **named: Any) -> tuple[list[Shown], t
 
 
 def find_position(source: Any, reading: Mapping[str, Any]) -> str | None:
-    """The column that says which candidate stood first, where judges looked at pairs in both orders; else None."""
+    """The column that says which candidate was shown first, if pairs were judged in both orders; else None."""
     if not is_rereadable(source):
         return None
     named: dict[str, Any] = {role: reading.get(role) for role in ("item", "worker", "label")}
@@ -393,7 +392,7 @@ def find_position(source: Any, reading: Mapping[str, Any]) -> str | None:
         if len(names) != 1:
             return None
         shown, _ = read_shown(source, names[0], **named)
-    except MajorantError:  # whoever reads the votes says what is wrong with them
+    except MajorantError:  # reading the votes reports it
         return None
     orders: dict[tuple[Any, Any], set[bool]] = {}
     for verdict in shown:

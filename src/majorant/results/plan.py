@@ -1,9 +1,8 @@
 """What more votes would gain, what stopping early would save, and which judges are enough.
 
-A model of the votes forecasts how much more votes gain, not how often labels are right: on public crowds the gain was
-forecast within 1.5 points on average, and half to one and two thirds of it came true; the level was off by 5.  So the
-level is given only where gold labels measure it.  On public panels more judges of the same kind gained nothing, and
-nothing is forecast.  benchmarks/truth.md has the numbers.
+A model of the votes forecasts how much accuracy more votes gain: on public crowds it was off by 1.5 points on average.
+It does not forecast the accuracy itself, which was off by 5 points, so accuracy is given only if gold labels measure
+it.  On public panels more judges of the same kind gained nothing, so there is no forecast.  See benchmarks/truth.md.
 """
 
 from __future__ import annotations
@@ -19,31 +18,30 @@ from numpy.typing import ArrayLike
 from majorant.defaults import LEVEL, MAX_VOTES, TARGET
 from majorant.errors import ConfigError, NotIdentified
 from majorant.evidence.certificate.plug_in import shared_model
-from majorant.evidence.copies import Copies, find_copies, one_vote_each
+from majorant.evidence.copies import Copies, find_copies
 from majorant.evidence.labels import right_share
 from majorant.items import take_items
 from majorant.methods import ESTIMATORS
 from majorant.methods.majority import Majority
 from majorant.read import Reading, as_votes
 from majorant.results.sub_panels import SubPanel, best_sub_panels
-from majorant.tally import counts, distinct_counts, is_panel
+from majorant.tally import is_panel
 from majorant.theory import majority_accuracy, map_accuracy
 from majorant.theory.accuracy import scaled_shared
 from majorant.theory.patterns import can_enumerate
 from majorant.values import Estimate, FloatArray, Missing, as_level, clopper_pearson
 from majorant.votes import IntArray, Votes
 
-GOLD_TO_ANCHOR = 50  # labels that tell how often labels are right
-STOPPED_ITEMS = 20_000  # looked at for what stopping early saves
+GOLD_TO_ANCHOR = 50  # gold labels needed to measure the accuracy of majority vote
 
 
 class Advice(StrEnum):
     """What to do to reach the target."""
 
-    ENOUGH = "enough"  # by gold, the votes there are reach it
+    ENOUGH = "enough"  # by gold, the present votes reach it
     MORE_VOTES = "more votes"
-    OUT_OF_REACH = "out of reach"  # even with the most votes that were looked at
-    NEEDS_LABELS = "needs labels"  # nothing shows how often labels are right now
+    OUT_OF_REACH = "out of reach"  # even with the largest number of votes considered
+    NEEDS_LABELS = "needs labels"  # too few gold labels to know the accuracy
     OTHER_JUDGES = "other judges"  # a panel below the target: more judges like these gain nothing
 
 
@@ -56,11 +54,11 @@ class Stop(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlanPoint:
-    """What so many votes per item give."""
+    """What a number of votes per item gives."""
 
     n_votes: int
-    gain: Estimate  # accuracy of majority vote beyond that with the votes there are now; no value if not computed
-    accuracy: Estimate  # by gold and the gain; no value without enough gold
+    gain: Estimate  # in accuracy of majority vote over the present number of votes; no value if not computed
+    accuracy: Estimate  # from gold and the gain; no value without enough gold
     price: float  # per item
 
 
@@ -85,11 +83,11 @@ class Plan:
     advice : Advice
         What to do.
     accuracy_now : Estimate
-        How often majority vote is right now, by gold; no value with fewer than 50 gold labels.
+        Accuracy of majority vote by gold; no value with fewer than 50 gold labels.
     votes_now : float
         Votes per item so far.
     votes_needed : int or None
-        Smallest number of votes per item that reaches the target, where gold shows the accuracy now.
+        Smallest number of votes per item that reaches the target; None without `accuracy_now`.
     points : tuple of PlanPoint
         What each number of votes gives; empty for panels.
     stopping : tuple of Stopping
@@ -138,25 +136,25 @@ def plan(
     target : float
         The accuracy to reach.
     max_votes : int
-        The most votes per item to look at.
+        Largest number of votes per item to consider.
     price_per_vote : float
-        What a vote costs.
+        Price of a vote.
     prices : mapping, optional
-        What a vote of each judge costs, where they differ; those who are missing cost `price_per_vote`.
+        Price of a vote of each judge, if they differ; judges not named cost `price_per_vote`.
     level : float
         Confidence level of intervals.
     copies : Copies, optional
-        Judges who repeat another; by default they are looked for.
+        Judges who repeat another; detected by default.
 
     Returns
     -------
     Plan
-        With 50 gold labels, how often labels are right now and would be with more votes; without, only the gain.
+        With 50 gold labels, the accuracy now and with more votes; otherwise only the gain.
 
     Raises
     ------
     NotIdentified
-        Where no item has three votes.
+        If no item has three votes.
 
     Examples
     --------
@@ -213,7 +211,7 @@ def _advice(now: Estimate, target: float, needed: int | None, *, panel: bool) ->
 
 
 def _accuracy_now(votes: Votes, level: float) -> tuple[Estimate, int]:
-    """How often majority vote is right on the gold items, a tie by its share, and how many these are."""
+    """Accuracy of majority vote on the gold items, with ties counted by their share, and the number of gold items."""
     gold_i = np.full(len(votes.items), -1) if votes.gold_i is None else votes.gold_i
     known = np.flatnonzero((gold_i >= 0) & (votes.votes_i > 0))
     if len(known) < GOLD_TO_ANCHOR:
@@ -223,7 +221,7 @@ def _accuracy_now(votes: Votes, level: float) -> tuple[Estimate, int]:
 
 
 def _points(votes: Votes, now: Estimate, n_now: int, max_votes: int, price: float) -> tuple[PlanPoint, ...]:
-    """What each number of votes gives, by one confusion matrix for all workers."""
+    """What each number of votes gives, by a model with one confusion matrix for all workers."""
     prior_k, confusion_kl = shared_model(votes, ESTIMATORS["shared"]().fit(votes))
     here = _majority(prior_k, confusion_kl, max(n_now, 1))
     points = []
@@ -239,14 +237,13 @@ def _majority(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int) -> fl
 
 
 def _gain(expected: float) -> Estimate:
-    """What the model expects, and between which shares of it the truth was on public crowds."""
-    # The 10th and the 90th percentile of what came true of 36 forecasts on 12 public crowds (benchmarks/truth.py).
-    ends = sorted(expected * share for share in (0.5, 1.7))
-    return Estimate(expected, ends[0], ends[1])
+    """The model's forecast with the range in which 8 of 10 gains were on public crowds, as shares of the forecast."""
+    low, high = sorted(expected * share for share in (0.5, 1.7))  # of 36 forecasts on 12 crowds (truth.py)
+    return Estimate(expected, low, high)
 
 
 def _anchored(now: Estimate, gain: Estimate) -> Estimate:
-    """The accuracy with more votes, from the accuracy now and the gain."""
+    """Accuracy with more votes: the accuracy now plus the gain."""
     if now.value is None or gain.value is None:
         return Estimate(None)
     low, high = ((end or 0.0) + (more or 0.0) for end, more in ((now.low, gain.low), (now.high, gain.high)))
@@ -255,89 +252,60 @@ def _anchored(now: Estimate, gain: Estimate) -> Estimate:
 
 
 def _stopping(votes: Votes, prices: Mapping[Hashable, float] | None, price: float) -> tuple[Stopping, ...]:
-    """What stopping early saves: judges in the order of their prices, or votes in random order."""
+    """What stopping early saves if the cheapest judges vote first; votes of the same price come in random order."""
+    price_j = np.ones(len(votes.workers))
     if prices is not None:
         named = {str(name): value for name, value in prices.items()}
+        if missing := named.keys() - set(map(str, votes.workers)):
+            raise ConfigError(f"prices name {min(missing)!r}, who gave no vote.")
         price_j = np.array([named.get(str(name), price) for name in votes.workers], dtype=float)
-        if missing := [name for name in named if name not in set(map(str, votes.workers))]:
-            raise ConfigError(f"prices name {missing[0]!r}, who gave no vote.")
-        return _stop_by_price(votes, price_j)
-    return _stop_at_random(votes)
+    voted = np.flatnonzero(votes.votes_i > 0)
+    most, n_classes = int(votes.votes_i.max()), len(votes.labels)
+    n_kept = np.clip(5_000_000 // most, 100, 20_000)  # evenly spaced items are enough, and fit into memory
+    votes = take_items(votes, voted[:: -(-len(voted) // n_kept)])
+    n_orders = int(np.clip(2_000_000 // (votes.n_votes * n_classes), 1, 50))
+    rng, place_n = np.random.default_rng(0), np.arange(votes.n_votes) - votes.offsets_i[votes.item_n]
+    label_oih = np.full((n_orders, len(votes.items), most), -1)
+    price_oih = np.zeros(label_oih.shape)
+    for o in range(n_orders):
+        order_n = np.lexsort((rng.random(votes.n_votes), price_j[votes.worker_n], votes.item_n))
+        label_oih[o, votes.item_n, place_n] = votes.label_n[order_n]
+        price_oih[o, votes.item_n, place_n] = price_j[votes.worker_n[order_n]]
+    return _stop_rows(
+        label_oih.reshape(-1, most), price_oih.reshape(-1, most), np.tile(votes.votes_i, n_orders), n_classes
+    )
 
 
-def _stop_by_price(votes: Votes, price_j: FloatArray) -> tuple[Stopping, ...]:
-    """The cheapest judges first, on all items or evenly spaced ones."""
-    step = -(-len(votes.items) // STOPPED_ITEMS)
-    votes = one_vote_each(votes if step == 1 else take_items(votes, np.arange(0, len(votes.items), step)))
-    order_n = np.lexsort((votes.worker_n, price_j[votes.worker_n], votes.item_n))
-    most = int(votes.votes_i.max())
-    place_n = np.arange(votes.n_votes) - votes.offsets_i[votes.item_n]
-    label_ih = np.full((len(votes.items), most), -1)
-    price_ih = np.zeros((len(votes.items), most))
-    label_ih[votes.item_n, place_n] = votes.label_n[order_n]
-    price_ih[votes.item_n, place_n] = price_j[votes.worker_n[order_n]]
-    return _stops(label_ih, votes.votes_i, len(votes.labels), price_ih, np.ones(len(votes.items)))
-
-
-def _stop_at_random(votes: Votes) -> tuple[Stopping, ...]:
-    """Each distinct count of votes in a few random orders."""
-    patterns = distinct_counts(counts(votes))
-    some = np.flatnonzero(patterns.votes_p > 0)
-    votes_p, items_p = patterns.votes_p[some], patterns.items_p[some].astype(float)
-    count_pk, n_classes = patterns.counts_pk[some], len(votes.labels)
-    kept = np.argsort(-items_p * votes_p, kind="stable")[:STOPPED_ITEMS]
-    votes_p, items_p, count_pk = votes_p[kept], items_p[kept], count_pk[kept]
-    most = int(votes_p.max())
-    n_orders = int(np.clip(20_000_000 // max(len(kept) * most * n_classes, 1), 1, 50))
-    label_ph = np.full((len(kept), most), -1)
-    for p, count_k in enumerate(count_pk):
-        label_ph[p, : votes_p[p]] = np.repeat(np.arange(n_classes), count_k)
-    label_rh = np.repeat(label_ph, n_orders, axis=0)
-    rng = np.random.default_rng(0)
-    draw_rh = np.where(label_rh >= 0, rng.random(label_rh.shape), 2.0)  # absent votes stay last
-    label_rh = np.take_along_axis(label_rh, np.argsort(draw_rh, axis=1), axis=1)
-    votes_r, items_r = np.repeat(votes_p, n_orders), np.repeat(items_p, n_orders)
-    return _stops(label_rh, votes_r, n_classes, (label_rh >= 0).astype(float), items_r)
-
-
-def _stops(
-    label_rh: IntArray, votes_r: IntArray, n_classes: int, price_rh: FloatArray, weight_r: FloatArray
-) -> tuple[Stopping, ...]:
-    """What each rule of stopping saves on rows of votes in the order in which they come; -1 where there is none."""
+def _stop_rows(label_rh: IntArray, price_rh: FloatArray, votes_r: IntArray, n_classes: int) -> tuple[Stopping, ...]:
+    """What each stopping rule saves on rows of votes in the order in which they arrive; -1 after the last."""
     n_rows, most = label_rh.shape
     count_rk, rows = np.zeros((n_rows, n_classes)), np.arange(n_rows)
-    asked = {stop: np.full(n_rows, most) for stop in Stop}  # votes asked for
+    asked = {stop: votes_r.copy() for stop in Stop}
     label = {stop: np.full(n_rows, -1) for stop in Stop}
     for h in range(most):
         here = np.flatnonzero(label_rh[:, h] >= 0)
         count_rk[here, label_rh[here, h]] += 1
-        best_rk = np.partition(count_rk, n_classes - 2, axis=1) if n_classes > 1 else np.pad(count_rk, ((0, 0), (1, 0)))
+        best_rk = np.partition(count_rk, n_classes - 2, axis=1)
         lead_r = best_rk[:, -1] - best_rk[:, -2]
-        ends = {Stop.DECIDED: lead_r > votes_r - h - 1, Stop.LEAD_OF_THREE: lead_r >= 3}
-        for stop, over_r in ends.items():
-            new = np.flatnonzero(over_r & (label[stop] < 0))
+        for stop, is_over_r in ((Stop.DECIDED, lead_r > votes_r - h - 1), (Stop.LEAD_OF_THREE, lead_r >= 3)):
+            new = np.flatnonzero(is_over_r & (label[stop] < 0) & (h < votes_r))
             asked[stop][new], label[stop][new] = h + 1, count_rk[new].argmax(axis=1)
-    top_rk = count_rk == count_rk.max(axis=1, keepdims=True)
+    is_top_rk = count_rk == count_rk.max(axis=1, keepdims=True)
     spent_rh = np.cumsum(price_rh, axis=1)
-    results = []
-    for stop in Stop:
-        asked_r = np.minimum(asked[stop], votes_r)
-        price_r = spent_rh[rows, np.maximum(asked_r, 1) - 1]
-        changed_r = (label[stop] >= 0) & ~top_rk[rows, np.maximum(label[stop], 0)]
-        results.append(
-            Stopping(
-                stop,
-                1 - float(weight_r @ asked_r) / max(float(weight_r @ votes_r), 1.0),
-                1 - float(weight_r @ price_r) / max(float(weight_r @ spent_rh[:, -1]), 1e-12),
-                float(weight_r @ changed_r) / max(float(weight_r.sum()), 1.0),
-            )
+    return tuple(
+        Stopping(
+            stop,
+            votes_saved=1 - float(asked[stop].sum() / votes_r.sum()),
+            price_saved=1 - float(spent_rh[rows, asked[stop] - 1].sum() / max(spent_rh[:, -1].sum(), 1e-12)),
+            labels_changed=float(((label[stop] >= 0) & ~is_top_rk[rows, label[stop]]).mean()),
         )
-    return tuple(results)
+        for stop in Stop
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class ModelPoint:
-    """How often two rules are right with so many votes per item; None where there are too many vote patterns."""
+    """Accuracy of two rules with a number of votes per item; None if there are too many vote patterns."""
 
     n_votes: int
     majority: float | None  # ties drawn
@@ -346,7 +314,7 @@ class ModelPoint:
 
 @dataclass(frozen=True, slots=True)
 class ModelPlan:
-    """The accuracies of a given model, and the smallest numbers of votes that reach a target."""
+    """Accuracies of a given model, and the smallest numbers of votes that reach a target."""
 
     target: float
     points: tuple[ModelPoint, ...]
@@ -354,12 +322,12 @@ class ModelPlan:
     @property
     def majority_votes(self) -> int | None:
         """Smallest number of votes per item with which majority vote reaches the target."""
-        return next((one.n_votes for one in self.points if (one.majority or 0.0) >= self.target), None)
+        return next((point.n_votes for point in self.points if (point.majority or 0.0) >= self.target), None)
 
     @property
     def best_votes(self) -> int | None:
         """The same for the best rule that ignores who voted."""
-        return next((one.n_votes for one in self.points if (one.best or 0.0) >= self.target), None)
+        return next((point.n_votes for point in self.points if (point.best or 0.0) >= self.target), None)
 
 
 def plan_model(
@@ -376,7 +344,7 @@ def plan_model(
     target : float
         The accuracy to reach.
     max_votes : int
-        The most votes per item to look at.
+        Largest number of votes per item to consider.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Which judges to keep: the best one, three or five of a panel by gold labels, compared with all of them.
 
-The best of many sub-panels looks better than it is, so each interval allows for the number of sub-panels that there are
-of its size: it holds whichever of them is chosen.
+The best of many sub-panels looks better than it is, so each interval is corrected for the number of sub-panels of its
+size: it holds whichever of them is chosen.
 """
 
 from __future__ import annotations
@@ -22,17 +22,16 @@ from majorant.methods.majority import Majority
 from majorant.values import Estimate, FloatArray, binomial_bounds
 from majorant.votes import IntArray, Votes
 
-GOLD_TO_CHOOSE = 30  # labels; with fewer every interval is too wide to say anything
-NEARLY_AS_GOOD = 0.02  # a sub-panel that is surely no more than this worse is enough
+GOLD_TO_CHOOSE = 30  # labels; with fewer, every interval is too wide
 
 
 class Enough(StrEnum):
     """How a sub-panel compares with all judges."""
 
     BETTER = "better"
-    AS_GOOD = "as good"  # surely at most NEARLY_AS_GOOD worse
+    AS_GOOD = "as good"  # at most 2 points worse, at the level of the interval
     WORSE = "worse"
-    OPEN = "open"  # the labels do not tell
+    OPEN = "open"  # the labels do not show it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,9 +43,9 @@ class SubPanel:
     judges : tuple of Hashable
         Their names, the best first.
     accuracy : float
-        How often their majority vote is right on the gold items; a tie counts by its share.
+        Accuracy of their majority vote on the gold items; a tie counts by its share.
     difference : Estimate
-        Accuracy beyond that of all judges, with an interval that holds for all sub-panels of this size at once.
+        Accuracy minus that of all judges, with an interval that holds for all sub-panels of this size at once.
     """
 
     judges: tuple[Hashable, ...]
@@ -59,13 +58,13 @@ class SubPanel:
         low, high = self.difference.low, self.difference.high
         if low is not None and low > 0:
             return Enough.BETTER
-        if low is not None and low >= -NEARLY_AS_GOOD:
+        if low is not None and low >= -0.02:
             return Enough.AS_GOOD
         return Enough.WORSE if high is not None and high < 0 else Enough.OPEN
 
 
 def best_sub_panels(votes: Votes, copies: Copies, *, level: float) -> tuple[SubPanel, ...]:
-    """The best one, three and five judges by gold, in that order; empty where there are too few labels.
+    """The best one, three and five judges by gold, in that order; empty if there are too few labels.
 
     Parameters
     ----------
@@ -83,12 +82,12 @@ def best_sub_panels(votes: Votes, copies: Copies, *, level: float) -> tuple[SubP
     some = take_items(votes, known)
     judged_j = np.bincount(one_vote_each(some).worker_n, minlength=len(votes.workers))
     repeated = {name for group in copies.workers for name in group[1:]}
-    busy = np.flatnonzero(judged_j >= 0.8 * len(known)).tolist()  # others cannot be held against the whole panel
+    busy = np.flatnonzero(judged_j >= 0.8 * len(known)).tolist()  # others cannot be compared with the whole panel
     able = [j for j in busy if votes.workers[j] not in repeated]
     gold = _gold_votes(some, able)
     full_g = right_share(Majority().fit(some).posterior, gold.gold_g)
     order = sorted(range(len(able)), key=lambda a: -float((gold.label_ag[a] == gold.gold_g).mean()))
-    found = []
+    panels = []
     for size in (1, 3, 5):
         if size >= len(able):
             break
@@ -96,12 +95,12 @@ def best_sub_panels(votes: Votes, copies: Copies, *, level: float) -> tuple[SubP
         right_g = _right(gold, np.array([chosen]))[0]
         difference = _difference(right_g - full_g, (1 - level) / comb(len(able), size))
         names = tuple(votes.workers[able[a]] for a in chosen)
-        found.append(SubPanel(judges=names, accuracy=float(right_g.mean()), difference=difference))
-    return tuple(found)
+        panels.append(SubPanel(judges=names, accuracy=float(right_g.mean()), difference=difference))
+    return tuple(panels)
 
 
 class _GoldVotes(NamedTuple):
-    """The labels of some judges on the gold items, -1 where there is none, and the truth."""
+    """The labels of some judges on the gold items (-1 for none), and the truth."""
 
     label_ag: IntArray
     gold_g: IntArray
@@ -132,7 +131,7 @@ def _right(gold: _GoldVotes, panel_ps: IntArray) -> FloatArray:
 
 def _best(gold: _GoldVotes, order: Sequence[int], size: int) -> tuple[int, ...]:
     """The judges whose majority vote is right most often: of all sub-panels, or adding two judges at a time."""
-    if comb(len(order), size) <= 20_000:  # so many are all tried; of more, judges are added two by two
+    if comb(len(order), size) <= 20_000:  # few enough to try all
         return _best_of(gold, np.array(list(combinations(order, size))))
     chosen: tuple[int, ...] = (order[0],)
     while len(chosen) < size:
@@ -150,7 +149,7 @@ def _best_of(gold: _GoldVotes, panel_ps: IntArray) -> tuple[int, ...]:
 
 
 def _difference(gain_g: FloatArray, alpha: float) -> Estimate:
-    """The mean gain with an interval: exact bounds on how much is won and how much is lost, each at a quarter."""
+    """The mean gain with exact bounds on what is won and what is lost, each at a quarter of alpha."""
     n_gold = len(gain_g)
     won, lost = float(gain_g.clip(min=0).sum()), float(-gain_g.clip(max=0).sum())
     (won_low, lost_low), (won_high, lost_high) = binomial_bounds([won, lost], [n_gold, n_gold], alpha / 4)

@@ -1,14 +1,14 @@
-"""Who is good: each worker's accuracy with its interval, agreement, and flags.
+"""Each worker's accuracy with its interval, agreement, and flags.
 
-Accuracy is by gold labels where there are enough.  Without gold it is estimated from the votes of a crowd, with
-intervals widened to what public crowds show; on a panel, whose judges may share mistakes, votes say nothing about a
-single judge, and no accuracy is given.  Flags are tests that allow for the number of workers: docs/workers.md.
+Accuracy comes from gold labels if there are enough.  Without gold it is estimated from the votes of a crowd, with
+intervals widened to what public crowds show.  On a panel, whose judges may share mistakes, votes do not show the
+accuracy of a single judge, and none is given.  Flags are tests corrected for the number of workers: docs/workers.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -26,11 +26,7 @@ from majorant.tally import counts, is_panel, votes_by_worker
 from majorant.values import FloatArray, binomial_bounds, lock
 from majorant.votes import IntArray, Votes
 
-FEW_VOTES = 10  # below this an interval says next to nothing
-NEAR_CHANCE = 0.15  # points above guessing that still count as near it
-# On 12 public crowds, intervals from half as many votes and 5 points longer at each end hold the true accuracy of 98 %
-# of 1,041 workers (of 96 % in the mean over crowds); as they come from the model, of 89 % (83 %).  benchmarks/truth.py.
-TRUSTED_VOTES, MODEL_ERROR = 0.5, 0.05
+FEW_VOTES = 10  # with fewer, an interval says next to nothing
 
 
 class FlagKind(StrEnum):
@@ -42,36 +38,36 @@ class FlagKind(StrEnum):
     TOO_FAST = "too fast"
     COPY = "copy"  # repeats another worker
     DISAGREES = "disagrees"  # a judge of a panel who agrees with the others no more than chance would
-    FEW_VOTES = "too few votes"  # to judge; nothing is held against the worker
+    FEW_VOTES = "too few votes"  # to say anything about the worker
 
 
-# Flags that suggest removal; on a panel that shares mistakes, who disagrees may be the one who is right.
+# Flags that suggest removal.  If a panel shares mistakes, the judge who disagrees may be right.
 GROUNDS = tuple(kind for kind in FlagKind if kind not in (FlagKind.FEW_VOTES, FlagKind.DISAGREES))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
-    """What a worker is flagged for, and the evidence; which numbers are given depends on the kind."""
+    """What a worker is flagged for, and the evidence; the kind determines which numbers are given."""
 
     kind: FlagKind
     votes: int
     accuracy: float | None = None
     chance: float | None = None  # what guessing with the same labels would get right
-    typical: float | None = None  # accuracy of the middle worker
+    typical: float | None = None  # median accuracy
     label: Hashable = None
-    times: float | None = None  # a typical worker would have given this one label to all these items once in so many
+    times: float | None = None  # 1 / probability that a typical worker gives this label to all these items
     share: float | None = None  # of votes in less than a third of the usual time
     others: float | None = None  # the same share among the others
     seconds: float | None = None  # median time of a vote
     other: Hashable = None  # the worker who is repeated
     agreed: int | None = None
     shared: int | None = None
-    agreement: float | None = None  # with the other votes on the same items; `chance` is then what chance would give
+    agreement: float | None = None  # with the other votes on the same items; `chance` is then agreement by chance
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Workers(Tabular):
-    """What is known of each worker; axis j throughout.
+    """What is known about each worker; axis j.
 
     Attributes
     ----------
@@ -79,15 +75,15 @@ class Workers(Tabular):
         Share of right votes with its interval: by gold where `by_gold_j`, else estimated from the votes of a crowd;
         NaN without votes, and on a panel without gold.
     chance_j : array of float
-        What the same labels would get right if they were given blindly.
+        Accuracy of guessing with the same label frequencies.
     agreement_j : array of float
-        Share of the other votes on the same items that say the same.
+        Share of the other votes on the same items that agree.
     gold_votes_j, gold_right_j : array
         Votes on items with a gold label, and how many are right.
     flags : tuple of tuple of Flag
         What each worker is flagged for.
     mistakes : tuple of tuple
-        For workers flagged near chance or worse: items on which they are wrong, to train on.
+        For workers near chance or worse: items that they got wrong, for training.
     panel : bool
         Whether these are judges of a panel.
     """
@@ -114,7 +110,7 @@ class Workers(Tabular):
 
     @property
     def good_j(self) -> NDArray[np.bool_]:
-        """Whose votes are surely better than blind ones, and mostly right."""
+        """Who is clearly better than guessing, and right on at least 75% of their votes."""
         with np.errstate(invalid="ignore"):
             return (self.low_j > self.chance_j) & (self.accuracy_j >= 0.75)
 
@@ -126,12 +122,12 @@ class Workers(Tabular):
 
     @property
     def worst_first(self) -> IntArray:
-        """Codes of the workers, the worst first: by accuracy, else by agreement; those with few votes last."""
+        """Codes of the workers, worst first by accuracy, or by agreement without accuracies; few votes last."""
         quality_j = self.agreement_j if np.isnan(self.accuracy_j).all() else self.accuracy_j
         return np.lexsort((np.nan_to_num(quality_j, nan=2.0), ~self.weak_j, self.votes_j < FEW_VOTES))
 
     def table(self) -> dict[str, Any]:
-        """A row for each worker, the worst first.
+        """One row per worker, worst first.
 
         `accuracy` is by gold labels, `estimated_accuracy` from votes alone.  Panels without gold have neither.
         """
@@ -172,17 +168,22 @@ def assess_workers(
     Parameters
     ----------
     votes : Votes or Backend
-        All votes, wherever they are.
+        All votes.
     fit : Fit
-        A fit to all votes that believes something about each item.
+        A fit to all votes.
     some : Votes, optional
-        Votes in memory, all or those of a sample of items, in which habits, speed and copies are looked for.
+        Votes of all items or of a sample, in memory, for the flags about habits, speed and copies.
     item_p : array of int, optional
         Codes of the items of `some`; by default all.
     level : float
         Confidence level of intervals and flags.
     copies : Copies, optional
-        Workers who repeat another one; by default they are looked for.
+        Workers who repeat another; detected by default.
+
+    Returns
+    -------
+    Workers
+        One entry per worker, in the order of `votes.workers`.
     """
     backend = as_backend(votes)
     if some is None:
@@ -196,12 +197,12 @@ def assess_workers(
 
 
 class WorkerSums(NamedTuple):
-    """What the votes of each worker add up to; sums over parts of the items add up as well."""
+    """Sums over the votes of each worker; those of parts of the items add up."""
 
     votes_jl: NDArray[np.int64]
     right_j: FloatArray  # probability of being right
     doubt_j: FloatArray  # its variance
-    same_j: FloatArray  # share of the other votes on the item that say the same
+    same_j: FloatArray  # share of the other votes on the item that agree
     paired_j: FloatArray  # votes on items with other votes
     gold_jl: NDArray[np.int64]  # votes on items with a gold label
     gold_right_j: FloatArray
@@ -209,7 +210,7 @@ class WorkerSums(NamedTuple):
 
 
 def worker_sums(votes: Votes, fit: Fit) -> WorkerSums:
-    """The sums over these votes, under a fit to the same items."""
+    """Sums over these votes, under a fit to the same items."""
     right_n = fit.posterior[votes.item_n, votes.label_n]
     others_n = votes.votes_i[votes.item_n] - 1
     same_n = counts(votes)[votes.item_n, votes.label_n] - 1
@@ -234,7 +235,7 @@ def worker_sums(votes: Votes, fit: Fit) -> WorkerSums:
 def workers_from(
     sums: WorkerSums, votes: Votes, fit: Fit, *, panel: bool, level: float, copies: Copies | None = None
 ) -> Workers:
-    """The same from sums over all votes; habits, speed, copies and mistakes from the votes given, perhaps fewer."""
+    """The same from sums over all votes, and from `votes` of some items for habits, speed, copies and mistakes."""
     record = _record(sums, fit, panel=panel, level=level)
     flags = _find_flags(votes, fit, record, find_copies(votes) if copies is None else copies, level)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -265,11 +266,11 @@ def workers_from(
 
 
 class _Record(NamedTuple):
-    """What the flags are judged by; axis j."""
+    """What the flags are based on; axis j."""
 
     votes_jl: IntArray
     votes_j: NDArray[np.int64]
-    known_j: FloatArray  # votes that the doubt about the labels leaves
+    known_j: FloatArray  # effective number of votes, given the doubt about the labels
     accuracy_j: FloatArray
     low_j: FloatArray
     high_j: FloatArray
@@ -278,7 +279,7 @@ class _Record(NamedTuple):
 
 
 def _record(sums: WorkerSums, fit: Fit, *, panel: bool, level: float) -> _Record:
-    """Accuracy by gold where a worker has enough gold votes (any at all on a panel), else estimated in a crowd."""
+    """Accuracy by gold if a worker has enough gold votes (one on a panel), else estimated if this is a crowd."""
     votes_j, gold_j = sums.votes_jl.sum(axis=1), sums.gold_jl.sum(axis=1)
     by_gold_j = gold_j >= (1 if panel else FEW_VOTES)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -288,9 +289,11 @@ def _record(sums: WorkerSums, fit: Fit, *, panel: bool, level: float) -> _Record
         label_share_jl = given_jl / given_jl.sum(axis=1, keepdims=True)
         prior_k = sums.gold_k / sums.gold_k.sum()
     known_j = np.where(by_gold_j, gold_j, _known_votes(estimated_j, doubt_j, votes_j))
-    trusted_j = np.where(by_gold_j, 1.0, TRUSTED_VOTES) * known_j
+    # A model's intervals are too short: on 12 public crowds they cover 89% of 1,041 workers.  With half the votes, and
+    # 5 points longer at each end, they cover 98%, or 96% in the mean over crowds (benchmarks/truth.py).
+    trusted_j = np.where(by_gold_j, 1.0, 0.5) * known_j
     low_j, high_j = binomial_bounds(np.nan_to_num(trusted_j * accuracy_j), trusted_j, (1 - level) / 2)
-    slack_j = np.where(by_gold_j, 0.0, MODEL_ERROR)
+    slack_j = np.where(by_gold_j, 0.0, 0.05)
     low_j, high_j = np.maximum(low_j - slack_j, 0.0), np.minimum(high_j + slack_j, 1.0)
     unknown_j = np.isnan(accuracy_j)
     chance_j = np.where(by_gold_j, label_share_jl @ np.nan_to_num(prior_k), label_share_jl @ fit.prior)
@@ -307,9 +310,9 @@ def _record(sums: WorkerSums, fit: Fit, *, panel: bool, level: float) -> _Record
 
 
 def _known_votes(accuracy_j: FloatArray, doubt_j: FloatArray, votes_j: NDArray[np.int64]) -> FloatArray:
-    """The votes that the doubt about the labels leaves: Louis' missing-information principle.
+    """Effective number of votes, given the doubt about the labels (Louis' missing-information principle).
 
-    A vote known to be right with probability q tells 1 - q (1 - q) / (p (1 - p)) as much as one with a known label.
+    A vote that is right with probability q counts 1 - q (1 - q) / (p (1 - p)) of one on an item with a known label.
     """
     spread_j = np.maximum(accuracy_j * (1 - accuracy_j), 1e-12)
     return np.asarray(np.nan_to_num(votes_j * np.clip(1 - doubt_j / spread_j, 0, 1)))
@@ -320,9 +323,7 @@ def _sum_by_worker(votes: Votes, value_n: FloatArray) -> FloatArray:
 
 
 def _with_mistakes(workers: Workers, votes: Votes, fit: Fit) -> Workers:
-    """Add items to train on: where a weak worker is wrong by gold, else where another label is nearly certain."""
-    from dataclasses import replace
-
+    """Add up to five items to train on: a weak worker is wrong by gold, or another label is nearly certain."""
     weak = np.flatnonzero(workers.weak_j)
     if not len(weak):
         return workers
@@ -335,17 +336,17 @@ def _with_mistakes(workers: Workers, votes: Votes, fit: Fit) -> Workers:
     mistaken = mistaken[np.argsort(-sure_i[votes.item_n[mistaken]], kind="stable")]
     for j in weak:
         own = dict.fromkeys(votes.item_n[mistaken[votes.worker_n[mistaken] == j]].tolist())
-        mistakes[j] = tuple(votes.items[i] for i in list(own)[:5])  # to train on
+        mistakes[j] = tuple(votes.items[i] for i in list(own)[:5])
     return replace(workers, mistakes=tuple(mistakes))
 
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """The rule fitted again without some workers' votes."""
+    """What changes when the rule is refitted without some workers."""
 
     workers: int
-    votes: int  # votes that go
-    labels_changed: int  # items with another label, or with a tie opened or settled
+    votes: int  # removed
+    labels_changed: int  # items with another label, or with a new or resolved tie
     items_lost: int  # items left without votes
 
 
@@ -357,7 +358,7 @@ def removal(
     *,
     grounds: Sequence[FlagKind] = GROUNDS,
 ) -> Removal | None:
-    """Fit again without the workers flagged for one of the grounds; None where nobody is, or nobody would remain."""
+    """Refit without the workers flagged for one of the grounds; None if there are none, or nobody would remain."""
     gone_j = np.array([any(flag.kind in grounds for flag in flags) for flags in workers.flags], dtype=bool)
     if not gone_j.any() or not (workers.votes_j[~gone_j] > 0).any():
         return None
@@ -373,7 +374,7 @@ def removal(
 
 
 def without_workers(votes: Votes, gone_j: NDArray[np.bool_]) -> Votes:
-    """The votes of the other workers; all items and workers keep their places."""
+    """The votes of the other workers; items and workers keep their codes."""
     kept = np.flatnonzero(~gone_j[votes.worker_n])
     return Votes.from_codes(
         votes.item_n[kept],
@@ -404,7 +405,7 @@ def _find_flags(votes: Votes, fit: Fit, record: _Record, copies: Copies, level: 
 
 
 def holm(p_value: FloatArray, tested: NDArray[np.bool_]) -> FloatArray:
-    """p-values made good for the number of tests (Holm 1979); 1 where nothing was tested.
+    """p-values adjusted for the number of tests (Holm 1979); 1 if not tested.
 
     >>> holm(np.array([.01, .04, .5, .03]), np.array([True, True, False, True])).round(3).tolist()
     [0.03, 0.06, 1.0, 0.06]
@@ -418,7 +419,7 @@ def holm(p_value: FloatArray, tested: NDArray[np.bool_]) -> FloatArray:
 
 
 def benjamini_hochberg(p_value: FloatArray, tested: NDArray[np.bool_]) -> FloatArray:
-    """Adjusted p-values: of those below a level, at most this share is false on average (Benjamini & Hochberg 1995).
+    """p-values adjusted to control the false discovery rate (Benjamini & Hochberg 1995); 1 if not tested.
 
     >>> benjamini_hochberg(np.array([.01, .04, .5, .03]), np.array([True, True, False, True])).round(3).tolist()
     [0.03, 0.04, 1.0, 0.04]
@@ -432,13 +433,13 @@ def benjamini_hochberg(p_value: FloatArray, tested: NDArray[np.bool_]) -> FloatA
 
 
 def _accuracy_flags(flags: list[list[Flag]], record: _Record, tested_j: NDArray[np.bool_], level: float) -> None:
-    """Worse than guessing; or near it, and less than half as far above it as the typical worker."""
+    """Worse than guessing; or within 15 points of it, and less than half as far above it as the typical worker."""
     accuracy_j, chance_j = np.nan_to_num(record.accuracy_j), np.nan_to_num(record.chance_j)
     typical = float(np.median(accuracy_j[tested_j])) if tested_j.any() else 0.0  # spammers do not pull it down
     worse_j = holm(_fewer(accuracy_j, record.known_j, chance_j), tested_j) <= 1 - level
     half_j = (chance_j + np.maximum(typical, chance_j)) / 2
     weak_j = benjamini_hochberg(_fewer(accuracy_j, record.known_j, half_j), tested_j) <= 1 - level
-    near_j = weak_j & (accuracy_j < chance_j + NEAR_CHANCE)
+    near_j = weak_j & (accuracy_j < chance_j + 0.15)
     for j in np.flatnonzero(tested_j & (worse_j | near_j)):
         flags[j].append(
             Flag(
@@ -452,7 +453,7 @@ def _accuracy_flags(flags: list[list[Flag]], record: _Record, tested_j: NDArray[
 
 
 def _fewer(accuracy_j: FloatArray, known_j: FloatArray, expected_j: FloatArray) -> FloatArray:
-    """The probability of at most so many right votes if each is right with the probability expected."""
+    """The probability of at most this many right votes if each is right with the expected probability."""
     from scipy.special import betainc
 
     right_j = known_j * accuracy_j
@@ -465,7 +466,7 @@ def _fewer(accuracy_j: FloatArray, known_j: FloatArray, expected_j: FloatArray) 
 def _one_label_flags(
     flags: list[list[Flag]], votes: Votes, fit: Fit, record: _Record, enough_j: NDArray[np.bool_], level: float
 ) -> None:
-    """One label throughout, where a worker like the rest of the crowd would not have given it on all these items."""
+    """One label throughout, which a typical worker would not have given to all these items."""
     single_j = enough_j & (record.votes_jl.max(axis=1, initial=0) == record.votes_j)
     if not single_j.any():
         return
@@ -483,7 +484,7 @@ def _one_label_flags(
 
 
 def _crowd_chance(votes: Votes, fit: Fit) -> FloatArray:
-    """For each vote the probability that the crowd would have given this label to this item."""
+    """For each vote, the probability that a typical worker gives this label to this item."""
     n_classes = len(votes.labels)
     crowd_lk = np.empty((n_classes, n_classes))
     for k in range(n_classes):
@@ -498,7 +499,7 @@ def _crowd_chance(votes: Votes, fit: Fit) -> FloatArray:
 def _speed_flags(
     flags: list[list[Flag]], votes: Votes, seconds_n: FloatArray, enough_j: NDArray[np.bool_], level: float
 ) -> None:
-    """Most votes in less than a third of the usual time on the item, far more than the others' votes are."""
+    """Most votes in less than a third of the item's usual time, far more than among the others."""
     from scipy.special import bdtrc
 
     timed = np.flatnonzero(np.isfinite(seconds_n))
@@ -525,21 +526,21 @@ def _speed_flags(
 
 
 def _usual_time(votes: Votes, seconds_n: FloatArray) -> FloatArray:
-    """The median time of each item's votes; that of all votes where an item has too few."""
+    """The median time of each item's votes, or of all votes if the item has fewer than three timed votes."""
     timed = np.flatnonzero(np.isfinite(seconds_n))
     item_t, order_t = votes.item_n[timed], np.lexsort((seconds_n[timed], votes.item_n[timed]))
     sorted_t = seconds_n[timed][order_t]
     count_i = np.bincount(item_t, minlength=len(votes.items))
     start_i = np.concatenate([[0], np.cumsum(count_i)[:-1]])
     usual_i = np.full(len(votes.items), float(np.median(sorted_t)) if len(timed) else np.nan)
-    known = np.flatnonzero(count_i >= 3)  # timed votes that an item needs for a usual time of its own
+    known = np.flatnonzero(count_i >= 3)
     low, high = start_i[known] + (count_i[known] - 1) // 2, start_i[known] + count_i[known] // 2
     usual_i[known] = (sorted_t[low] + sorted_t[high]) / 2
     return usual_i
 
 
 def _copy_flags(flags: list[list[Flag]], votes: Votes, record: _Record, copies: Copies) -> None:
-    """Everybody in a group of copies but its first worker."""
+    """Flag everyone in a group of copies except the first."""
     code = {name: j for j, name in enumerate(votes.workers)}
     for group in copies.groups:
         first, *rest = group.workers
@@ -550,7 +551,7 @@ def _copy_flags(flags: list[list[Flag]], votes: Votes, record: _Record, copies: 
 
 
 def _disagreement_flags(flags: list[list[Flag]], sums: WorkerSums, agreement_j: FloatArray, record: _Record) -> None:
-    """Judges without gold who agree with the others no more than chance would, where others do."""
+    """Flag judges without gold who agree with the others no more than by chance, unlike the typical judge."""
     votes_jl = sums.votes_jl.astype(float)
     others_jl = votes_jl.sum(axis=0) - votes_jl
     with np.errstate(invalid="ignore", divide="ignore"):
