@@ -24,7 +24,6 @@ LOCKED = {
 }
 BATCH_ROWS = 1 << 18
 STORES = ("s3", "gs", "gcs", "r2", "az", "azure", "abfss", "hf", "http", "https")
-EXTENSION = {"az": "azure", "azure": "azure", "abfss": "azure"}
 
 
 def connect(threads: int | None = None, **settings: str) -> Any:
@@ -47,7 +46,8 @@ def connect_to_store(scheme: str) -> Any:
     import duckdb
 
     connection = duckdb.connect(":memory:")
-    for extension in (EXTENSION.get(scheme, "httpfs"), *(["aws"] if scheme == "s3" else [])):
+    own = "azure" if scheme in ("az", "azure", "abfss") else "httpfs"
+    for extension in (own, *(["aws"] if scheme == "s3" else [])):
         connection.execute(f"INSTALL {extension}")
         connection.execute(f"LOAD {extension}")
     if scheme == "s3":

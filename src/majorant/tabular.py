@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 
 from majorant.errors import ConfigError
 
-FIRST_ROWS, SHOWN_NAMES = 5, 6
+FIRST_ROWS = 5  # shown of a table
 LABEL_COLUMNS = ("label", "runner_up", "gold")  # these hold the user's own labels
 FORMULA = r"^'*[=+\-@\t\r]"
 PLAIN_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-GUARDED = re.compile(r"'+[=+\-@\t\r]")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,7 +146,7 @@ class Records(Tabular, tuple[R, ...]):
         return {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}
 
 
-def some_names(names: Sequence[Any] | Mapping[str, Any], most: int = SHOWN_NAMES) -> str:
+def some_names(names: Sequence[Any] | Mapping[str, Any], most: int = 6) -> str:
     """The first of some names, and how many more there are.
 
     >>> some_names(["no", "yes"]), some_names(list(range(9)), most=2)
@@ -268,7 +267,7 @@ def unguarded(text: str) -> str:
     >>> unguarded("'=1+1"), unguarded("''=1"), unguarded("'tis")
     ('=1+1', "'=1", "'tis")
     """
-    return text[1:] if GUARDED.match(text) else text
+    return text[1:] if re.match(r"'+[=+\-@\t\r]", text) else text
 
 
 def guarded_columns(columns: Mapping[str, Any]) -> dict[str, Any]:

@@ -238,7 +238,11 @@ def _slow_stream(
                     yield _arrays(rows, positions)
                     rows = []
         except csv.Error as error:
-            raise DataError(f"{file.name}, row {number + 1}: {_quoting(error)}") from None
+            remedy = "Put fields in double quotes and double the quotes inside them."
+            trouble = f"cannot be split into fields ({error}). {remedy}"
+            if "unexpected end" in str(error):
+                trouble = "a quote is opened and never closed. Close it, or double a quote that is part of the text."
+            raise DataError(f"{file.name}, row {number + 1}: {trouble}") from None
         except UnicodeError:
             raise DataError(
                 f"{file.name}, after row {number}: the bytes are not {file.encoding.upper()} text, or are cut off. "
@@ -261,12 +265,6 @@ def _huge_fields() -> Iterator[None]:
         csv.field_size_limit(before)
 
 
-def _quoting(error: csv.Error) -> str:
-    if "unexpected end" in str(error):
-        return "a quote is opened and never closed. Close it, or double a quote that is part of the text."
-    return f"cannot be split into fields ({error}). Put fields in double quotes and double the quotes inside them."
-
-
 def _sound(record: Sequence[str]) -> bool:
     return all(cell.isascii() or not any("\udc80" <= sign <= "\udcff" for sign in cell) for cell in record)
 
@@ -274,24 +272,21 @@ def _sound(record: Sequence[str]) -> bool:
 def _refuse_bad(file: File, record: list[str], number: int, n_columns: int) -> None:
     if not _sound(record):
         position = next(p for p, cell in enumerate(record) if not _sound([cell]))
-        shown = record[position].encode("utf-8", errors="surrogateescape")
+        cell = record[position].encode("utf-8", errors="surrogateescape")
         raise DataError(
-            f"{file.name}, row {number}, column {position + 1}: {shown!r} is not {file.encoding.upper()} text. "
+            f"{file.name}, row {number}, column {position + 1}: {cell!r} is not {file.encoding.upper()} text. "
             "Say how the file is encoded, e.g. encoding='latin-1'."
         )
     while len(record) > n_columns and not record[-1]:
         record.pop()
     if len(record) != n_columns:
+        shown = repr(",".join(record))
+        shown = shown if len(shown) <= 80 else shown[:79] + "…'"
         raise DataError(
             f"{file.name}, row {number}: has {len(record)} field{'s' * (len(record) != 1)} where {n_columns} are "
-            f"expected: {_shorten(record)}. Complete or remove the row"
+            f"expected: {shown}. Complete or remove the row"
             + ("; quote a field that holds the delimiter." if len(record) > n_columns else ".")
         )
-
-
-def _shorten(record: Sequence[str]) -> str:
-    shown = repr(",".join(record))
-    return shown if len(shown) <= 80 else shown[:79] + "…'"
 
 
 def _arrays(rows: Sequence[Sequence[str]], positions: Sequence[int]) -> list[ArrowArray]:

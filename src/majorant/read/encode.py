@@ -33,7 +33,7 @@ from majorant.read.table import (
 )
 
 Codes = NDArray[np.int32]
-MERGE_AT = 1 << 20
+MERGE_AT = 1 << 20  # values
 Progress = Callable[[int], None]  # called with the number of rows read so far
 
 
@@ -103,7 +103,8 @@ class Coder:
         for (part, values), end in zip(self.waiting, np.cumsum([len(v) for v in pieces]), strict=True):
             remap = np.append(codes[start:end], np.int32(-1)).astype(np.int32, copy=False)
             start = end
-            if len(self.part_codes[part]) and not _is_identity(remap, len(values)):
+            unchanged = np.array_equal(remap[:-1], np.arange(len(values)))
+            if len(self.part_codes[part]) and not unchanged:
                 self.part_codes[part] = remap[self.part_codes[part]]
         self.waiting, self.n_waiting = [], 0
 
@@ -151,10 +152,6 @@ def _join(parts: list[Codes]) -> Codes:
         code_n[start : start + len(part)] = part
         start += len(part)
     return code_n
-
-
-def _is_identity(remap: Codes, n_values: int) -> bool:
-    return bool((remap[:n_values] == np.arange(n_values)).all())
 
 
 def plain_text(array: ArrowArray) -> ArrowArray:

@@ -156,11 +156,6 @@ UNREAD = (  # what else the first bytes may be, and what to do about it
     (b"<stata_dta>", "a Stata data file", "Save it as CSV: export delimited."),
     (b"%PDF", "a PDF document", "Export the table as CSV."),
 )
-BOMS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +178,8 @@ class NamedFile(os.PathLike[str]):
 
 def files_in(name: str, folder: Path) -> list[Path]:
     """The files below a folder whose endings are known, in sorted order; hidden and marker files are left out."""
-    if (folder / "_delta_log").is_dir() or (folder / ".hoodie").is_dir() or _is_iceberg(folder):
+    iceberg = any((folder / "metadata").glob("*.metadata.json"))
+    if iceberg or (folder / "_delta_log").is_dir() or (folder / ".hoodie").is_dir():
         raise DataError(
             f"{name} is a Delta, Iceberg or Hudi table: some of its files may be deleted rows. Read it with its own "
             "library and pass the frame, or export it as Parquet."
@@ -202,10 +198,6 @@ def files_in(name: str, folder: Path) -> list[Path]:
             f"{str(Path(name) / '*.csv')!r}."
         )
     return files
-
-
-def _is_iceberg(folder: Path) -> bool:
-    return any((folder / "metadata").glob("*.metadata.json")) if (folder / "metadata").is_dir() else False
 
 
 def partitions(path: str) -> dict[str, str | None]:
@@ -368,23 +360,30 @@ def identify(name: str, path: Path, how: ReadOptions) -> File:
         return File(name=name, path=path, type=kind, packing="", encoding="utf-8", head=raw)
     packing = "gzip" if raw.startswith(b"\x1f\x8b") else "zstd" if raw.startswith(b"\x28\xb5\x2f\xfd") else ""
     ending, unpacked_name = _ending(name)
-    if packing != ending and name != STANDARD_INPUT:
-        _refuse_packing(name, packing, ending)
+    if ending and packing != ending and name != STANDARD_INPUT:
+        raise DataError(
+            f"{name} is not {ending} data, although its name says so. Rename it without {Path(name).suffix}."
+        )
+    if packing and not ending and name != STANDARD_INPUT:
+        suffix = next(suffix for suffix, known in PACKINGS.items() if known == packing)
+        raise DataError(f"{name} holds {packing} data, although its name does not say so. Rename it to {name}{suffix}.")
+    head = raw
     if packing:
         refuse_unpacked(name, path.stat().st_size, declared_size(path, packing, raw))
-    head = raw if not packing else _unpacked_head(name, path, packing)
-    if packing and not head:
-        raise DataError(f"{name} contains an empty compressed file. Check that the export that wrote it finished.")
-    if packing and _type_of_magic(head) is not None:
+        try:
+            with open_packed(name, path, packing) as stream:
+                head = stream.read(HEAD_BYTES)
+        except (OSError, EOFError) as error:
+            trouble = f"its {packing} data are damaged or cut off ({error})"
+            raise DataError(f"{name}: {trouble}. Copy the file again.") from None
+        if not head:
+            raise DataError(f"{name} contains an empty compressed file. Check that the export that wrote it finished.")
+    binary = next((kind for kind in FILE_TYPES if kind.magic and head.startswith(kind.magic)), None)
+    if packing and binary is not None:
         raise DataError(f"{name} holds a packed Parquet file or workbook. Unpack it first; it is compressed already.")
-    binary = _type_of_magic(head)
     code = "utf-8" if binary is not None else _encoding(name, head, how.encoding)
     kind = _expected_type(name, unpacked_name, binary or _type_of_text(name, head, code), how.format)
     return File(name=name, path=path, type=kind, packing=packing, encoding=code, head=head)
-
-
-def _type_of_magic(head: bytes) -> FileType | None:
-    return next((kind for kind in FILE_TYPES if kind.magic and head.startswith(kind.magic)), None)
 
 
 def _type_of_archive(name: str, members: set[str]) -> FileType:
@@ -420,23 +419,6 @@ def stem_of(path: Path) -> str:
     return Path(name).stem if type_of_ending(Path(name).suffix) is not None else name
 
 
-def _refuse_packing(name: str, packing: str, ending: str) -> None:
-    if ending:
-        raise DataError(
-            f"{name} is not {ending} data, although its name says so. Rename it without {Path(name).suffix}."
-        )
-    suffix = next(suffix for suffix, known in PACKINGS.items() if known == packing)
-    raise DataError(f"{name} holds {packing} data, although its name does not say so. Rename it to {name}{suffix}.")
-
-
-def _unpacked_head(name: str, path: Path, packing: str) -> bytes:
-    try:
-        with open_packed(name, path, packing) as stream:
-            return stream.read(HEAD_BYTES)
-    except (OSError, EOFError) as error:
-        raise DataError(f"{name}: its {packing} data are damaged or cut off ({error}). Copy the file again.") from None
-
-
 def _encoding(name: str, head: bytes, encoding: str | None) -> str:
     if encoding is not None:
         try:
@@ -447,7 +429,11 @@ def _encoding(name: str, head: bytes, encoding: str | None) -> str:
         except (LookupError, ValueError):  # such as a zero byte in its name
             pass
         raise ConfigError(f"encoding={encoding!r}: not an encoding of text files. Try utf-8, latin-1, cp1252, utf-16.")
-    for bom, code in BOMS:
+    for bom, code in (
+        (codecs.BOM_UTF8, "utf-8-sig"),
+        (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
+        (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
+    ):  # fmt: skip
         if head.startswith(bom):
             return code
     if b"\0" in head[:4096]:

@@ -19,32 +19,11 @@ from majorant.read.reshape import JOINED_BY, join_columns
 from majorant.read.table import Column, Objects, RowSource, cell_values
 from majorant.votes import Account
 
-LEADING = (  # parts of the names of columns that could tell the expert what others think
-    *(
-        "label",
-        "answer",
-        "vote",
-        "predict",
-        "gold",
-        "truth",
-        "majority",
-        "confidence",
-        "score",
-        "prob",
-        "expected",
-        "target",
-    ),
-    *("worker", "annotator", "rater", "judge", "coder", "rating", "response", "correct", "agree", "status", "second"),
-)
 ITEMS_ALONE: dict[str, Any] = {
     **dict.fromkeys(("worker", "label", "gold", "status", "seconds"), ""),
     "needed": ("item",),
 }  # of a table that tells of items alone
 LONGEST_CELL = 100_000  # characters
-TEXT_COLUMNS = (  # names of columns that hold what an item says, the likeliest first
-    *("text", "content", "prompt", "question", "userinput", "sentence", "document", "utterance", "message", "body"),
-    *("input", "query", "headline", "title", "tweet", "post", "review", "statement", "claim", "description", "rowdata"),
-)
 
 
 def item_columns(source: Any, items: Sequence[Any], how: ReadOptions) -> dict[str, list[Any]]:
@@ -77,8 +56,13 @@ def item_columns(source: Any, items: Sequence[Any], how: ReadOptions) -> dict[st
 
 
 def _may_lead(name: str) -> bool:
-    word = name.casefold()
-    return any(part in word for part in LEADING)
+    """Whether the name of a column suggests that it could tell the expert what others think."""
+    parts = (
+        "label", "answer", "vote", "predict", "gold", "truth", "majority", "confidence", "score", "prob", "expected",
+        "target", "worker", "annotator", "rater", "judge", "coder", "rating", "response", "correct", "agree", "status",
+        "second",
+    )  # fmt: skip
+    return any(part in name.casefold() for part in parts)
 
 
 def _collect(
@@ -141,8 +125,14 @@ def item_text(source: Any, options: ReadOptions, account: Account) -> ItemText |
 
 
 def _likeliest(names: Sequence[str]) -> str | None:
+    """The column that probably holds what an item says."""
+    usual = (
+        "text", "content", "prompt", "question", "userinput", "sentence", "document", "utterance", "message", "body",
+        "input", "query", "headline", "title", "tweet", "post", "review", "statement", "claim", "description",
+        "rowdata",
+    )  # fmt: skip
     words = {re.sub(r"^(data\.|input[.:])|[\W_]+", "", name.casefold()): name for name in reversed(names)}
-    return next((words[word] for word in TEXT_COLUMNS if word in words), None)
+    return next((words[word] for word in usual if word in words), None)
 
 
 def _texts(rows: RowSource, item: str, column: str, wanted: set[str]) -> Iterator[tuple[str, str]]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from inspect import Parameter, Signature
+from numbers import Real
 from pathlib import PurePath
 from typing import Any, TypedDict
 
@@ -44,7 +45,6 @@ ALIASES: Mapping[str, tuple[frozenset[str], ...]] = {  # names of an earlier set
 }  # fmt: skip
 VOTE_ROLES = ("item", "worker", "label")
 GOLD_ROLES = ("item", "gold")
-SKIPPED_COLUMN = "_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,13 +86,13 @@ class Choice:
 
 
 def _check_positions(roles: tuple[str, ...]) -> None:
-    unknown = [role for role in roles if role != SKIPPED_COLUMN and role not in ALIASES]
+    unknown = [role for role in roles if role != "_" and role not in ALIASES]
     if unknown:
         raise ConfigError(
             f"columns=: {unknown[0]!r} is not one of {', '.join(ALIASES)} (or _ for a column to skip), "
             f"in the order of the file, e.g. columns='worker,item,label,gold'."
         )
-    twice = [role for role in roles if role != SKIPPED_COLUMN and roles.count(role) > 1]
+    twice = [role for role in roles if role != "_" and roles.count(role) > 1]
     if twice:
         raise ConfigError(f"columns= names {twice[0]!r} twice.")
 
@@ -355,19 +355,8 @@ def _is_gold_table(gold: Any) -> bool:
 def _check_types(options: ReadOptions) -> None:
     """Refuse arguments of the wrong type, by name."""
     listed = {"item": str, "columns": str, "workers": str, "empty": object, "order": object}
-    for name in (
-        "worker",
-        "label",
-        "gold",
-        "status",
-        "seconds",
-        "by",
-        "text",
-        "encoding",
-        "delimiter",
-        "format",
-        "sheet",
-    ):
+    texts = "worker label gold status seconds by text encoding delimiter format sheet"
+    for name in texts.split():
         value = getattr(options, name)
         if value is not None and not isinstance(value, str):
             raise ConfigError(f"{name}={value!r}: give a text.")
@@ -381,18 +370,11 @@ def _check_types(options: ReadOptions) -> None:
             raise ConfigError(f"{name}={getattr(options, name)!r}: give True or False.")
     if not isinstance(options.max_classes, int) or options.max_classes < 1:
         raise ConfigError(f"max_classes={options.max_classes!r}: give a whole number of at least 1.")
-    score = options.threshold
-    if score is not None and (isinstance(score, (bool, str)) or not math.isfinite(_as_float(score))):
+    score: Any = options.threshold
+    if score is not None and (isinstance(score, bool) or not isinstance(score, Real) or not math.isfinite(score)):
         raise ConfigError(f"threshold={score!r}: give a number.")
     if options.codes is not None and not isinstance(options.codes, (str, Mapping)):
         raise ConfigError(f"codes={options.codes!r}: give a dict, or text such as '1=yes,2=no'.")
-
-
-def _as_float(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return math.nan
 
 
 def reading_signature(first: str) -> Signature:

@@ -49,7 +49,6 @@ from majorant.read.table import (
 from majorant.votes import Note, NoteKind
 
 JOINED_BY = " | "
-YES, NO = "yes", "no"
 
 
 def wide_parts(
@@ -327,16 +326,13 @@ def _expanded(
             for place, role in enumerate(cells):
                 value = cells[role][n]
                 columns[place].append(f"{value}{JOINED_BY}{label}" if role == "item" and value is not None else value)
-            columns[-3].append(None if labels is None else YES if label in labels else NO)
+            columns[-3].append(None if labels is None else "yes" if label in labels else "no")
             columns[-2].append(str(label))
-            columns[-1].append(None if truth is None else YES if label in truth else NO)
+            columns[-1].append(None if truth is None else "yes" if label in truth else "no")
     texts = ([None if value is None else str(value) for value in columns[p]] for p in positions)
     wanted = [pa.array(column, pa.large_string()) for column in texts]
     assert all(column_length(column) == len(columns[0]) for column in wanted)
     return wanted
-
-
-RATERS = frozenset().union(*ALIASES["worker"][:2], ["email", "participant", "respondent"]) - {"user", "username"}
 
 
 def lay_out_votes(rows: RowSource, how: ReadOptions) -> RowSource:
@@ -409,7 +405,8 @@ def _lay_out_raters(rows: RowSource, how: ReadOptions) -> RowSource:
     if {"item", "label"} & {role for role, word in how.choice.named.items() if word}:
         return rows
     words = [set(name_words(name)) for name in rows.names]
-    raters = [p for p, some in enumerate(words) if some & RATERS]
+    rater_words = set().union(*ALIASES["worker"][:2], ["email", "participant", "respondent"]) - {"user", "username"}
+    raters = [p for p, some in enumerate(words) if some & rater_words]
     wanted = how.choice.named.get("worker")
     raters = [rows.names.index(str(wanted))] if wanted in rows.names else raters
     if len(raters) != 1:

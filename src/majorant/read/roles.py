@@ -20,18 +20,13 @@ from numpy.typing import NDArray
 from majorant.errors import ConfigError, DataError
 from majorant.read.formats import recognise_table
 from majorant.read.formats.base import TableFormat
-from majorant.read.options import ALIASES, GOLD_ROLES, SKIPPED_COLUMN, VOTE_ROLES, Choice
+from majorant.read.options import ALIASES, GOLD_ROLES, VOTE_ROLES, Choice
 from majorant.read.table import RowSource, cell_values, fold, is_empty
 from majorant.votes import Note, NoteKind
 
 JUDGES = frozenset(
     ["judge", "grader", "evaluator", "scorer", "juror", "judgemodel", "judgename", "gradermodel", "evaluatormodel"]
 )
-JUDGED = frozenset(["answer", "response", "value", "expected"])  # next to a judge, these are what was judged
-POSITION = frozenset((
-    "position", "order", "swapped", "isswapped", "swap", "presentationorder", "displayorder", "shownfirst",
-    "firstshown", "pairorder", "aborder", "permutation",
-))  # fmt: skip
 ROW_NAMES = "(row names)"  # a first column without a name, as R writes it
 
 
@@ -46,7 +41,10 @@ def find_roles(names: Sequence[str], choice: Choice, source: str) -> dict[str, i
     majorant.errors.DataError: votes.csv: columns 'item' and 'task' could both be the item. Say which with item='NAME'.
     """
     if choice.columns is not None:
-        return _by_position(choice, source)
+        missing = [role for role in choice.needed if role not in choice.columns]
+        if missing:
+            raise ConfigError(f"{source}: columns='{','.join(choice.columns)}' lacks {' and '.join(missing)}.")
+        return {role: choice.columns.index(role) for role in ALIASES if role in choice.columns}
     roles = {}
     for role, candidates in candidate_roles(names, choice, source).items():
         if len(candidates) > 1:
@@ -62,7 +60,14 @@ def find_roles(names: Sequence[str], choice: Choice, source: str) -> dict[str, i
     if missing == ["gold"] and choice.needed == GOLD_ROLES and "label" in roles:
         roles["gold"] = roles.pop("label")  # a gold file may call its only answer a label
     elif missing:
-        raise _missing_roles(names, missing, source)
+        flags = " ".join(f"{role}='NAME'" for role in missing)
+        raise DataError(
+            f"{source}: cannot tell which column is the {' or the '.join(missing)}. "
+            f"Its columns are {list_names(names)}. Say {flags}; "
+            "if the file has no header, give the order instead, e.g. columns='worker,item,label'."
+            " If each worker has a column, name these columns: workers='ana,bo,cy' or workers='Dr_*'."
+            + (" If each worker has a file, say worker='file'." if "worker" in missing else "")
+        )
     return roles
 
 
@@ -88,7 +93,8 @@ def _candidates(names: Sequence[str], free: Sequence[int], role: str, *, judged:
     """
     ranked = [[p for p in free if _among(names[p], words)] for words in ALIASES[role]]
     if judged and role in ("label", "gold"):
-        kept = [[p for p in some if bare_word(names[p]) not in JUDGED] for some in ranked]
+        judged_words = ("answer", "response", "value", "expected")
+        kept = [[p for p in some if bare_word(names[p]) not in judged_words] for some in ranked]
         ranked = kept if any(kept) or role == "gold" else ranked
     return next((some for some in ranked if some), [])
 
@@ -121,14 +127,6 @@ def means(name: str, role: str) -> bool:
     return any(_among(name, words) for words in ALIASES[role])
 
 
-def _by_position(choice: Choice, source: str) -> dict[str, int]:
-    roles = choice.columns or ()
-    missing = [role for role in choice.needed if role not in roles]
-    if missing:
-        raise ConfigError(f"{source}: columns='{','.join(roles)}' lacks {' and '.join(missing)}.")
-    return {role: roles.index(role) for role in ALIASES if role in roles}
-
-
 def _named_column(names: Sequence[str], role: str, word: str, source: str) -> int:
     exact = [p for p, name in enumerate(names) if name == word]
     hits = exact or [p for p, name in enumerate(names) if name.strip().casefold() == word.strip().casefold()]
@@ -136,17 +134,6 @@ def _named_column(names: Sequence[str], role: str, word: str, source: str) -> in
         return hits[0]
     what = "has no column" if not hits else "has several columns"
     raise ConfigError(f"{source} {what} {word!r} to take for the {role}. Its columns are {list_names(names)}.")
-
-
-def _missing_roles(names: Sequence[str], missing: Sequence[str], source: str) -> DataError:
-    roles = " or the ".join(missing)
-    flags = " ".join(f"{role}='NAME'" for role in missing)
-    return DataError(
-        f"{source}: cannot tell which column is the {roles}. Its columns are {list_names(names)}. "
-        f"Say {flags}; if the file has no header, give the order instead, e.g. columns='worker,item,label'."
-        " If each worker has a column, name these columns: workers='ana,bo,cy' or workers='Dr_*'."
-        + (" If each worker has a file, say worker='file'." if "worker" in missing else "")
-    )
 
 
 def list_names(names: Sequence[str], most: int = 12) -> str:
@@ -159,7 +146,7 @@ def looks_like_header(cells: Sequence[str], choice: Choice) -> bool:
     """Whether the first row of a file that should have no header names at least two of its own columns."""
     roles = choice.columns or ()
     pairs = zip(cells, roles, strict=False)
-    return sum(role != SKIPPED_COLUMN and means(cell, role) for cell, role in pairs) >= 2
+    return sum(role != "_" and means(cell, role) for cell, role in pairs) >= 2
 
 
 def says_position(name: str) -> bool:
@@ -168,7 +155,10 @@ def says_position(name: str) -> bool:
     >>> says_position("is_swapped"), says_position("label")
     (True, False)
     """
-    return letters(name) in POSITION
+    return letters(name) in {
+        "position", "order", "swapped", "isswapped", "swap", "presentationorder", "displayorder", "shownfirst",
+        "firstshown", "pairorder", "aborder", "permutation",
+    }  # fmt: skip
 
 
 HINTS = {  # words in the names of columns that suggest a role
@@ -315,39 +305,9 @@ def _n_pairs(one: _Column, other: _Column) -> int:
 
 
 FILE = "file"  # what the column with the name of the file is called
-ABOUT_ITEM = frozenset((
-    "age", "sex", "gender", "race", "ethnicity", "site", "center", "centre", "group", "arm", "treatment", "condition",
-    "date", "time", "timestamp", "year", "month", "day", "batch", "split", "language", "lang", "country", "city",
-    "weight", "height", "bmi", "length", "tokens", "cost", "latency", "comment", "comments", "note", "notes", "text",
-    "prompt", "response", "input", "output", "url", "source", "category", "topic", "difficulty", "seed", "index",
-    "idx", "row", "fold", "train", "test", "istest", "istrain", "count", "votes", "nvotes", "numvotes", "nraters",
-    "total", "flagged", "flag", "agreement", "confidence",
-))  # fmt: skip
-TRUTH = frozenset((
-    "label", "labels", "consensus", "consensuslabel", "majority", "majorityvote", "mv", "final", "finallabel",
-    "adjudicated", "adjudication", "target", "correct", "answerkey", "key", "reference", "prediction", "predicted",
-    "pred", "ypred", "aggregated", "aggregate", "resolved", "expert", "result", "answer", "verdict",
-))  # fmt: skip
-WORKER_WORDS = (
-    frozenset(  # that the columns of workers share: Dr_Lee, rater1, label_ana
-        [
-            "dr",
-            "doctor",
-            "reader",
-            "radiologist",
-            "pathologist",
-            "vote",
-            "label",
-            "rating",
-            "score",
-            "person",
-            "r",
-            "w",
-            "a",
-        ]
-    )
-    | frozenset().union(*ALIASES["worker"][:2])
-)
+WORKER_WORDS = frozenset((  # that the columns of workers share: Dr_Lee, rater1, label_ana
+    "dr", "doctor", "reader", "radiologist", "pathologist", "vote", "label", "rating", "score", "person", "r", "w", "a",
+)).union(*ALIASES["worker"][:2])  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -453,7 +413,8 @@ def _detect_wide(rows: RowSource, choice: Choice) -> Layout | None:
         return None
     left_out = find_other_columns(rows, free)
     kept = tuple(p for p in free if p not in left_out)
-    if len(kept) < 2 or _repeats(sample_columns(rows, [roles["item"]])[0]):
+    items = [str(item) for item in sample_columns(rows, [roles["item"]])[0] if item is not None]
+    if len(kept) < 2 or len(set(items)) < len(items):
         return None
     worker = frozenset().union(*ALIASES["worker"])
     if any(worker & set(name_words(rows.names[p])) for p in left_out):  # a column of workers: a row is a vote
@@ -496,16 +457,28 @@ def sample_columns(rows: RowSource, positions: Sequence[int]) -> list[list[Any]]
         return [[] for _ in positions]
     most = min(20_000, max(2_000, 1_000_000 // len(positions)))
     sampled = (cell_values(column, rows.kind, most) for column in columns)
-    return [[None if _is_blank(value) else value for value in values] for values in sampled]
-
-
-def _is_blank(value: Any) -> bool:
-    """Empty, or a text that means no value."""
-    return is_empty(value) or (isinstance(value, str) and value.strip() in ("NA", "NaN", "."))
+    missing = ("NA", "NaN", ".")
+    return [
+        [None if is_empty(v) or (isinstance(v, str) and v.strip() in missing) else v for v in values]
+        for values in sampled
+    ]
 
 
 def find_other_columns(rows: RowSource, free: Sequence[int]) -> dict[int, str]:
     """The columns that are probably not a worker's votes, and why (a key of `render.notes.REASONS`)."""
+    about_item = {
+        "age", "sex", "gender", "race", "ethnicity", "site", "center", "centre", "group", "arm", "treatment",
+        "condition", "date", "time", "timestamp", "year", "month", "day", "batch", "split", "language", "lang",
+        "country", "city", "weight", "height", "bmi", "length", "tokens", "cost", "latency", "comment", "comments",
+        "note", "notes", "text", "prompt", "response", "input", "output", "url", "source", "category", "topic",
+        "difficulty", "seed", "index", "idx", "row", "fold", "train", "test", "istest", "istrain", "count", "votes",
+        "nvotes", "numvotes", "nraters", "total", "flagged", "flag", "agreement", "confidence",
+    }  # fmt: skip
+    truth = {
+        "label", "labels", "consensus", "consensuslabel", "majority", "majorityvote", "mv", "final", "finallabel",
+        "adjudicated", "adjudication", "target", "correct", "answerkey", "key", "reference", "prediction", "predicted",
+        "pred", "ypred", "aggregated", "aggregate", "resolved", "expert", "result", "answer", "verdict",
+    }  # fmt: skip
     others: dict[int, str] = {}
     labels: dict[int, set[str]] = {}
     for p, values in zip(free, sample_columns(rows, free) if free else (), strict=True):
@@ -515,9 +488,9 @@ def find_other_columns(rows: RowSource, free: Sequence[int]) -> dict[int, str]:
             others[p] = "lists"
             continue
         labels[p] = {fold(value) for value in set(given)}
-        if name in ABOUT_ITEM or name.removeprefix("patient") in ABOUT_ITEM:
+        if name.removeprefix("patient") in about_item:
             others[p] = "about"
-        elif name in TRUTH:
+        elif name in truth:
             others[p] = "truth"
         elif len(labels[p]) > (5 if len(labels[p]) == len(given) else max(20, len(given) / 2)):
             others[p] = "values"
@@ -537,8 +510,3 @@ def _named_unlike(rows: RowSource, free: Sequence[int]) -> dict[int, str]:
         if len(alike) > len(free) / 2:
             return {p: "unlike" for p in free if p not in alike}
     return {}
-
-
-def _repeats(values: Sequence[Any]) -> bool:
-    given = [str(value) for value in values if value is not None]
-    return len(set(given)) < len(given)

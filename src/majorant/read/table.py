@@ -215,16 +215,6 @@ def plain(array: ArrowArray) -> ArrowArray:
     return array
 
 
-STATUS_VOTED = frozenset((
-    "ok", "okay", "success", "successful", "succeeded", "done", "complete", "completed", "valid", "submitted",
-    "answered", "voted", "approved", "true",
-))  # fmt: skip
-STATUS_NOT_VOTED = frozenset((
-    "abstain", "abstained", "abstention", "error", "errored", "parseerror", "parsingerror", "refused", "refusal",
-    "failed", "failure", "fail", "skipped", "skip", "timeout", "timedout", "cancelled", "canceled", "invalid",
-    "rejected", "noanswer", "novote", "missing", "unscored", "empty", "draft", "discarded", "pending", "unanswered",
-    "false",
-))  # fmt: skip
 SIXTY_FOUR_BITS = range(-(2**63), 2**64)
 
 
@@ -246,7 +236,8 @@ def loads(text: str | bytes, **how: Any) -> Any:
         text = text.decode(json.detect_encoding(text), "surrogatepass")
     if text.count("[") + text.count("{") > limit("NESTING") and (depth := _depth(text)) > limit("NESTING"):
         raise TooDeepError(depth)
-    return json.loads(text, strict=False, parse_int=_integer, **how)
+    # Python refuses to turn thousands of digits into an integer.
+    return json.loads(text, strict=False, parse_int=lambda digits: int(digits) if len(digits) <= 20 else digits, **how)
 
 
 def _depth(text: str) -> int:
@@ -261,11 +252,6 @@ def _depth(text: str) -> int:
         depth += len(run) if run[0] in "[{" else -len(run)
         deepest = max(deepest, depth)
     return deepest
-
-
-def _integer(digits: str) -> Any:
-    """Python refuses to read thousands of digits."""
-    return int(digits) if len(digits) <= 20 else digits
 
 
 def cell_values(column: Column, kind: str = "", most: int | None = None) -> list[Any]:
@@ -395,7 +381,17 @@ def voted(status: Any) -> bool | None:
     if isinstance(status, bool):
         return status
     word = re.sub(r"[\W_]+", "", str(status)).casefold()
-    return True if word in STATUS_VOTED else False if word in STATUS_NOT_VOTED else None
+    yes = {
+        "ok", "okay", "success", "successful", "succeeded", "done", "complete", "completed", "valid", "submitted",
+        "answered", "voted", "approved", "true",
+    }  # fmt: skip
+    no = {
+        "abstain", "abstained", "abstention", "error", "errored", "parseerror", "parsingerror", "refused", "refusal",
+        "failed", "failure", "fail", "skipped", "skip", "timeout", "timedout", "cancelled", "canceled", "invalid",
+        "rejected", "noanswer", "novote", "missing", "unscored", "empty", "draft", "discarded", "pending",
+        "unanswered", "false",
+    }  # fmt: skip
+    return True if word in yes else False if word in no else None
 
 
 def sort_labels(values: Iterable[Hashable]) -> list[Any]:
@@ -499,7 +495,7 @@ def coded(cells: Iterable[Any], source: str, name: str) -> Objects:
         if value is None:
             code_n.append(-1)
             continue
-        if isinstance(value, str) and not _is_unicode(value):
+        if isinstance(value, str) and not value.isascii() and any("\ud800" <= sign <= "\udfff" for sign in value):
             raise DataError(
                 f"{source}, row {row}, column {name!r}: {value!r} holds half a character (a lone surrogate) and cannot "
                 "be encoded. Decode the text with the encoding it was written in."
@@ -517,20 +513,16 @@ def coded(cells: Iterable[Any], source: str, name: str) -> Objects:
     return Objects(np.array(code_n, dtype=np.int32), tuple(values))
 
 
-def _is_unicode(text: str) -> bool:
-    return text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text)
-
-
 def in_batches(columns: list[Column]) -> Iterator[list[Column]]:
     """Columns of equal length, in batches of plain arrays."""
     for start in range(0, column_length(columns[0]), BATCH_ROWS):
-        yield [_slice(column, start) for column in columns]
-
-
-def _slice(column: Column, start: int) -> Column:
-    if isinstance(column, Objects):
-        return Objects(column.code_n[start : start + BATCH_ROWS], column.values)
-    return plain(column.slice(start, BATCH_ROWS))
+        rows = slice(start, start + BATCH_ROWS)
+        yield [
+            Objects(column.code_n[rows], column.values)
+            if isinstance(column, Objects)
+            else plain(column.slice(start, BATCH_ROWS))
+            for column in columns
+        ]
 
 
 P = ParamSpec("P")

@@ -23,7 +23,7 @@ from majorant.read.options import ALIASES
 from majorant.read.table import loads, naming_faults, whole_number
 from majorant.tabular import guarded, unguarded
 
-DRAW, ITEM, LABEL, EXPERT = "draw", "item", "label", "expert"
+DRAW, ITEM, LABEL = "draw", "item", "label"
 DESIGN_KEY = "majorant_design"  # in tasks: which design they belong to
 DESIGN_ENDING = ".design.json"
 LABEL_KEYS = "123456789abcdefghijklmnoprtvwxyz"  # for classes; s, u and q have their own meaning
@@ -220,7 +220,7 @@ def _from_table(text: str, path: Path | NamedFile, expert: str) -> ExpertLabels:
         raise DataError(
             f"{path} has no column {ITEM if item is None else LABEL}. Keep the columns that majorant ask wrote."
         )
-    draw, who = names.get(DRAW), next((names[n] for n in (EXPERT, *sorted(ALIASES["worker"][0])) if n in names), None)
+    draw, who = names.get(DRAW), next((names[n] for n in ("expert", *sorted(ALIASES["worker"][0])) if n in names), None)
     answers = []
     for row in rows:
         named = (row.get(who) or "").strip() if who else ""
