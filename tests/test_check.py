@@ -212,6 +212,20 @@ def test_each_slice_has_an_answer(run):
     assert {one["action"] for one in summary["slices"]} <= {"keep", "switch"}
 
 
+def test_no_slice_of_a_panel_is_proved_without_labels():
+    """Judges may share mistakes in each slice as in the whole file, even if switching would change no label."""
+    rows = [
+        {"item": i, "worker": f"judge {j}", "label": (i + (j == i % 7)) % 2, "part": "ab"[i % 2]}
+        for i in range(200)
+        for j in range(5)
+    ]
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    result = check(columns, by="part")
+    assert result.differ.differ == 0
+    assert result.answer.certainty == "unknown"
+    assert [str(one.answer.certainty) for one in result.slices] == ["unknown", "unknown"]
+
+
 def test_too_many_slices_are_refused(run):
     rows = [(f"i{i}", f"w{j}", "yn"[j % 2], i) for i in range(120) for j in range(2)]
     write_table(

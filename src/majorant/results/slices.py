@@ -50,14 +50,15 @@ class SliceAnswer:
 def answer_slices(backend: Backend, present: Fit, other: Fit, whole: Answer, *, level: float) -> Records[SliceAnswer]:
     """An answer for each slice, so that all of them hold at once with probability `level`.
 
-    Each slice has labels and differences of its own; where these do not decide, what the track record says of the
-    whole file holds for its slices.
+    Each slice has labels and differences of its own; if these do not decide, what the track record says of the whole
+    file holds for its slices.  What cannot be tested on the whole file lowers the certainty of each slice, too.
     """
     slices = backend.votes.slices
     if backend.votes.slice_i is None:
         return Records()
     alpha = (1 - level) / max(len(slices), 1)
     general = [one for one in whole.evidence if one.source in (Source.TRACK_RECORD, Source.CERTIFICATE)]
+    doubts = next((one.assumptions for one in whole.evidence if one.source is Source.IDENTICAL), ())
     parts = list(
         backend.map(partial(_slice_part, (rows_alone(present), rows_alone(other)), len(slices)), doing="comparing")
     )
@@ -66,7 +67,7 @@ def answer_slices(backend: Backend, present: Fit, other: Fit, whole: Answer, *, 
         mine = [part[s] for part in parts]
         items, differ, votes, labels = (sum(one[n] for one in mine) for n in range(4))
         apart = Difference(items=items, differ=differ)
-        evidence: list[Evidence] = [identical_evidence(other.method, apart)]
+        evidence: list[Evidence] = [identical_evidence(other.method, apart, doubts)]
         if labels:
             lead_g, key_g = (np.concatenate([one[n] for one in mine]) for n in (4, 5))
             evidence.insert(0, lead_evidence(other.method, lead_g, key_g, labels, apart, alpha=alpha, level=level))
