@@ -41,7 +41,7 @@ def no_hang():
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("functions", "n"), [(FUNCTIONS, 700), (EXACT, 1500)], ids=["package", "theory"])
-def test_random_calls_raise_our_errors_alone(objects, no_hang, functions, n):
+def test_random_calls_raise_only_our_errors(objects, no_hang, functions, n):
     every = list(calls(functions, objects))
     drawn = np.random.default_rng(0).choice(len(every), n, replace=False)
     assert [fault for at in drawn if (fault := wrong(*every[at]))] == []
@@ -50,13 +50,13 @@ def test_random_calls_raise_our_errors_alone(objects, no_hang, functions, n):
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("functions", [FUNCTIONS, EXACT], ids=["package", "theory"])
-def test_all_calls_raise_our_errors_alone(objects, no_hang, functions):
+def test_all_calls_raise_only_our_errors(objects, no_hang, functions):
     reading = ["item", "threshold", "empty"]
     assert [fault for call in calls(functions, objects, reading=reading) if (fault := wrong(*call))] == []
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_methods_raise_our_errors_alone(objects, no_hang):
+def test_methods_raise_only_our_errors(objects, no_hang):
     result, design, fit, folder = (objects[name] for name in ("result", "design", "fit", "folder"))
     base = {
         result.accuracy: {"rule": "majority"},
@@ -109,7 +109,7 @@ def test_values_that_cannot_be_votes_are_reported(source):
         mj.read(source)
 
 
-def test_a_checked_function_is_the_function_still():
+def test_checked_function_keeps_its_metadata():
     assert pickle.loads(pickle.dumps(mj.check)) is mj.check
     assert pickle.loads(pickle.dumps(theory.gap)) is theory.gap
     assert "level" in inspect.signature(mj.check).parameters
@@ -118,7 +118,7 @@ def test_a_checked_function_is_the_function_still():
         mj.check()
 
 
-def test_values_that_numpy_and_pandas_make_are_taken():
+def test_numpy_and_pandas_values_are_accepted():
     @validated
     def function(n: int, share: float, names: "list | None", order: "Sequence[str] | None" = None) -> int:  # noqa: F821
         return n

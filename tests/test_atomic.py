@@ -106,7 +106,7 @@ class FailsOnce:
     ],
     ids="+".join,
 )
-def test_whichever_call_fails_the_old_set_or_the_new_one_is_there_whole(sets, monkeypatch, names):
+def test_failed_call_leaves_the_old_or_new_files_complete(sets, monkeypatch, names):
     folder, old, new = sets
     n, failures = 0, 0
     while True:
@@ -134,7 +134,7 @@ def test_first_files_are_gone_again_when_a_later_one_fails(tmp_path, monkeypatch
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_cannot_be_put_back_is_named(sets, monkeypatch):
+def test_files_that_cannot_be_restored_are_named(sets, monkeypatch):
     folder, old, _ = sets
     replace, calls = os.replace, []
 
@@ -204,7 +204,7 @@ for number in range(at, at + 200):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_kill_at_any_call_leaves_whole_files_and_a_mixed_set_is_recognised(quick_sets):
+def test_kill_at_any_call_leaves_whole_files_and_mixed_sets_are_detected(quick_sets):
     from majorant.render.files import foreign_files
 
     folder, old, new = quick_sets
@@ -231,7 +231,7 @@ def test_a_kill_at_any_call_leaves_whole_files_and_a_mixed_set_is_recognised(qui
     assert mixed == 6
 
 
-def test_files_of_a_living_run_are_no_leftovers(tmp_path):
+def test_files_of_a_running_process_are_not_leftovers(tmp_path):
     with whole_file(tmp_path / "a.txt") as first:
         first.write_text("first")
         with whole_file(tmp_path / "a.txt") as second:
@@ -250,7 +250,7 @@ def test_only_our_own_leftovers_are_removed(tmp_path):
     assert len(state(tmp_path)) == 4
 
 
-def test_what_a_living_run_has_just_written_keeps_no_second_name(tmp_path):
+def test_no_backup_remains_of_a_running_writer(tmp_path):
     target = tmp_path / "a.txt"
     write_files({target: "first"})
     with target.open() as first:  # the run that wrote it holds its lock until it ends
@@ -274,7 +274,7 @@ def test_two_runs_at_once_leave_one_set(tmp_path):
     assert len(state(tmp_path)) == 7
 
 
-def test_a_pipe_is_written_through_and_stays_a_pipe(tmp_path):
+def test_pipes_are_written_directly(tmp_path):
     pipe, read = tmp_path / "pipe", []
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
@@ -285,7 +285,7 @@ def test_a_pipe_is_written_through_and_stays_a_pipe(tmp_path):
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-def test_a_device_is_written_through(tmp_path):
+def test_devices_are_written_directly(tmp_path):
     write_files({Path("/dev/null"): "page"})
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
     with pytest.raises(ConfigError, match="Cannot write /dev/full: No space left on device"):
@@ -346,7 +346,7 @@ def test_disks_without_links_keep_a_copy(sets, monkeypatch):
     assert state(folder) == old
 
 
-def test_whichever_call_fails_the_files_of_ask_and_label_stay_whole(tmp_path, monkeypatch):
+def test_failed_call_keeps_files_of_ask_and_label_whole(tmp_path, monkeypatch):
     votes = mj.read({"item": [n // 3 for n in range(90)], "worker": [n % 3 for n in range(90)],
                      "label": ["ny"[(n * n // 7) % 2] for n in range(90)]})  # fmt: skip
     path, first = tmp_path / "to_label.csv", mj.ask(votes, question="accuracy", n=3, rng=0)
@@ -415,7 +415,7 @@ def check_out(tmp_path, monkeypatch, capsys):
 SENTENCE = r"majorant: Cannot write out/[\w.]+: .+\. Nothing was left behind; choose another place\.\n"
 
 
-def test_whichever_call_fails_check_out_keeps_the_old_set_and_says_one_sentence(check_out, tmp_path, monkeypatch):
+def test_failed_call_keeps_the_old_files_with_one_message(check_out, tmp_path, monkeypatch):
     """Each opening of a temporary file, each fsync, each link and each rename in turn, until none is left to fail."""
     folder = tmp_path / "out"
     assert check_out("new") == (0, "")
@@ -446,7 +446,7 @@ def test_whichever_call_fails_check_out_keeps_the_old_set_and_says_one_sentence(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such limit on Windows")
-def test_whichever_write_fails_check_out_keeps_the_old_set_and_says_one_sentence(check_out, tmp_path):
+def test_failed_write_keeps_the_old_files_with_one_message(check_out, tmp_path):
     """The disk is full at the first byte, and at the last one of each file in turn."""
     check_out("new")
     sizes = sorted({0, *(len(content) - 1 for content in state(tmp_path / "out").values())})

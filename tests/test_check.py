@@ -128,7 +128,7 @@ DEGENERATE = {
 
 
 @pytest.mark.parametrize("kind", DEGENERATE)
-def test_what_cannot_be_judged_still_gets_what_can_be_given(kind):
+def test_partial_results_are_given_if_some_are_impossible(kind):
     rows = DEGENERATE[kind]
     items, workers, labels = (sorted({row[c] for row in rows}, key=str) for c in range(3))
     votes = Votes.from_codes(
@@ -237,7 +237,7 @@ def test_too_many_slices_are_refused(run):
 
 
 @together("adversaries")
-def test_labels_that_are_the_same_promise_the_same():
+def test_equal_labels_give_equal_guarantees():
     votes, _ = simulate([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], 200, 5, n_workers=20, gold=0.3, rng=0)
     result = check(votes, rng=0)
     same = (result.labels.fit.codes() == Majority().fit(votes).codes()).all()
@@ -267,7 +267,7 @@ def test_compare_lists_every_method_after_the_text(run):
         (["--engine", "spark", "--memory", "1GB"], "choose one"),
     ],
 )
-def test_what_cannot_be_done_elsewhere_is_refused_with_the_next_move(run, flags, message):
+def test_unsupported_options_on_other_backends_are_rejected_with_advice(run, flags, message):
     write_table("votes.csv", votes_table(crowd("one expert")))
     code, _, err = run("check", "votes.csv", *flags)
     assert code == 2

@@ -119,7 +119,7 @@ def test_the_commands_of_a_page_run(page, tables, tmp_path, monkeypatch):
 
 @pytest.mark.long
 @pytest.mark.xdist_group("spark")
-def test_the_example_on_spark_runs(tables, tmp_path):
+def test_spark_example_runs(tables, tmp_path):
     if not on_spark_here():
         pytest.skip("Spark is not here")
     shutil.copy(tables[0] / "votes.parquet", tmp_path)

@@ -50,7 +50,7 @@ def test_every_entry_is_complete():
             assert file.url.startswith("https://raw.githubusercontent.com/")
 
 
-def test_without_network_the_way_out_is_named(tmp_path, monkeypatch):
+def test_offline_error_explains_the_alternative(tmp_path, monkeypatch):
     def offline(*args, **kwargs):
         raise OSError("no network")
 

@@ -51,7 +51,7 @@ SAME = identical_evidence("weighted-vote", Difference(items=1000, differ=1))
         ([APART, by_certificate(Status.PASSED, Status.UNTESTABLE)], "keep", "unknown"),
     ],
 )
-def test_least_assuming_evidence_decides(evidence, action, certainty):
+def test_evidence_with_the_fewest_assumptions_decides(evidence, action, certainty):
     answer = decide(evidence)
     assert (answer.action, answer.certainty) == (action, certainty)
     assert answer.rule == ("majority" if action == "keep" else "weighted-vote")
@@ -66,7 +66,7 @@ def test_a_doubtful_assumption_lowers_the_certainty_of_every_engine(status):
     assert decide([by_certificate(status)]).certainty is Certainty.UNKNOWN
 
 
-def test_an_untested_assumption_does_not():
+def test_untested_assumption_keeps_the_certainty():
     untested = (Tested(Assumption.RANDOM_LABELS, Status.UNTESTED),)
     assert decide([by_labels(0.02, 0.03, 0.04, assumptions=untested)]).certainty is Certainty.PROVED
 
@@ -81,7 +81,7 @@ def test_of_equal_rules_the_same_is_chosen_in_any_order():
     assert decide(equal).rule == decide(equal[::-1]).rule == "a"
 
 
-def test_labels_that_tell_nothing_apart_are_no_reason_to_keep():
+def test_uninformative_labels_are_no_reason_to_keep():
     same = identical_evidence("weighted-vote", Difference(items=200, differ=0))
     answer = decide([by_labels(0.0, None, 0.0, wins=0, losses=0, n_used=0), same])
     assert (answer.action, answer.certainty, answer.source) == (Action.KEEP, Certainty.PROVED, Source.IDENTICAL)

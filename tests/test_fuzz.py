@@ -23,7 +23,7 @@ from sizes import many
     ("part", "n"),
     [("inputs", 400), ("containers", 300), ("calls", 400), ("uploads", 60), ("readings", 300), ("orders", 3)],
 )
-def test_a_little_of_the_campaign(part, n, monkeypatch, tmp_path):
+def test_short_campaign(part, n, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     start = 1  # the first container is large
     assert [fault for _, fault in (campaign.run_case(part, start + case) for case in range(many(n)))] == [None] * many(
@@ -31,7 +31,7 @@ def test_a_little_of_the_campaign(part, n, monkeypatch, tmp_path):
     )
 
 
-def test_a_campaign_that_is_cut_off_goes_on_where_it_was(tmp_path):
+def test_interrupted_campaign_resumes(tmp_path):
     state = tmp_path / "state.json"
     words = [sys.executable, "-m", "corpus.campaign", "--part", "readings", "--processes", "1", "--state", str(state)]
     for cases in (5, 8):
@@ -50,13 +50,13 @@ def test_a_fault_ends_the_campaign_with_a_status_of_its_own(tmp_path):
     assert subprocess.run(words, cwd=tmp_path, env=environment, check=False, capture_output=True).returncode == 1
 
 
-def test_labels_outlive_the_processes_that_took_them():
+def test_labels_survive_the_processes_that_wrote_them():
     assert [kills.run_kill(number) for number in range(many(60, quick=2))] == [
         (n, None) for n in range(many(60, quick=2))
     ]
 
 
-def test_the_naive_reader_sees_other_votes(tmp_path, monkeypatch):
+def test_naive_reader_detects_different_votes(tmp_path, monkeypatch):
     """A reader that strips names, and one that takes a number for text, are found out."""
     real = readings.read_ballots
     for change in (
@@ -90,7 +90,7 @@ def test_every_reader_takes_part():
     } <= endings
 
 
-def test_a_case_is_the_same_whenever_it_is_drawn():
+def test_cases_are_reproducible():
     assert fuzz.input_case(7) == fuzz.input_case(7)
     assert fuzz.input_case(7) != fuzz.input_case(8)
 
@@ -109,7 +109,7 @@ def has_note(content):
     return False
 
 
-def test_a_fault_is_found_and_made_small():
+def test_faults_are_found_and_minimised():
     assert fuzz.smaller(b"x" * 50 + b"BAD" + b"y" * 50, lambda part: b"BAD" in part) == b"BAD"
     votes = [*({"item": n, "label": "y"} for n in range(9)), {"item": "a", "note": {"x": [1, "é"]}, "label": "BAD"}]
     for content in (fuzz._dumped({"name": "x" * 500, "votes": votes}), fuzz._dumped_lines(votes)):
@@ -222,7 +222,7 @@ def fact(value, *path):
         ("report.html", replaced("<bdi>yes</bdi>", "<bdi>ye</bdi>", 99), r"figures: labels \['yes'\] are not"),
     ],
 )
-def test_each_invariant_sees_what_is_wrong(whole_set, name, edit, fault):
+def test_each_invariant_detects_its_violation(whole_set, name, edit, fault):
     sound = (whole_set / name).read_text(encoding="utf-8")
     broken = edit(sound)
     assert broken != sound
@@ -234,7 +234,7 @@ def test_each_invariant_sees_what_is_wrong(whole_set, name, edit, fault):
     assert any(re.search(fault, one) for one in faults) if fault else not faults
 
 
-def test_in_a_hurry_the_same_is_looked_at(monkeypatch):
+def test_quick_mode_checks_the_same_cases(monkeypatch):
     """With small budgets, wrong names are noticed, and the usual budgets are restored afterwards."""
     before = [getattr(module, name) for module, name in fuzz.budgeted()]
     assert {name for _, name in fuzz.budgeted()} == set(fuzz.BUDGETS)
@@ -244,7 +244,7 @@ def test_in_a_hurry_the_same_is_looked_at(monkeypatch):
     assert "are not named" in fuzz.check_fault(VOTES, whole=False)
 
 
-def test_what_breaks_a_reader_is_made_small_and_kept(monkeypatch, tmp_path):
+def test_reader_faults_are_minimised_and_kept(monkeypatch, tmp_path):
     def broken(path):
         if b"label" in path.read_bytes():
             raise KeyError("label")

@@ -42,7 +42,7 @@ def test_weighted_sums_over_patterns_equal_sums_over_items():
     np.testing.assert_allclose(weighted, plain, rtol=1e-12)
 
 
-def test_it_is_left_alone_where_it_does_not_pay():
+def test_merging_is_skipped_if_not_worthwhile():
     assert merge_equal_items(random_votes(np.random.default_rng(0), n_workers=40)) is None
 
 
@@ -77,7 +77,7 @@ def test_items_are_drawn_up_to_so_many_votes_and_never_none():
     assert len(draw_items(votes, every, 3, rng=np.random.default_rng(0))) == 1
 
 
-def test_lots_are_even_and_those_of_two_seeds_know_nothing_of_each_other():
+def test_hashes_are_uniform_and_independent_across_seeds():
     first, second = (name_hashes(NAMES, seed) / 2.0**64 for seed in (0, 1))
     counts = np.histogram2d(first, second, bins=10, range=[[0, 1], [0, 1]])[0]
     assert ((counts - 200) ** 2 / 200).sum() < 150  # chi squared, 99 degrees of freedom: beyond it once in 1,000

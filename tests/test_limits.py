@@ -181,7 +181,7 @@ def test_the_measured_cases_stay_within_their_bound():
     assert done.stdout.count("refused: ") == 6
 
 
-def test_what_does_not_fit_into_memory_is_said(tmp_path, monkeypatch):
+def test_out_of_memory_is_reported(tmp_path, monkeypatch):
     def full(*_, **__):
         raise MemoryError
 

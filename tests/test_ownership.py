@@ -61,7 +61,7 @@ COMMANDS = {  # a command, and the file that it would write
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_file_of_the_users_is_refused_until_the_user_lets_it_go(name):
+def test_user_files_are_only_replaced_with_overwrite(name):
     words, file = COMMANDS[name]
     target = Path(file)
     target.parent.mkdir(exist_ok=True)
@@ -172,7 +172,7 @@ def test_the_record_lists_what_was_written_and_forgets_what_is_gone(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "majorant-files"}', '{"format": 1, "files": {"a": 1}}'])
-def test_a_damaged_record_protects_everything(tmp_path, text):
+def test_damaged_ownership_record_protects_all_files(tmp_path, text):
     write_files({tmp_path / "a.txt": "a"})
     (tmp_path / RECORD).write_text(text)
     with pytest.raises(ConfigError, match="majorant did not write it"):

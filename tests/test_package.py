@@ -59,7 +59,7 @@ def test_a_wrong_column_is_reported_before_heavy_imports(tmp_path):
     assert loaded("check", str(tmp_path / "odd.csv")) == "LOADED []"
 
 
-def test_a_check_does_without_statistics_optimisers_frames_and_figures(tmp_path):
+def test_check_does_not_import_heavy_modules(tmp_path):
     (tmp_path / "votes.csv").write_text(
         "item,worker,label\n" + "".join(f"{i},{w},{i % 2}\n" for i in range(9) for w in "xyz")
     )

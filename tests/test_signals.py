@@ -39,7 +39,7 @@ def wait_for(tmp_path):
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_command_that_is_ended_leaves_no_copy_of_its_input(tmp_path, number):
+def test_terminated_command_leaves_no_copy_of_its_input(tmp_path, number):
     with start(tmp_path, "aggregate", "-", "--out", "-") as process:
         process.stdin.write(VOTES)
         process.stdin.flush()
@@ -51,7 +51,7 @@ def test_a_command_that_is_ended_leaves_no_copy_of_its_input(tmp_path, number):
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_page_that_is_ended_leaves_no_upload(tmp_path, number):
+def test_stopped_server_leaves_no_uploads(tmp_path, number):
     with start(tmp_path, "serve", "--no-browser") as process:
         address = process.stdout.readline().decode().strip()
         body = (
@@ -88,7 +88,7 @@ def test_standard_input_without_an_end_is_refused(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_pipe_without_an_end_is_refused(tmp_path, monkeypatch):
+def test_endless_pipe_is_rejected(tmp_path, monkeypatch):
     monkeypatch.setenv("MAJORANT_STREAM_BYTES", "1000")
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -80,7 +80,7 @@ def test_items_to_label_come_back(crowd, tmp_path):
     assert Design.read(tmp_path / "to_label.design.json").judge(answers).labels == 2
 
 
-def test_the_command_says_it(run, crowd, tmp_path):
+def test_command_prints_it(run, crowd, tmp_path):
     with (tmp_path / "votes.csv").open("w", newline="") as file:
         csv.writer(file).writerows([crowd, *zip(*crowd.values(), strict=True)])
     code, _, err = run("check", "votes.csv", "--out", "o", "--spreadsheet")

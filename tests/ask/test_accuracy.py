@@ -237,7 +237,7 @@ def test_choosing_the_best_rule_first_does_no_harm_in_many_runs():
     assert missed_after_choosing(20_000, np.random.default_rng(13)) <= 0.2 + 2 * np.sqrt(0.2 * 0.8 / 20_000)
 
 
-def test_plan_is_what_it_takes_roughly():
+def test_plan_is_roughly_right():
     for share in (0.8, 0.95):
         truth, taken = np.arange(2000) < share * 2000, []
         for seed in range(11):
@@ -265,7 +265,7 @@ def test_the_aim_is_reached_or_not():
         ({"right": [1], "n_items": 10, "level": 1}, "level"),
     ],
 )
-def test_what_cannot_be_is_refused(arguments, message):
+def test_impossible_values_are_rejected(arguments, message):
     with pytest.raises(ConfigError, match=message):
         bound_accuracy(**arguments)
 

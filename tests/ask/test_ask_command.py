@@ -31,7 +31,7 @@ def rows_of(path):
     return list(csv.DictReader(path.read_text().splitlines()))
 
 
-def test_ask_says_what_is_at_stake_and_writes_nothing_that_leads(run, truth, tmp_path):
+def test_ask_reports_the_stake_and_writes_nothing_that_biases(run, truth, tmp_path):
     code, out, _ = run("ask", "votes.csv", *BETWEEN, "--n", 12)
     assert code == 0
     assert "Majority vote and dawid-skene differ on" in out
@@ -175,7 +175,7 @@ def test_the_accuracy_of_the_winner_after_a_race(run, truth, tmp_path, monkeypat
     assert design["content"]["known"]["n_items"] == len(raced)
 
 
-def test_wrong_calls(run, truth):
+def test_invalid_calls_are_errors(run, truth):
     for arguments, message in (
         (("votes.csv", "--more", 5), "name it with --design"),
         (("votes.csv", "--between", "majority,magic"), "There is no method 'magic'"),

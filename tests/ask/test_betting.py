@@ -84,7 +84,7 @@ def test_bounds_end_where_refutation_ends(y, more, alpha):
 
 
 @given(y=st.lists(HALVES | st.none(), min_size=1, max_size=20))
-def test_all_drawn_is_exact_up_to_what_is_unknown(y):
+def test_complete_sample_is_exact_up_to_unknown_labels(y):
     known = [value for value in y if value is not None]
     low, high = bounds(y, len(y), 0.05, 0.05)
     assert low == pytest.approx(sum(known) / len(y))
@@ -101,7 +101,7 @@ def test_an_unknown_draw_never_helps(y, more, data):
     assert high >= known_high - 1e-9
 
 
-def test_before_any_draw_nothing_is_known():
+def test_bounds_are_trivial_before_the_first_draw():
     assert bounds([], 7, 0.05, 0.05) == (0.0, 1.0)
     assert evidence_above([], 7, [0.2, 0.5]).tolist() == [0, 0]
     assert len(SHARES_F) == 8

@@ -82,7 +82,7 @@ def test_any_other_vote_has_another_digest(votes_and_truth):
     assert digest_of(rows, items=(*votes.items[1:], votes.items[0])) != digest
 
 
-def test_ties_are_no_part_of_a_comparison():
+def test_ties_are_excluded_from_comparisons():
     votes, truth = mj.simulate([0.6, 0.4], [[0.8, 0.2], [0.45, 0.55]], n_items=400, n_votes=4, rng=1)
     by_item = {item: votes.labels[k] for item, k in zip(votes.items, truth, strict=True)}
     majority, other = (mj.aggregate(votes, rule) for rule in ("majority", "dawid-skene"))
@@ -184,7 +184,7 @@ def test_labels_outside_the_design_and_of_no_class_are_named(votes_and_truth, de
     assert (outcome.ignored, outcome.unknown, outcome.labels, outcome.skipped) == ((outside,), ("perhaps",), 1, 1)
 
 
-def test_a_change_of_mind_counts_and_is_said(votes_and_truth, design):
+def test_last_label_counts_and_relabelling_is_reported(votes_and_truth, design):
     _, truth = votes_and_truth
     item = design.items[0]
     answers = [ExpertAnswer(item, 1 - truth[item]), ExpertAnswer(item, truth[item])]
@@ -359,7 +359,7 @@ def test_labels_that_no_known_tool_exported_are_refused_not_overlooked(design, t
         recognise(path)
 
 
-def test_what_a_spreadsheet_does_to_names():
+def test_spreadsheet_guarding_of_names():
     race = Race.of(("majority", "auto"), np.array([[0, 0], [1, 1]]), n_items=9)
     design = Design(question=race, order=("007", "x"), labels=("Yes", "no"), votes="", seed=0).more(2)
     outcome = design.judge([ExpertAnswer("7", "yes ", draw=1), ExpertAnswer("8", "no", draw=1)])

@@ -28,7 +28,7 @@ def truth(tmp_path):
 
 
 @pytest.mark.parametrize("who", ["audit.csv", "audit", "judge-5"])
-def test_a_substitute_answers_to_the_end(run, truth, tmp_path, who):
+def test_stand_in_expert_answers_until_settled(run, truth, tmp_path, who):
     code, out, err = run("ask", "votes.csv", "--expert-from", who)
     assert (code, err) == (0, "")
     assert f"{who} answered in place of an expert: right means what {who} says." in out

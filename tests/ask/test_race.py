@@ -173,7 +173,7 @@ def test_settled_rules_are_skipped():
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_standing_goes_on_from_an_earlier_one(seed):
+def test_standing_continues_from_an_earlier_one(seed):
     race, truth_d = random_race(seed)
     answer_d, earlier = np.full(race.size, -2), None
     for d in range(race.size):
@@ -192,7 +192,7 @@ def test_content_survives_json():
     assert again.to_dict() == race.to_dict()
 
 
-def test_the_plan_is_about_what_it_takes():
+def test_plan_is_about_right():
     """ROBUST: 9.4 (s - d^2) / d^2 + 6 is about the median number of labels for two rules."""
     x = np.repeat([1, -1, 0], [140, 40, 20])
     taken = []

@@ -62,7 +62,7 @@ def test_every_label_gives_the_mean_itself() -> None:
     assert bounds(bets_of(features, order, truth[order]), ALPHA) == pytest.approx((0.35, 0.35))
 
 
-def test_no_label_says_nothing() -> None:
+def test_without_labels_there_is_no_claim() -> None:
     bets = offer_bets(None, [], [], n=10)
     assert bounds(bets, ALPHA) == (0.0, 1.0)
     assert bets.estimate is None
@@ -155,7 +155,7 @@ def test_a_useless_panel_costs_little() -> None:
         assert learned <= 1.06 * alone
 
 
-def test_a_good_panel_saves_most_labels() -> None:
+def test_good_panels_need_fewer_labels() -> None:
     truth, features = panel(np.random.default_rng(9), 1000, 0.7, 0.85)
     learned, alone = half_widths(features, truth, 100, runs=8)
     assert learned <= 0.65 * alone

@@ -116,7 +116,7 @@ def test_labels_of_a_race_of_judges_go_back_to_check(run, panel, tmp_path):
     assert 0 < basis.wins + basis.losses < len(design.items)  # gpt-1 differs on items where these two agree
 
 
-def test_a_copy_is_no_rule_of_its_own(run, tmp_path):
+def test_copies_are_not_separate_rules(run, tmp_path):
     votes, _ = simulate([0.5, 0.5], one_coin_crew([0.8, 0.7, 0.7, 0.6]), n_items=200, n_votes=4, rng=0)
     rows = [(i, f"w{j}", k) for i, j, k in zip(votes.item_n, votes.worker_n, votes.label_n, strict=True)]
     rows += [(i, "twin", k) for i, worker, k in rows if worker == "w0"]

@@ -97,7 +97,7 @@ def test_a_session_survives_its_file_at_every_stage(finished, tmp_path):
     assert design.question.taught is not None
 
 
-def test_once_frozen_the_rule_stays(finished):
+def test_frozen_rule_does_not_change(finished):
     _, _, design, labels = finished
     first = next(iter(labels))
     other = next(label for label in design.labels if label != labels[first])
@@ -358,7 +358,7 @@ def test_proofs_are_planned_by_what_labels_taught():
     assert abs(planned - design.expected) <= 15
 
 
-def test_a_substitute_expert_with_few_labels_is_refused(run, tmp_path):
+def test_stand_in_expert_with_few_labels_is_rejected(run, tmp_path):
     truth = write_panel(tmp_path)
     (tmp_path / "some.csv").write_text("item,gold\n" + "".join(f"{q},{truth[q]}\n" for q in list(truth)[:30]))
     code, _, err = run("ask", "votes.csv", "--expert-from", "some.csv")
@@ -366,7 +366,7 @@ def test_a_substitute_expert_with_few_labels_is_refused(run, tmp_path):
     assert "labels 30 of 300 items" in err
 
 
-def test_a_session_that_taught_nothing_goes_on_with_its_sample():
+def test_session_without_a_better_rule_extends_its_sample():
     votes, truth = panel(400, crew=one_coin_crew([0.9] * 5))
     design = mj.ask(votes)
     while design.question.taught is None:

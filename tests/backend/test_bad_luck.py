@@ -125,7 +125,7 @@ def test_a_full_disk_is_a_message_and_leaves_nothing_under_the_final_name(place,
 
 @pytest.mark.long
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
-def test_a_run_cut_off_at_any_moment_leaves_no_partial_output_and_goes_on(place, stop):
+def test_interrupted_run_leaves_no_partial_output_and_resumes(place, stop):
     """Cut off again and again, at moments drawn over the length of a run, then let go: the labels are the same."""
     path, expected = place
     out = path.parent / "labels.csv"
@@ -155,7 +155,7 @@ def test_a_run_cut_off_at_any_moment_leaves_no_partial_output_and_goes_on(place,
 
 @pytest.mark.long
 @pytest.mark.parametrize("size", ["16k", "48k", "72k"])
-def test_a_disk_that_is_really_full_is_a_message(place, tmp_path, size):
+def test_full_disk_gives_an_error_message(place, tmp_path, size):
     """A file system of its own with little room, for the sorted votes alone."""
     disk = tmp_path / "disk"
     disk.mkdir()

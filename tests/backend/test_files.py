@@ -50,7 +50,7 @@ def test_counts_names_and_draws(sites):
     assert (some.label_n.tolist(), some.worker_n.tolist()) == (expected.label_n.tolist(), expected.worker_n.tolist())
 
 
-def test_what_becomes_of_the_items(sites):
+def test_changes_between_rules_are_counted(sites):
     stored, memory = sites
     fit, expected = (backend.fit("dawid-skene") for backend in sites)
     found = label_changes(stored, stored.fit("majority"), fit)
@@ -62,7 +62,7 @@ def test_what_becomes_of_the_items(sites):
     np.testing.assert_allclose(fit_of_items(stored, fit, item_p).posterior, expected.posterior[item_p], atol=1e-9)
 
 
-def test_the_items_to_look_at(sites):
+def test_items_to_review(sites):
     stored, memory = sites
     calibration, votes = Calibration(1.7, 0.03), memory.votes
     fit, expected = (backend.fit("dawid-skene") for backend in sites)

@@ -133,7 +133,7 @@ def test_whole_numbers_close_together_and_then_far_apart_keep_their_codes(tmp_pa
     assert_same(*both(pattern, tmp_path / "work"))
 
 
-def test_a_row_without_a_label_is_no_vote(tmp_path):
+def test_row_without_a_label_is_not_a_vote(tmp_path):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -267,7 +267,7 @@ def test_awkward_rows_mean_the_same_in_memory_and_in_files(tmp_path):
 
 
 @pytest.mark.parametrize("row", awkward.REFUSED)
-def test_an_awkward_row_more_is_refused_in_memory_and_in_files(tmp_path, row):
+def test_additional_invalid_rows_are_rejected_in_memory_and_in_files(tmp_path, row):
     (tmp_path / "votes.csv").write_text(f"{awkward.TABLE}{row}\n", encoding="utf-8")
     messages = []
     for read in (majorant.read, lambda path, **told: prepare(path, tmp_path / "w", ReadOptions(**told), memory=MEMORY)):

@@ -319,7 +319,7 @@ def small(spark, **columns):
     return spark.createDataFrame(pa.table(columns))
 
 
-def test_what_is_no_vote_and_what_is_one_twice(spark):
+def test_abstentions_and_repeated_votes(spark):
     rows = small(
         spark,
         item=[1, 1, 1, 2, 2, 3, 4],
@@ -429,7 +429,7 @@ def test_the_command_line(spark, tmp_path, monkeypatch, capsys):
     assert (stop.value.code, "no.csv" in capsys.readouterr().err) == (2, True)
 
 
-def test_a_block_that_is_not_the_one_that_was_packed_is_refused():
+def test_block_with_wrong_checksum_is_rejected():
     pytest.importorskip("pyspark")
     codes = {"item": ["a", "a", "b"], "worker": [0, 1, 0], "label": [0, 1, 1], "gold": [-1, -1, -1]}
     [batch] = pack(iter([pa.record_batch(codes)]), Packing(n_workers=2, n_classes=2, repeats="error"))

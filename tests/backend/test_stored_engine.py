@@ -59,7 +59,7 @@ class Cut(Exception):
     "name",
     ["dawid-skene", "mace", *(pytest.param(name, marks=pytest.mark.long) for name in ("glad", "hierarchical", "bwa"))],
 )
-def test_a_fit_that_is_cut_off_goes_on_and_ends_where_it_would_have(name, stored, tmp_path):
+def test_interrupted_fit_resumes_with_the_same_result(name, stored, tmp_path):
     expected, steps = [], []
     whole = fit(name, stored, engine_of(stored), progress=lambda step, objective: expected.append((step, objective)))
 

@@ -111,7 +111,7 @@ def test_random_ties_are_drawn_as_in_memory(pair):
 
 
 @pytest.mark.parametrize("method", [None, pytest.param("majority", marks=LONG), pytest.param("ibcc", marks=LONG)])
-def test_a_check_says_what_a_check_in_memory_says(pair, method):
+def test_check_gives_the_same_result_as_in_memory(pair, method):
     kept, votes = pair
     how = {"level": 0.95, "rng": 0, "method": method, "tolerance": 0.0, "target": 0.95}
     found = result_summary(check(kept, **how), seed=0)

@@ -52,7 +52,7 @@ def results(votes):
     return mj.check(votes), mj.check(Thirds(votes))
 
 
-def test_the_line_says_what_it_says_in_memory(results):
+def test_pipeline_gives_the_same_result_as_in_memory(results):
     here, there = results
     assert headline(there) == headline(here)
     assert (there.answer.action, there.answer.rule) == (here.answer.action, here.answer.rule)
@@ -77,7 +77,7 @@ def test_methods_are_fitted_on_its_blocks(votes, method):
     np.testing.assert_allclose(there.posterior, here.posterior, atol=1e-6)
 
 
-def test_what_needs_all_votes_is_refused(votes):
+def test_features_that_need_all_votes_are_rejected(votes):
     with pytest.raises(mj.ConfigError, match=r"kos needs all votes in memory, so it does not run here. Choose one of"):
         mj.aggregate(Thirds(votes), "kos")
 

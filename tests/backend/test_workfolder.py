@@ -53,7 +53,7 @@ def test_working_in_the_users_own_folder_removes_none_of_its_files(folder, more)
     assert (folder / WORK_FOLDER / "votes.parquet").exists()
 
 
-def test_a_folder_of_that_name_with_files_of_others_is_refused(folder):
+def test_folder_with_foreign_files_is_rejected(folder):
     (folder / WORK_FOLDER).mkdir()
     (folder / WORK_FOLDER / "items.parquet").write_text("the user's")
     before = contents(folder)
@@ -88,7 +88,7 @@ def test_an_input_inside_the_working_folder_is_refused_rather_than_cleared(folde
         assert contents(folder) == before
 
 
-def test_a_file_that_takes_one_of_our_names_in_time_is_refused(tmp_path):
+def test_file_created_under_an_output_name_meanwhile_is_not_replaced(tmp_path):
     work = WorkFolder.open(tmp_path / "work")
     (work.path / "votes.parquet").write_text("the user's")
     with pytest.raises(ConfigError, match=r"votes\.parquet was not written by majorant"):
@@ -106,7 +106,7 @@ def test_a_forged_list_removes_nothing_outside(tmp_path, name):
     assert thesis.exists()
 
 
-def test_a_folder_of_ours_goes_when_the_run_ends_well_or_fails(folder):
+def test_own_working_folder_is_removed_after_success_and_failure(folder):
     before = contents(folder)
     for method in ("majority", "dawid-skene", "glad"):
         assert run("aggregate", "votes.parquet", "--memory", "1GB", "--method", method, "--out", "-").exit_code == 0

@@ -86,7 +86,7 @@ def test_out_may_be_a_folder_everywhere(tmp_path):
     assert (tmp_path / "labels.csv").read_text().startswith("item,label")
 
 
-def test_a_file_is_no_folder_for_check(tmp_path):
+def test_check_rejects_a_file_as_output_folder(tmp_path):
     done = run("check", "votes.csv", "--out", str(tmp_path / "page.html"))
     assert done.returncode == 2
     assert "--out names a folder" in done.stderr

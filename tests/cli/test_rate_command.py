@@ -136,7 +136,7 @@ def test_scores_say_that_they_are_averaged(folder):
         (("log.csv", "--label", "pass", "--json", "--summary", "-"), "both print"),
     ],
 )
-def test_wrong_calls_are_reported(folder, words, said):
+def test_invalid_calls_are_reported(folder, words, said):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         result = CliRunner().invoke(majorant, ["rate", *words])
@@ -182,7 +182,7 @@ def test_several_pairs_are_reported_one_by_one(folder):
     assert "these are 3 pairs" in str(refused.exception)
 
 
-def test_a_sample_goes_on_at_random_after_items_that_prove_a_rule(tmp_path, monkeypatch):
+def test_sample_continues_at_random_after_proof_items(tmp_path, monkeypatch):
     """Gold that came with the votes does not take the place of the sample, nor do items picked to prove a rule."""
     monkeypatch.chdir(tmp_path)
     rng, invoke = np.random.default_rng(0), CliRunner().invoke
@@ -222,7 +222,7 @@ def test_a_sample_goes_on_at_random_after_items_that_prove_a_rule(tmp_path, monk
     assert measured["low"] <= share <= measured["high"]
 
 
-def test_votes_elsewhere_are_refused_clearly(folder):
+def test_votes_outside_memory_are_rejected_clearly(folder):
     result = CliRunner().invoke(majorant, ["rate", str(folder / "log.csv"), "--memory", "1GB"])
     assert "leave out --memory" in str(result.exception)
 

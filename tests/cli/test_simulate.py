@@ -105,7 +105,7 @@ def test_numbers_of_votes_may_be_a_distribution_and_facts_come_as_json(simulated
     ],
     ids=lambda value: " ".join(value[-2:]) if isinstance(value, list) else None,
 )
-def test_a_bad_call_exits_2_with_one_message_and_writes_nothing(arguments, says, simulated, tmp_path):
+def test_invalid_call_exits_2_with_one_message_and_writes_nothing(arguments, says, simulated, tmp_path):
     done = simulated(*arguments)
     assert done.returncode == 2
     assert says in done.stderr

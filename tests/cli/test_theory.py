@@ -91,7 +91,7 @@ def test_certainty_is_infinite_and_still_json(run):
     assert json.loads(done.stdout)["by_votes"][0]["margin"] == "inf"
 
 
-def test_what_is_too_large_is_marked(run):
+def test_cells_too_large_to_enumerate_are_marked(run):
     rows = "/".join(",".join(".5" if k == l else str(0.5 / 9) for l in range(10)) for k in range(10))
     done = run("--prior", ",".join([".1"] * 10), "--confusion", rows, "--votes", "101")
     assert done.returncode == 0

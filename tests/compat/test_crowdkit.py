@@ -88,7 +88,7 @@ def test_confusions_priors_and_skills_are_indexed_as_in_crowd_kit():
         np.testing.assert_allclose(np.diag(coin.errors_.loc[worker]), coin.skills_[worker])
 
 
-def test_what_was_learned_applies_to_other_votes():
+def test_learned_parameters_apply_to_other_votes():
     data = frame(2, 0)
     for name in ("Wawa", "ZeroBasedSkill", "DawidSkene", "OneCoinDawidSkene"):
         model = getattr(ours, name)().fit(data)
@@ -179,6 +179,6 @@ def test_an_empty_frame_gives_empty_answers(name):
         (ours.MajorityVote(on_missing_skill="guess"), "error, ignore or value"),
     ],
 )
-def test_what_is_not_supported_says_so(model, why):
+def test_unsupported_arguments_are_rejected(model, why):
     with pytest.raises(mj.ConfigError, match=why):
         model.fit(frame(2, 0), *([pd.Series({"w0": 1.0})] if isinstance(model, ours.MajorityVote) else []))

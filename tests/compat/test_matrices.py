@@ -37,7 +37,7 @@ class TestScikitLearn:
         assert model.n_features_in_ == 3
         assert model.get_labels() is model.labels_
 
-    def test_a_fit_leaves_its_input_and_comes_before_labels(self):
+    def test_fit_keeps_its_input_and_is_required_before_labels(self):
         from sklearn.exceptions import NotFittedError
 
         from majorant.compat.sklearn import VoteAggregator

@@ -138,7 +138,7 @@ def test_unanimous_items_are_not_certified_on_patterns_never_seen():
     assert claim.loss.high < 1e-5
 
 
-def test_a_number_of_votes_that_few_items_hold_has_no_say():
+def test_rare_numbers_of_votes_do_not_affect_the_verdict():
     histograms = drawn(Crowd("", 0.5, 0.8, 0.2, {5: 4000})) | drawn(Crowd("", 0.5, 0.8, 0.2, {1: 20}), 1)
     assert main_sizes(histograms) == [5]
     assert certify_counts(histograms, rng=0).anonymous.verdict == "optimal"

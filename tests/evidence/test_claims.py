@@ -96,7 +96,7 @@ def test_gold_is_used_where_it_is_given():
     assert certificate.standing is certificate.gold
 
 
-def test_what_cannot_be_judged_is_said():
+def test_missing_judgements_are_reported():
     one_class = Votes.from_codes([0, 1], [0, 0], [0, 0], items="ab", workers="w", labels=["only"])
     assert certify(one_class, rng=0).anonymous.reason == "not identified"
     two_votes, _ = simulate([0.5, 0.5], ALIKE, 500, 2, n_workers=40, rng=0)

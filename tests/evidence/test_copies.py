@@ -102,14 +102,14 @@ def test_three_judges_cannot_show_whether_two_are_near_copies_or_excellent() -> 
     assert copies.tested.status is Status.UNTESTABLE
 
 
-def test_three_judges_who_often_disagree_are_no_copies() -> None:
+def test_three_judges_who_often_disagree_are_not_copies() -> None:
     truth_i = np.arange(1000) % 2
     rng = np.random.default_rng(0)
     label_ij = np.where(rng.random((1000, 3)) < 0.75, truth_i[:, None], 1 - truth_i[:, None])
     assert find_copies(as_votes(label_ij)).tested.status is Status.PASSED
 
 
-def test_excellent_judges_may_be_copies_for_all_that_votes_show() -> None:
+def test_excellent_judges_cannot_be_distinguished_from_copies() -> None:
     truth_i = np.arange(300) % 2
     rng = np.random.default_rng(0)
     label_ij = np.where(rng.random((300, 5)) < 0.98, truth_i[:, None], 1 - truth_i[:, None])
@@ -118,7 +118,7 @@ def test_excellent_judges_may_be_copies_for_all_that_votes_show() -> None:
     assert copies.tested.status is Status.UNTESTABLE
 
 
-def test_two_experts_among_weak_judges_are_no_copies() -> None:
+def test_two_experts_among_weak_judges_are_not_copies() -> None:
     rng = np.random.default_rng(1)
     truth_i = np.arange(1000) % 2
     accuracy_j = np.array([0.95, 0.95, 0.7, 0.65, 0.7])

@@ -58,7 +58,7 @@ def test_intervals_hold_the_truth():
     assert misses.sum() > 0  # the intervals are not all of 0..1
 
 
-def test_wrong_calls():
+def test_invalid_calls_are_errors():
     votes, _ = simulate(PRIOR, CREW, 10, 3, rng=0)
     with pytest.raises(ConfigError, match="one code for each of 10 items"):
         labels_loss(votes, np.zeros(3, dtype=int))

@@ -30,7 +30,7 @@ def test_the_labels_that_prove_a_learned_rule_did_not_teach_it():
     assert basis.gain.low is not None
 
 
-def test_few_labels_all_teach():
+def test_few_labels_are_all_used_for_learning():
     result, _ = checked([0.9, 0.9, 0.3, 0.3, 0.3], gold=0.2)
     basis = next(one for one in result.answer.evidence if one.other == "learned")
     assert (result.learned.n_labels, basis.n_labels, basis.gain.low) == (60, 60, None)

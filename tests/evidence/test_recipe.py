@@ -43,12 +43,12 @@ def engine():
     ENGINES.remove(our_projects)
 
 
-def test_without_it_nothing_is_known(votes):
+def test_without_gold_accuracy_is_unknown(votes):
     answer = mj.check(votes).answer
     assert (answer.action, answer.certainty) == ("keep", "unknown")
 
 
-def test_the_answer_follows_it(votes, engine):
+def test_answer_uses_the_new_evidence(votes, engine):
     answer = mj.check(votes).answer
     assert (answer.action, answer.rule, answer.certainty) == ("switch", "weighted-vote", "likely")
     assert answer.basis.record.sets == 7

@@ -105,6 +105,6 @@ BIASED = [[[0.9, 0.1], [0.4, 0.6]], [[0.6, 0.4], [0.1, 0.9]], [[0.75, 0.25], [0.
 
 
 @pytest.mark.parametrize("crew", [SKILLED, BIASED])
-def test_unlike_workers_are_seen(crew):
+def test_different_workers_are_detected(crew):
     votes = simulate([0.5, 0.5], crew, 1_000, 3, rng=0).votes
     assert check_exchangeable(votes, rng=0).p_value < 0.01

@@ -47,7 +47,7 @@ def test_interval_misses_no_more_often_than_promised(name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_mean_is_not_off_and_interval_narrows(name):
+def test_mean_is_unbiased_and_interval_narrows(name):
     estimate, exact = CASES[name]
     value, low, high = estimate(rng=1, n_draws=200_000)
     assert high - low < 0.005

@@ -25,5 +25,5 @@ def test_no_number_is_worse_than_its_anchor():
 
 
 @pytest.mark.long
-def test_gold_excludes_no_answer_and_labels_written_without_gold_are_better():
+def test_gold_confirms_answers_and_labels_without_gold_are_better():
     assert run("track_record.py").count("| none |") == 20

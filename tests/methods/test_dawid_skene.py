@@ -78,7 +78,7 @@ def test_it_works_without_smoothing_and_with_certain_workers():
     assert answer.confusion.tolist() == [[[1, 0], [0, 1]]] * 2
 
 
-def test_bad_starts_are_named():
+def test_invalid_starts_are_named():
     votes = random_votes(np.random.default_rng(0))
     with pytest.raises(ConfigError, match="majority fit has no confusion"):
         DawidSkene().fit(votes, start=ESTIMATORS["majority"]().fit(votes))

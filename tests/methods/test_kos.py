@@ -60,7 +60,7 @@ def test_many_rounds_and_busy_workers_stay_finite():
     assert np.isfinite(answer.skill).all()
 
 
-def test_a_zero_is_a_tie():
+def test_zero_score_is_a_tie():
     # Nobody votes twice, so no worker has anything to tell but what the item itself told him.
     votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="xyz", labels="01")
     answer = KOS().fit(votes)

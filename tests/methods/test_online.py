@@ -96,7 +96,7 @@ def test_new_labels_grow_the_model(model, history):
     assert fit.state().labels == fit.label_values
 
 
-def test_a_crowd_of_strangers_starts_from_its_own_votes(history):
+def test_start_from_an_unrelated_crowd_is_ignored(history):
     state = DawidSkene().fit(history).state()
     new = named([(f"new {i}", f"stranger {j}", f"label {(i + (j == i % 7)) % 3}") for i in range(40) for j in range(7)])
     assert update(state, new).labels() == [f"label {i % 3}" for i in range(40)]
@@ -120,7 +120,7 @@ def test_repeats_follow_the_reading_of_the_new_votes():
     assert last.labels() == ["n"]
 
 
-def test_settings_stay_with_the_state(history, batch, tmp_path):
+def test_state_keeps_its_settings(history, batch, tmp_path):
     model = DawidSkene(smoothing=2.0)
     state = model.fit(history).state()
     assert dict(state.settings) == {"smoothing": 2.0}
@@ -248,7 +248,7 @@ def test_the_command_line_continues_from_a_file(run, method):
         np.testing.assert_array_equal(np.sort(found.arrays[name]), np.sort(array))
 
 
-def test_a_bad_call_leaves_labels_and_state_alone(run):
+def test_invalid_call_leaves_labels_and_state_unchanged(run):
     write_votes("1.csv", [("a", "w", "yes"), ("a", "x", "no")])
     assert run("aggregate", "1.csv", "--method", "dawid-skene", "--state", "s.state", "-q")[0] == 0
     before = {path: path.read_bytes() for path in Path().iterdir()}

@@ -154,7 +154,7 @@ def test_chunks_of_weightings_change_nothing(monkeypatch):
     np.testing.assert_allclose(together.confusion, apart.confusion, atol=1e-9)
 
 
-def test_a_fit_at_no_maximum_is_left_to_em():
+def test_fit_away_from_a_maximum_falls_back_to_em():
     votes = random_votes(np.random.default_rng(5))
     fit = DawidSkene(max_iter=1).fit(votes)
     flat = replace(fit, posterior=np.full_like(fit.posterior, 1 / fit.posterior.shape[1]))

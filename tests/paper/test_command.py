@@ -44,14 +44,14 @@ def test_a_figure_is_written_and_summed_up(call, tmp_path):
     }
 
 
-def test_the_list_names_all_and_makes_nothing(call, tmp_path):
+def test_list_names_all_items_and_computes_nothing(call, tmp_path):
     code, out, _ = call("--list")
     assert code == 0
     assert [line.split()[0] for line in out.splitlines()] == list(registry.items())
     assert not list(tmp_path.iterdir())
 
 
-def test_a_prefix_means_all_that_begin_with_it(call):
+def test_prefix_selects_all_matching_names(call):
     _, out, _ = call("figure3", "--list")
     assert [line.split()[0] for line in out.splitlines()] == [f"figure3{letter}" for letter in "abcdef"]
 

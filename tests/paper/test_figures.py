@@ -156,7 +156,7 @@ def test_errata_are_called_as_in_the_documentation():
     assert printed("errata") == found
 
 
-def test_the_documentation_tells_of_every_item_and_leaves_nothing_unexplained():
+def test_documentation_covers_and_explains_every_item():
     page = (Path(__file__).parents[2] / "paper" / "reproduction.md").read_text(encoding="utf-8")
     assert [name for name in items() if f"| `{name}` |" not in page] == []
     assert "| unexplained | 0 |" in page

@@ -24,7 +24,7 @@ from paper.item import Context, Item, compare
         ("undecided", "proved", {}, "unexplained"),
     ],
 )
-def test_the_mark(printed, ours, options, mark):
+def test_marks(printed, ours, options, mark):
     assert compare("key", printed, ours, **options).mark == mark
 
 

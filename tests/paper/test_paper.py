@@ -290,7 +290,7 @@ def test_theorem_3_5_printed_warns_on_every_call():
         (lambda: paper.chi(3, 0.6), "xi"),
     ],
 )
-def test_wrong_calls_are_refused_in_words(call, words):
+def test_invalid_calls_are_rejected_with_a_message(call, words):
     with pytest.raises(ConfigError, match=words):
         call()
 

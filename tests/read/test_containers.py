@@ -128,7 +128,7 @@ def test_an_archive_of_very_many_files_is_refused(tmp_path, monkeypatch):
         mj.read(path)
 
 
-def test_what_votes_do_not_need_of_a_log_is_not_kept(tmp_path):
+def test_unneeded_parts_of_a_log_are_dropped(tmp_path):
     from majorant.read.formats.inspect_log import read_archive
 
     path = write_log(tmp_path / "long.eval", [sample("a"), sample("b", "I")], messages=["x"], events=[{"y": 1}])

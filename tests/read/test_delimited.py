@@ -49,7 +49,7 @@ def test_duckdb_and_python_read_the_same(tmp_path_factory, rows, line_ends, same
 
 
 @pytest.mark.parametrize("small", [0, 30_000])
-def test_a_mark_of_byte_order_in_a_cell_stays(tmp_path, monkeypatch, small):
+def test_byte_order_mark_inside_a_cell_is_kept(tmp_path, monkeypatch, small):
     monkeypatch.setattr(delimited, "SMALL_FILE", small)
     path = tmp_path / "votes.csv"
     path.write_text("item,worker,label\n\ufeffa,w,1\nb,w,0\na,x,1\n", encoding="utf-8")

@@ -28,7 +28,7 @@ def votes_csv(tmp_path):
 
 @pytest.mark.parametrize("wide", [False, True], ids=["long", "wide"])
 @pytest.mark.parametrize("name", OF_VOTES)
-def test_what_once_broke_a_reader_is_read_or_refused(tmp_path, name, wide):
+def test_inputs_that_broke_a_reader_are_read_or_rejected(tmp_path, name, wide):
     path = tmp_path / name
     path.write_bytes(INPUTS[name])
     try:
@@ -41,7 +41,7 @@ def test_what_once_broke_a_reader_is_read_or_refused(tmp_path, name, wide):
 
 
 @pytest.mark.parametrize("name", [name for name in INPUTS if name not in OF_VOTES])
-def test_what_once_broke_another_reader_is_read_or_refused(tmp_path, name):
+def test_inputs_that_broke_another_reader_are_read_or_rejected(tmp_path, name):
     path = tmp_path / name
     path.write_bytes(INPUTS[name])
     with contextlib.suppress(MajorantError):
@@ -49,12 +49,12 @@ def test_what_once_broke_another_reader_is_read_or_refused(tmp_path, name):
 
 
 @pytest.mark.parametrize("encoding", ["zlib", "idna", "undefined", "hex", "rot13", "punycode", "unicode_escape", "no"])
-def test_encodings_that_are_none_of_text_files(votes_csv, encoding):
+def test_non_text_encodings_are_rejected(votes_csv, encoding):
     with pytest.raises(ConfigError, match=r"^encoding='\w+': not an encoding of text files"):
         mj.read(votes_csv, encoding=encoding)
 
 
-def test_values_that_are_taken_as_they_are(tmp_path):
+def test_values_kept_unchanged(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_bytes(INPUTS["digits.jsonl"])
     assert mj.read(path).labels == ("9" * 5000,)

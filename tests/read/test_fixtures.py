@@ -251,7 +251,7 @@ def test_the_second_scorer_of_a_name_is_a_judge_of_its_own_with_its_own_model(tm
     assert ballots(votes) == ["C I"] * 4
 
 
-def test_a_log_of_old_holds_one_score_and_an_invalid_sample_none(tmp_path):
+def test_old_logs_have_one_score_and_invalid_samples_none(tmp_path):
     def older(log):
         for sample in log["samples"]:
             sample["score"] = sample.pop("scores")["strict"]
@@ -276,7 +276,7 @@ def test_samples_in_pieces_are_read_without_their_messages(tmp_path):
     assert ballots(mj.read(path)) == as_written(LETTER)
 
 
-def test_a_benchmark_is_gold_and_what_it_measures_are_votes(tmp_path):
+def test_labelbox_benchmarks_are_gold_and_other_labels_votes(tmp_path):
     """Labelbox writes the benchmark's id on the labels that are compared with it."""
     records = [json.loads(line) for line in (HERE / "labelbox.ndjson").read_text().splitlines()]
     (project,) = records[0]["projects"].values()
@@ -419,7 +419,7 @@ class TestPlatforms:
             path.write_bytes(gzip.compress(b"item,label\nq1,yes\nq2,no\n"))
         assert mj.read(tmp_path).workers == ("ana", "bo")
 
-    def test_a_lake_is_refused_since_its_files_may_be_deleted_rows(self, tmp_path):
+    def test_delta_and_iceberg_tables_are_rejected(self, tmp_path):
         self.table(tmp_path / "part-0.parquet", [("a", "w", 1)])
         (tmp_path / "_delta_log").mkdir()
         with pytest.raises(MajorantError, match="Delta"):

@@ -292,7 +292,7 @@ def written(votes, shape):
 @pytest.mark.parametrize("shape", ["csv", "jsonl", "parquet"])
 @settings(max_examples=many(25, quick=10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(table=table)
-def test_any_text_survives_the_round_trip(tmp_path, shape, table):
+def test_any_text_round_trips(tmp_path, shape, table):
     votes = [(item, worker, label) for (item, worker), label in table.items()]
     (tmp_path / f"v.{shape}").write_bytes(written(votes, shape))
     back = read(tmp_path / f"v.{shape}")

@@ -61,7 +61,7 @@ def test_a_duckdb_relation_is_a_source():
 
 
 @pytest.mark.parametrize("function", [mj.check, mj.certify, mj.aggregate, mj.agreement, mj.plan])
-def test_every_door_takes_a_frame_and_the_names_of_its_columns(function):
+def test_every_entry_point_accepts_a_frame_and_column_names(function):
     named = FRAME.rename(columns={"task": "text", "worker": "who", "label": "said"})
     told = {"item": "text", "worker": "who", "label": "said"}
     assert type(function(named, **told)) is type(function(mj.read(named, **told)))
@@ -69,7 +69,7 @@ def test_every_door_takes_a_frame_and_the_names_of_its_columns(function):
 
 @pytest.mark.parametrize("function", [mj.check, mj.certify, mj.aggregate, mj.agreement, mj.plan])
 @pytest.mark.parametrize("wrong", [None, 3, 2.5, object(), b"votes.csv", np.zeros((2, 3))])
-def test_what_holds_no_votes_is_refused_in_words(function, wrong):
+def test_files_without_votes_are_rejected_with_advice(function, wrong):
     with pytest.raises(mj.ConfigError, match=r"cannot read votes from|from_matrix"):
         function(wrong)
 
@@ -79,7 +79,7 @@ def test_a_misspelt_argument_gets_the_nearest():
         mj.check(FRAME, itm="task")
 
 
-def test_votes_that_are_read_take_no_names_of_columns():
+def test_read_votes_reject_column_names():
     with pytest.raises(mj.ConfigError, match="item= says how to read a table"):
         mj.check(mj.read(FRAME), item="task")
 
@@ -96,11 +96,11 @@ def test_a_seed_need_not_be_given_and_is_zero():
 
 
 class TestIndexOfPandas:
-    def test_its_name_may_be_given(self):
+    def test_name_can_be_given(self):
         frame = FRAME.rename(columns={"task": "text"}).set_index("text")
         assert as_votes(frame, item="text").items == tuple(range(30))
 
-    def test_a_column_goes_before_an_index_of_the_same_meaning(self):
+    def test_column_takes_precedence_over_index(self):
         frame = FRAME.assign(id=FRAME.index).set_index("id")
         assert as_votes(frame).account.columns["item"] == "task"
 
@@ -109,11 +109,11 @@ class TestIndexOfPandas:
         frame.index = frame.index.map("q{}".format).rename(None)
         assert as_votes(frame).items[:2] == ("q0", "q1")
 
-    def test_row_numbers_are_no_items(self):
+    def test_row_numbers_are_not_items(self):
         with pytest.raises(mj.DataError, match="cannot tell which column is the item"):
             as_votes(FRAME[["worker", "label"]])
 
-    def test_the_callers_frame_stays_as_it_is(self):
+    def test_callers_frame_is_unchanged(self):
         frame = FRAME.set_index("task")
         as_votes(frame)
         assert list(frame.columns) == ["worker", "label"]
@@ -130,7 +130,7 @@ def test_the_command_line_offers_what_the_library_takes():
     assert {tool: TASK_ENDINGS[tool] for tool in EXPORTS} == EXPORT_ENDINGS
 
 
-def test_a_matrix_is_no_table_of_true_labels():
+def test_matrix_is_rejected_as_gold():
     votes = [("i0", "w0", 0), ("i0", "w1", 1), ("i1", "w0", 0)]
     with pytest.raises(DataError, match=r"has no column of true labels\. Give a table with the columns item and gold"):
         mj.read(votes, gold=np.zeros((2, 2)))

@@ -45,7 +45,7 @@ def guessed(votes):
     ],
     ids=" ".join,
 )
-def test_usual_names_of_ones_own(names):
+def test_common_custom_names(names):
     more = {
         "text": lambda n, i, j: f"a long text that belongs to {i}",
         "created_at": lambda n, i, j: f"2024-01-02 {n % 24:02}:{n % 60:02}:07",
@@ -65,12 +65,12 @@ def test_a_row_number_beside_the_item_is_not_the_item():
     assert guessed(votes) == {"item": "task_id"}
 
 
-def test_of_two_labels_neither_is_taken():
+def test_two_label_columns_are_ambiguous():
     with pytest.raises(mj.DataError, match="cannot tell which column is the label"):
         mj.read(long("item", "worker", "aaa", bbb=lambda n, i, j: "xyz"[(n * n) % 3]))
 
 
-def test_names_that_say_nothing_are_asked_about():
+def test_uninformative_names_are_an_error():
     with pytest.raises(mj.DataError, match=r"item='NAME' worker='NAME' label='NAME'"):
         mj.read(long("aa", "bb", "cc"))
 
@@ -148,7 +148,7 @@ class TestFilesOfOneWorker:
         (note,) = (note for note in votes.account.notes if note.kind == NoteKind.FILE_WORKERS)
         assert note.facts == {"workers": ["claude", "gemini", "gpt"]}
 
-    def test_a_model_that_is_the_same_in_all_files_was_judged(self, folder):
+    def test_model_that_is_constant_across_files_is_the_judged_model(self, folder):
         for path in folder.iterdir():
             path.write_text(path.read_text().replace('"verdict"', '"model": "my-llm", "verdict"'))
         assert mj.read(folder).workers == ("claude", "gemini", "gpt")
@@ -163,7 +163,7 @@ class TestFilesOfOneWorker:
             path.rename(place / path.stem / "results.jsonl")
         assert mj.read(place).workers == ("claude/results", "gemini/results", "gpt/results")
 
-    def test_a_single_file_without_workers_is_asked_about(self, folder):
+    def test_single_file_without_workers_is_an_error(self, folder):
         with pytest.raises(mj.DataError, match="worker='file'"):
             mj.read(folder / "gpt.jsonl")
 
@@ -192,23 +192,23 @@ class TestOtherColumnsOfWideTables:
         "name", ["label", "consensus", "majority", "final", "adjudicated", "target", "correct", "answer_key",
                  "reference", "MV", "prediction"],
     )  # fmt: skip
-    def test_what_may_be_the_truth_is_no_worker(self, name):
+    def test_possible_truth_columns_are_not_workers(self, name):
         assert left_out(wide(**{name: TRUTH})) == {name: "truth"}
         votes = mj.read(wide(**{name: TRUTH}), gold=name)
         assert (votes.shape[1], (votes.gold_i >= 0).sum()) == (3, 60)
 
     @pytest.mark.parametrize("name", ["gt", "y_true", "truth", "human label"])
-    def test_what_is_called_true_is_gold(self, name):
+    def test_true_label_columns_are_gold(self, name):
         votes = mj.read(wide(**{name: TRUTH}))
         assert (votes.shape[1], (votes.gold_i >= 0).sum()) == (3, 60)
 
     @pytest.mark.parametrize(
         "name", ["is_test", "fold", "train", "count", "n_votes", "flagged", "idx", "batch", "difficulty", "Age"]
     )
-    def test_what_describes_an_item_is_no_worker(self, name):
+    def test_item_descriptions_are_not_workers(self, name):
         assert left_out(wide(**{name: TRUTH})) == {name: "about"}
 
-    def test_a_name_unlike_the_others_is_no_worker(self):
+    def test_column_with_a_dissimilar_name_is_not_a_worker(self):
         assert left_out(wide(Biopsy=TRUTH)) == {"Biopsy": "unlike"}
         assert left_out(wide(rater4=TRUTH)) == {}
         people = pd.DataFrame({"item": range(60), "ana": WIDE["rater1"], "bo": WIDE["rater2"], "cy": TRUTH})
@@ -218,7 +218,7 @@ class TestOtherColumnsOfWideTables:
         frame = wide(notes2=[f"text {i}" for i in range(60)], ward=["A", "B", "C"] * 20)
         assert left_out(frame) == {"notes2": "values", "ward": "alone"}
 
-    def test_the_same_labels_spelt_otherwise_are_a_worker(self):
+    def test_same_labels_in_another_spelling_are_a_worker(self):
         assert left_out(wide(rater4=[label.upper() for label in TRUTH])) == {}
 
     def test_all_can_be_taken(self):

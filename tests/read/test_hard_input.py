@@ -196,7 +196,7 @@ def test_cut_off_json_lines(write):
     refused(write(line * 3 + line[:20], "votes.jsonl"), "votes.jsonl, line 4, column")
 
 
-def test_json_that_is_no_object(write):
+def test_json_without_objects_is_rejected(write):
     refused(write('{"item": 1, "worker": "ana", "label": "yes"}\n[1, 2]\n', "votes.jsonl"), "line 2", "not an object")
 
 
@@ -258,7 +258,7 @@ def test_unknown_status_names_row_and_way_out(write):
     assert read(path, status="").n_votes == 2
 
 
-def test_seconds_that_are_no_number(write):
+def test_non_numeric_seconds(write):
     refused(write("item,worker,label,seconds\nq1,ana,yes,3\nq1,bo,no,fast\n"), "row 3", "'seconds'", "'fast'")
 
 

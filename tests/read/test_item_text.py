@@ -47,7 +47,7 @@ def test_items_made_of_an_item_and_a_label_have_the_text_of_the_item():
 
 
 @pytest.mark.parametrize("make", [dict, pd.DataFrame])
-def test_frames_are_looked_at_again(make):
+def test_frames_can_be_read_again(make):
     votes = mj.read(make(TABLE))
     assert votes.text(["b", "a"]) == ["B?", "A?"]
     assert mj.read(make(TABLE), text="n").text(["b"]) == ["3"]

@@ -55,7 +55,7 @@ def test_two_columns_name_an_item_in_any_source(panel, key):
     assert votes.account.ignored == ()
 
 
-def test_a_system_under_test_is_part_of_the_item_without_a_word(panel):
+def test_system_column_is_added_to_the_item_automatically(panel):
     votes = mj.read(panel)
     assert votes.shape == (30, 3, 2)
     (note,) = votes.account.notes
@@ -177,6 +177,6 @@ def test_arguments_of_the_wrong_type_are_refused_by_name(name, value):
 @pytest.mark.parametrize(
     "source", [{"a": 1}, {"item": "q1", "worker": "w", "label": "x"}, "x" * 5000, "item,worker\na,b"]
 )
-def test_sources_that_are_no_tables_are_refused_in_words(source):
+def test_non_tables_are_rejected_with_a_message(source):
     with pytest.raises(mj.ConfigError, match=r"not a column|not the name of a file"):
         mj.read(source)

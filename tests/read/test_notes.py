@@ -38,7 +38,7 @@ def test_a_label_that_may_mean_no_vote_is_noted_with_its_votes(word):
 
 
 @pytest.mark.parametrize("label", ["yes", "unclear picture", "naan", "valid", "0"])
-def test_other_labels_are_not(label):
+def test_other_labels_are_not_gold(label):
     assert NoteKind.MISSING_LABEL not in noted(votes_of("no", label))
 
 
@@ -123,7 +123,7 @@ def test_ids_that_a_spreadsheet_has_rounded_are_noted(tmp_path):
 
 
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_a_repeated_header_is_no_vote(tmp_path, mark):
+def test_repeated_headers_are_not_votes(tmp_path, mark):
     header, rows = "item,worker,label\n", "a,w,1\na,x,0\n"
     path = tmp_path / "votes.csv"
     path.write_text(mark + header + rows + mark + header + "b,w,1\nb,w,0\n", encoding="utf-8")
@@ -135,7 +135,7 @@ def test_a_repeated_header_is_no_vote(tmp_path, mark):
     assert votes.account.rows == 4
 
 
-def test_a_repeated_header_of_a_wide_table_is_no_vote(tmp_path):
+def test_repeated_headers_of_a_wide_table_are_not_votes(tmp_path):
     path = tmp_path / "wide.csv"
     path.write_text("item,ana,bo\na,y,n\nitem,ana,bo\nb,y,y\n")
     votes = mj.read(path)
@@ -144,7 +144,7 @@ def test_a_repeated_header_of_a_wide_table_is_no_vote(tmp_path):
 
 
 class TestInPython:
-    def test_a_warning_of_ours_names_the_callers_line_once_per_read(self):
+    def test_warnings_point_to_the_caller_once_per_read(self):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             mj.check([(i, w, label) for i in "abc" for w, label in zip("uvw", ("yes", "no", "NA"), strict=True)])
@@ -153,7 +153,7 @@ class TestInPython:
         assert str(warning.message) == "'NA' (3 votes) counts as a label. If it means no vote, say empty='NA'."
         assert warning.message.note.facts == {"labels": {"NA": 3}}
 
-    def test_it_can_be_made_an_error(self):
+    def test_note_can_be_turned_into_an_error(self):
         with warnings.catch_warnings():
             warnings.simplefilter("error", mj.DataNote)
             with pytest.raises(mj.DataNote, match="look alike"):
@@ -241,7 +241,7 @@ def test_every_kind_has_words_for_python_and_the_command_line_and_without_names(
     assert note_facts(note)["facts"] == note.facts
 
 
-def test_what_a_note_offers_can_be_pasted():
+def test_flags_in_notes_can_be_pasted():
     text = note_text(Note(NoteKind.WIDE, EXAMPLES[NoteKind.WIDE]), flags=True)
     assert "--gold Biopsy" in text
     assert "--workers 'Dr Lee,Smith? John'" in text

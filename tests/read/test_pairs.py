@@ -50,7 +50,7 @@ def test_flips_are_counted_by_where_they_went():
     assert (judged.for_first, judged.for_second) == (4, 3)
 
 
-def test_a_column_that_says_swapped_turns_places_around():
+def test_swapped_column_reverses_positions():
     table = arena(["A", "A"], model_a=["x", "x"], model_b=["y", "y"], order=["original", "swapped"])
     assert mj.read(table).to_dict()["label"] == ["tie"]
     named = arena(["x", "x"], model_a=["x", "x"], model_b=["y", "y"], order=["original", "swapped"])
@@ -89,7 +89,7 @@ def test_the_users_own_column_names():
         (arena(["A", "B"], model_a=["x", "x"], model_b=["y", "y"]), "a second time in the same order, 'y' after 'x'"),
     ],
 )
-def test_what_makes_no_sense_is_named(table, said):
+def test_inconsistent_arguments_are_named(table, said):
     with pytest.raises(mj.DataError, match=said):
         mj.read(table)
 
@@ -102,7 +102,7 @@ def test_what_makes_no_sense_is_named(table, said):
         ["question", "model_a", "model_b", "winner"],
     ],
 )
-def test_other_tables_are_left_alone(names):
+def test_other_tables_are_unchanged(names):
     assert find_columns(names, Choice.of(), "votes.csv") is None
 
 

@@ -27,7 +27,7 @@ def test_row_groups_are_read_in_order(tmp_path, row_group_size):
     assert [votes.labels[k] for k in votes.label_n] == [label for *_, label in rows]
 
 
-def test_text_that_is_no_utf8_is_refused(tmp_path):
+def test_text_that_is_not_utf8_is_rejected(tmp_path):
     binary = pa.array([b"\xff\xfe", b"b"], pa.binary())
     bad = pa.Array.from_buffers(pa.string(), 2, binary.buffers())
     pq.write_table(pa.table({"item": bad, "worker": ["w", "w"], "label": ["y", "n"]}), tmp_path / "v.parquet")

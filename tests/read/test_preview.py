@@ -12,7 +12,7 @@ FIXTURES = sorted(path for path in (Path(__file__).parent / "fixtures").iterdir(
 
 
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.name)
-def test_what_is_shown_is_what_is_read(path):
+def test_preview_matches_reading(path):
     found = preview(path)
     assert found.rows
     assert all(len(row) == len(found.names) for row in found.rows)
@@ -50,7 +50,7 @@ def test_errors_keep_the_columns_visible(tmp_path):
     }
 
 
-def test_what_is_no_table_is_an_error(tmp_path):
+def test_non_tables_are_an_error(tmp_path):
     path = tmp_path / "votes.csv"
     path.write_bytes(b"%PDF-1.7")
     with pytest.raises(DataError, match="PDF"):

@@ -35,7 +35,7 @@ main()
 '''
 
 
-def test_a_type_of_file_is_a_reader_and_a_line(tmp_path):
+def test_file_type_needs_one_reader_and_one_entry(tmp_path):
     content = "toy votes\n" + "".join(f"{item}/{worker}/{label}\n" for item, worker, label in VOTES)
     (tmp_path / "folder").mkdir()
     for name in ("votes.toy", "unnamed", "wrong.csv", "folder/part.toy"):

@@ -128,7 +128,7 @@ def test_usual_names_are_known(names):
     assert find_roles(names, Choice.of(), "v") == {"item": 0, "worker": 1, "label": 2}
 
 
-def test_the_callers_word_counts_before_names():
+def test_explicit_columns_take_precedence_over_names():
     names = ["label", "worker", "value", "text", "comment"]
     assert find_roles(names, Choice.of(item="TEXT", label="value"), "v") == {"item": 3, "worker": 1, "label": 2}
     assert "gold" not in find_roles(["item", "worker", "label", "gold"], Choice.of(gold=""), "v")

@@ -23,7 +23,7 @@ def test_every_item_belongs_to_the_slice_that_a_row_names():
     assert take_items(votes, np.array([2, 0])).slice_i.tolist() == [-1, 1]
 
 
-def test_without_the_word_there_are_no_slices():
+def test_no_slices_without_by():
     votes = read({**TABLE, "slice": TABLE["lang"]})
     assert votes.slice_i is None
     assert "slice" in votes.account.ignored
@@ -43,6 +43,6 @@ def test_an_item_in_two_slices_is_refused():
         read({**TABLE, "lang": ["en", "de", "de", "de", "de"]}, by="lang")
 
 
-def test_a_column_that_is_not_there_is_refused():
+def test_missing_column_is_an_error():
     with pytest.raises(ConfigError, match="no column 'language' to take for the slice"):
         read(TABLE, by="language")

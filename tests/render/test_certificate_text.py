@@ -218,7 +218,7 @@ def test_workers_who_err_together_are_named(run):
     assert found["sentence"] == dependence_sentence(TOGETHER)
 
 
-def test_workers_who_do_not_are_not_said_to(run):
+def test_independent_workers_are_not_named(run):
     passed = Tested(Assumption.INDEPENDENT_WORKERS, Status.PASSED, 0.6)
     alone = replace(TOGETHER, tested=passed, truth="estimated", n_eff=Estimate(2.9, reason=Missing.GOLD_FOR_INTERVAL))
     alone = replace(alone, pairs=alone.pairs[1:])
@@ -230,14 +230,14 @@ def test_workers_who_do_not_are_not_said_to(run):
     assert "err together" not in run("certify", certificate=of(claim()))[1]
 
 
-def test_a_claim_that_is_not_made_is_a_wrong_call(run):
+def test_unavailable_claim_is_an_error(run):
     code, out, err = run("certify", "--claim", "gold", certificate=of(claim()))
     assert (code, "Traceback" in err) == (2, False)
     assert "needs gold labels (--gold or --gold-file)" in err
     assert out == ""
 
 
-def test_own_labels(run):
+def test_user_labels_are_compared(run):
     Path("mine.csv").write_text("item,label\n" + "\n".join(f"{i},{'yes' if i % 2 else 'no'}" for i in range(40)) + "\n")
     _, text, _ = run("certify", "--labels", "mine.csv", certificate=of(claim()))
     assert "Labels of mine.csv, on 40 items with a label and an untied vote" in text
@@ -275,7 +275,7 @@ def test_plug_in_names_the_numbers_of_votes_that_fail():
         (["--level", "1"], "--level"),
     ],
 )
-def test_wrong_calls(run, arguments, message):
+def test_invalid_calls_are_errors(run, arguments, message):
     code, out, err = run("certify", *arguments, certificate=of(claim()))
     assert (code, out) == (2, "")
     assert message in err

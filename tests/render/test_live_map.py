@@ -83,7 +83,7 @@ def test_it_is_under_theory_where_its_assumptions_passed():
 
 
 @pytest.mark.parametrize("name", ["spam", "two_items", "ties"], ids=["failed", "cannot be tested", "no map"])
-def test_it_is_absent_elsewhere(name):
+def test_section_is_absent_elsewhere(name):
     facts = summary(name)
     assert facts["map"] == []
     assert live_map(facts) is None

@@ -14,7 +14,7 @@ from render.samples import result, summary
 pytestmark = pytest.mark.xdist_group("samples of pages")  # each is checked once
 
 
-def test_it_says_what_the_text_says():
+def test_json_matches_the_text():
     text = markdown(result("panel"))
     answer = summary("panel")["answer"]
     assert text.startswith(f"### ✅ {inert(answer['headline'])}\n")

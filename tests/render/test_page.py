@@ -194,7 +194,7 @@ def test_the_share_of_a_class_stands_with_what_each_rule_reports():
     assert summary("panel")["rate"] is None, "three classes"
 
 
-def test_slices_and_samples_have_their_place():
+def test_slices_and_samples_are_shown():
     grown = copy.deepcopy(summary("two_items"))
     gain = {"value": 0.01, "low": 0.0, "high": 0.02, "reason": ""}
     one = {

@@ -108,7 +108,7 @@ def test_foreign_and_broken_results_are_refused(tmp_path, content, message):
     assert str(path) in str(caught.value)
 
 
-def test_what_cannot_be_read_is_said(tmp_path):
+def test_unreadable_input_is_reported(tmp_path):
     with pytest.raises(DataError, match="no such file"):
         read_summary(tmp_path / "none.json")
     with pytest.raises(DataError, match="cannot be read"):

@@ -87,7 +87,7 @@ def test_no_quantity_has_two_values(kind, key):
 
 
 @pytest.mark.parametrize(("kind", "key"), CASES)
-def test_a_number_of_a_model_never_poses_as_the_truth(kind, key):
+def test_model_estimates_are_labelled_as_such(kind, key):
     result, shown = outputs(kind, key)
     if result.gold is None:
         assert result.accuracy("majority").low is None

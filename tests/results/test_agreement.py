@@ -225,7 +225,7 @@ def test_items_without_votes_and_unused_labels_change_nothing():
         assert getattr(one, name) == getattr(two, name)
 
 
-def test_constant_pairs_beside_single_votes():
+def test_constant_pairs_with_single_votes():
     """Fleiss knows of the other class from items with one vote, Krippendorff drops these."""
     found = agreement(from_matrix([[0, 0], [0, 0], [1, -1]]), rng=0)
     assert found.fleiss.value is not None
@@ -325,7 +325,7 @@ def test_pairs_with_few_common_items_are_left_out_of_the_mean():
     assert none.reason is Missing.FEW_COMMON_ITEMS
 
 
-def test_too_much_work_is_said_not_done(monkeypatch):
+def test_excessive_work_is_skipped_with_a_reason(monkeypatch):
     votes = crowd(np.random.default_rng(3), 200)
     monkeypatch.setattr(coefficients_module, "MOST_RESAMPLED_PAIRS", 10)
     fewer = agreement(votes, rng=0)

@@ -52,7 +52,7 @@ ALIKE = np.array([[[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.1, 0.6]]] * 3)
 
 
 @pytest.mark.parametrize("shape", ["urn", "lure", "ease"])
-def test_ballot_probabilities_sum_to_1_and_factorise_without_echo(shape):
+def test_ballot_probabilities_sum_to_1_and_factorise_without_dependence(shape):
     np.testing.assert_allclose(ballot_chances(shape, CREW, 0.3).sum(axis=0), 1)
     alone = ballot_chances(shape, CREW, 1e-12)
     expected = [np.prod(CREW[np.arange(3), :, list(labels)], axis=0) for labels in all_ballots(3, 3)]
@@ -60,7 +60,7 @@ def test_ballot_probabilities_sum_to_1_and_factorise_without_echo(shape):
 
 
 @pytest.mark.parametrize("shape", ["urn", "lure", "ease"])
-def test_two_votes_have_the_correlation_that_is_called_echo(shape):
+def test_two_votes_have_the_stated_correlation(shape):
     """Of the indicator of the right label, given the class, by adding up all ballots of three workers alike."""
     echo = 0.3
     chance_bk, given = ballot_chances(shape, ALIKE, echo), np.array(all_ballots(3, 3))
@@ -71,7 +71,7 @@ def test_two_votes_have_the_correlation_that_is_called_echo(shape):
         assert np.isclose((both - p * q) / np.sqrt(p * (1 - p) * q * (1 - q)), echo)
 
 
-def test_a_lure_is_a_hidden_draw_that_each_vote_repeats_or_not():
+def test_common_cause_matches_its_definition():
     pull, crew, labels = 0.6, CREW, (0, 0, 2)
     [log_k], _ = _common_cause(
         vote_arrays(one_item(labels, 3)), crew[np.arange(3), :, list(labels)], crew.mean(axis=0), pull**2
@@ -101,7 +101,7 @@ def test_a_row_that_rounding_would_tie_keeps_its_probabilities():
     assert keep_labels(fit, tempered(scores(fit), 10.0, 0.0)).posterior.tolist() == fit.posterior.tolist()
 
 
-def test_the_temperature_and_slip_that_were_put_in_come_out():
+def test_temperature_and_error_rate_are_recovered():
     rng = np.random.default_rng(0)
     score = rng.normal(0, 3, (4000, 3))
     temperature, epsilon = learn_calibration(score, tempered(score, 1.7, 0.06))
@@ -134,7 +134,7 @@ def test_a_sample_serves_for_large_data(monkeypatch):
         Votes.from_codes([0, 0], [0, 1], [0, 0], items="a", workers="xy", labels="n"),
     ],
 )
-def test_where_nothing_can_be_learned_probabilities_stay(votes):
+def test_probabilities_are_unchanged_if_nothing_can_be_learned(votes):
     fit = Majority().fit(votes)
     labels = calibrate(votes, fit, rng=0)
     assert (labels.fit, labels.calibration, labels.source) == (fit, None, None)

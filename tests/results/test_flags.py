@@ -64,7 +64,7 @@ def test_each_flag_is_explained_by_its_numbers():
     assert flag_text(single[1]).startswith(f"0 on all {found.votes_j[21]:,} votes, which a typical worker would do")
 
 
-def test_a_label_given_thousands_of_times_is_no_overflow():
+def test_thousands_of_equal_labels_do_not_overflow():
     """Its probability is too small for a float, whose inverse would be infinite."""
     crew = np.concatenate([one_coin_crew([0.9] * 20), [[[1, 0]] * 2]])
     votes, _ = simulate(HALF, crew, 6000, 21, rng=0)
@@ -86,7 +86,7 @@ def test_one_label_is_no_flag_where_the_items_ask_for_it():
     assert assess_workers(votes, DawidSkene().fit(votes)).flags[5] == ()
 
 
-def test_who_is_far_faster_than_the_others_is_flagged():
+def test_unusually_fast_workers_are_flagged():
     votes, _ = simulate(HALF, one_coin_crew([0.8] * 8), 200, 5, rng=0)
     rng = np.random.default_rng(1)
     usual_i = rng.lognormal(2, 0.5, 200)
@@ -99,7 +99,7 @@ def test_who_is_far_faster_than_the_others_is_flagged():
     assess_workers(with_seconds(votes, seconds), OneCoin().fit(votes))  # too few times to compare with: no error
 
 
-def test_who_copies_another_is_flagged_with_the_name():
+def test_copiers_are_flagged_with_the_copied_worker():
     votes, _ = simulate(HALF, one_coin_crew([0.75] * 15), 300, 15, rng=2)
     label = votes.label_n.copy()
     copied = np.random.default_rng(0).random(300) < 0.95
@@ -123,7 +123,7 @@ def test_repeated_votes_do_not_make_a_worker_a_copy():
     assert not any(assess_workers(twice, OneCoin().fit(twice)).flags)
 
 
-def test_removal_says_what_changes():
+def test_removal_reports_changed_labels():
     votes, _ = simulate(HALF, mixed_crew(one_coin_crew([0.8])[0], 20, spammers=6), 1000, 9, rng=3)
     refit = Majority().fit
     found = assess_workers(votes, Hierarchical().fit(votes))

@@ -81,7 +81,7 @@ def test_the_order_of_candidates_is_reported_per_judge():
 
 
 @pytest.mark.parametrize(("given", "swapped"), [("A", "B"), ("AB", "BA"), ("original", "swapped"), (False, True)])
-def test_any_wording_of_the_order_will_do(given, swapped):
+def test_order_accepts_all_spellings(given, swapped):
     rows = [(i, given, "A") for i in range(8)] + [(i, swapped, "B") for i in range(8)]
     table = {"prompt": [i for i, _, _ in rows], "judge": ["j"] * 16, "shown": [p for _, p, _ in rows],
              "winner": [x for *_, x in rows]}  # fmt: skip
@@ -98,7 +98,7 @@ def test_ambiguous_input_is_refused():
         mj.judges({**table, "winner": ["A", "A"]}, position="shown")
 
 
-def test_a_column_that_says_the_order_is_found_and_makes_one_verdict_of_both():
+def test_order_column_is_detected_and_merges_both_verdicts():
     found = {one.judge: one.first_twice for one in mj.judges(FIXTURES / "pairwise.csv").positions}
     assert found == {"ana": 0, "bo": 0, "cy": 3}
     assert mj.judges(FIXTURES / "judges.jsonl").positions == ()
@@ -193,7 +193,7 @@ def test_a_copy_is_never_recommended():
     assert any("0 and 1 gave identical answers on 300 shared items" in line for line in judges_lines(found))
 
 
-def test_a_few_gold_labels_say_nothing_about_which_judges_to_keep():
+def test_few_gold_labels_do_not_select_judges():
     found = mj.judges(panel([0.95, 0.5, 0.5, 0.5], 20, np.random.default_rng(0)))
     assert found.sub_panels == ()
     assert "To see which judges you need, label 10 more random items." in judges_lines(found)

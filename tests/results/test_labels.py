@@ -49,7 +49,7 @@ def test_a_row_says_label_source_confidence_both_rules_votes_and_tie():
     assert table["tied"].tolist() == [False, True, False, False]
 
 
-def test_a_broken_tie_names_the_other_as_runner_up():
+def test_runner_up_of_a_broken_tie_is_the_other_label():
     votes = small()
     table = label_table(votes, Majority().fit(votes), ties="prior")
     assert (table["label"][1], table["runner_up"][1], table["tied"][1]) == ("l2", "l0", True)
@@ -79,7 +79,7 @@ def test_gold_and_expert_labels_win_over_any_rule():
     assert table["confidence"].tolist() == [1, 1, 1, 1]
 
 
-def test_accuracy_on_gold_takes_ties_in_expectation_and_leaves_out_silent_items():
+def test_gold_accuracy_counts_ties_by_expectation_and_skips_items_without_votes():
     votes = small(gold=[1, 0, 2, 0])
     accuracy = gold_accuracy(votes, Majority().fit(votes), level=0.9)
     assert (accuracy.value, accuracy.n_items) == (0.5, 3)

@@ -53,7 +53,7 @@ def test_the_picture_is_written_by_its_ending_and_is_the_same_each_time(tmp_path
             assert words in text
 
 
-def test_what_cannot_be_drawn_is_refused(tmp_path):
+def test_impossible_draws_are_rejected(tmp_path):
     with pytest.raises(ConfigError, match="two classes"):
         accuracy_region([0.2, 0.3, 0.5], 3)
     with pytest.raises(ConfigError, match=r"map.txt: a map is written as .svg, .png or .pdf"):

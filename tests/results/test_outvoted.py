@@ -57,7 +57,7 @@ def test_a_crowd_of_equal_workers_is_not_harmed():
     assert min(lost) < -1
 
 
-def test_what_counts_show_is_turned_over():
+def test_majority_is_overturned_if_counts_show_it_wrong():
     """Also block by block, as votes that lie elsewhere are worked on."""
     votes, truth = alike(0.92, 0.8, 6_000, 3, 0)
     made = combination(votes)

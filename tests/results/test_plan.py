@@ -44,7 +44,7 @@ def test_points_of_a_model_are_exact_and_votes_the_smallest(prior, confusion):
     assert whole.best_votes == next((n for n, (_, value) in enumerate(wanted, 1) if value >= 0.8), None)
 
 
-def test_what_cannot_be_enumerated_is_left_open():
+def test_too_many_patterns_leave_the_claim_open():
     [uniform] = one_coin_crew([0.5], n_classes=300)
     whole = plan_model(np.full(300, 1 / 300), uniform, target=0.999, max_votes=3)
     assert whole.points[0].majority == pytest.approx(0.5)
@@ -208,7 +208,7 @@ def test_settings_that_make_no_sense_are_refused(settings, message):
         plan(crowd(n_items=50), **settings)
 
 
-def test_no_votes_bear_no_plan():
+def test_no_plan_without_votes():
     with pytest.raises(ConfigError, match="no votes to plan from"):
         plan(Votes.from_codes([], [], [], items="a", workers="x", labels="ny"))
     with pytest.raises(ConfigError, match="one class"):

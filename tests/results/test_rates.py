@@ -122,7 +122,7 @@ def test_slices_as_a_frame():
     assert repr(found).startswith(f"Rates: {found.value:.3f} (")
 
 
-def test_pairing_by_question_pays():
+def test_pairing_by_question_narrows_the_interval():
     """Questions are hard for both systems or easy for both: differences by question are known far better."""
     rng, rows, truth = np.random.default_rng(3), [], {}
     for q in range(300):
@@ -257,13 +257,13 @@ def test_win_rates_count_ties_half():
         ({"itme": "x"}, "Did you mean item="),
     ],
 )
-def test_wrong_calls_say_what_to_do(how, said):
+def test_invalid_calls_explain_the_fix(how, said):
     table, _, _ = log(questions=5)
     with pytest.raises(mj.ConfigError, match=said):
         mj.rate(table, **how)
 
 
-def test_the_class_is_asked_for_if_nothing_tells():
+def test_ambiguous_class_must_be_specified():
     with pytest.raises(mj.ConfigError, match="the share of which class"):
         mj.rate([(1, "a", "cat"), (1, "b", "dog"), (2, "a", "cow")])
     assert mj.rate([(1, "a", "fail"), (1, "b", "pass")]).label == "pass"

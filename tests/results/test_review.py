@@ -51,7 +51,7 @@ def test_the_gain_is_a_little_more_than_the_doubt_of_confidence_over_all_items_w
     assert "2 most doubtful items would add about 29 points" in review_line(found)
 
 
-def test_the_list_says_who_said_what_the_written_label_first():
+def test_review_lists_voters_with_the_written_label_first():
     found = review(small(), LABELS, SURE, most=2)
     assert found.said[0] == (Said("yes", ("y",)), Said("no", ("x",)))
     assert found.said[1] == (Said("no", ("x", "y")), Said("yes", ("z",)))

@@ -131,7 +131,7 @@ def test_weak_workers_get_items_to_train_on_and_others_do_not():
         assert np.mean([given[item] != truth[item] for item in found.mistakes[j]]) >= 0.8
 
 
-def test_too_few_votes_are_said_and_nothing_else_of_them():
+def test_workers_with_too_few_votes_get_only_that_flag():
     votes = Votes.from_codes([0, 1], [0, 0], [0, 0], items="ab", workers=["x", "silent"], labels="ny")
     found = assess_workers(votes, Majority().fit(votes))
     assert kinds(found) == [(FlagKind.FEW_VOTES,)] * 2

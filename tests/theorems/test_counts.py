@@ -43,12 +43,12 @@ def test_the_sign_is_the_verdict_anywhere(p, a, b, n_votes):
     assert (central_cells_criterion(count_shares(prior_bk, confusion_bkl, n_votes)[0]) > 0) == (margin > 0)
 
 
-def test_shares_and_numbers_of_items_say_the_same():
+def test_shares_and_counts_agree():
     shares = np.array([0.3, 0.2, 0.1, 0.4])
     assert central_cells_criterion(shares * 12345) == pytest.approx(central_cells_criterion(shares), abs=1e-12)
 
 
-def test_mirrored_classes_say_the_same():
+def test_mirrored_classes_give_the_same_result():
     shares = np.array([0.1, 0.3, 0.2, 0.1, 0.2, 0.1])
     assert central_cells_criterion(shares[::-1]) == pytest.approx(central_cells_criterion(shares), abs=1e-12)
 

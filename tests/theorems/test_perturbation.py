@@ -92,7 +92,7 @@ def test_golden_radii():
         assert perturbation_radius(*model, row["H"]) == pytest.approx(row["sigma_star_exact"], abs=1e-11)
 
 
-def test_the_mended_bound_of_the_paper_is_too_large_for_tiny_error_rates():
+def test_corrected_bound_of_the_paper_is_too_large_for_tiny_error_rates():
     # log(rho) / H * R * distance of A to a whole number, here 1/2: the paper's bound with its misprint mended.
     error = 1e-4
     spread = 2 / (1 - error) + 2 / error + 1 / (1 - error) + 1 / error

@@ -44,7 +44,7 @@ def test_a_file_is_understood_at_the_first_try(name, tmp_path):
     assert next_command(printed) is not None
 
 
-def test_the_walk_is_as_long_as_it_was():
+def test_walk_length_is_unchanged():
     refused = [name for name, file in made.FILES.items() if isinstance(file.read, str)]
     assert (len(made.FILES), len(GUESSES), len(CALLS)) == (51, 47, 40)
     assert len(made.FILES) - len(refused) >= 45
@@ -216,7 +216,7 @@ CALLS: list[tuple[Callable[[Path], Path], tuple[str, ...], str]] = [
 
 
 @pytest.mark.parametrize(("write", "classes", "call"), CALLS, ids=[call for *_, call in CALLS])
-def test_what_next_says_runs_to_the_end(write, classes, call, tmp_path):
+def test_next_commands_run_to_the_end(write, classes, call, tmp_path):
     write(tmp_path)
     truth = [*made.draw(1, classes)[0], *classes * 40]
 
