@@ -259,6 +259,21 @@ def test_a_renamed_file_finds_its_design_and_a_lonely_one_is_refused(votes_and_t
     assert recognise(alone, design=tmp_path / "to_label.design.json").outcome.labels == 5
 
 
+def test_labels_are_not_read_by_the_design_of_another_session(votes_and_truth, design, tmp_path):
+    votes, truth = votes_and_truth
+    other = mj.ask(votes, n=20, question="teach", rng=1)
+    for folder, each in (("old", other), ("new", design)):
+        (tmp_path / folder).mkdir()
+        each.write(tmp_path / folder / "to_label.csv")
+    mine = fill(tmp_path / "new" / "to_label.csv", truth, 5).rename(tmp_path / "old" / "to_label.csv")
+    with pytest.raises(mj.DataError, match="no design in its folder drew them"):
+        recognise(mine)
+    with pytest.raises(mj.DataError, match="was not drawn by"):
+        recognise(mine, design=tmp_path / "old" / "to_label.design.json")
+    (tmp_path / "new" / "to_label.design.json").rename(tmp_path / "old" / "mine.design.json")
+    assert recognise(mine).design.id == design.id
+
+
 def test_several_files_are_several_experts(votes_and_truth, design, tmp_path):
     _, truth = votes_and_truth
     paths = [tmp_path / "to_label.csv", tmp_path / "second.csv"]

@@ -38,6 +38,7 @@ from majorant.read.tasks import (
     is_file,
     may_be_drawn,
     read_answers,
+    same_name,
     sample_size,
     task_file,
     with_labels,
@@ -158,6 +159,17 @@ class Design:
     def codes(self, answers: Iterable[ExpertAnswer]) -> Codes:
         """What the experts said of each position of the order: a class code, SKIPPED or UNASKED."""
         return self._answers(answers).answer_d
+
+    def drew(self, labelled: ExpertLabels) -> bool:
+        """Whether a file of labels can come from this design: its id, or the item of each draw, is the same."""
+        if labelled.design is not None:
+            return labelled.design == self.id
+        items = self.items
+        return all(
+            same_name(items[answer.draw - 1], answer.item)
+            for answer in labelled.answers
+            if answer.draw is not None and 0 < answer.draw <= len(items)
+        )
 
     def _answers(self, answers: Iterable[ExpertAnswer]) -> Counted:
         return count_answers(answers, self.order, self.labels, asked=self.asked, experts=self.experts)
@@ -341,26 +353,31 @@ def recognise(gold_file: Any, *, design: str | Path | None = None) -> Recognised
     if design is None and not beside.exists() and not may_be_drawn(paths[0]):
         return None
     labelled = [read_answers(path, expert=Path(str(path)).stem if len(paths) > 1 else "") for path in paths]
-    if design is None and not beside.exists():
-        in_folder = _in_folder(paths[0], labelled[0])
-        if in_folder is None:
-            return None
-        beside = in_folder
+    if beside.exists() or design is not None:
+        drawn_by = Design.read(beside)
+        if not all(drawn_by.drew(file) for file in labelled):
+            if design is not None:
+                raise DataError(
+                    f"{paths[0]} was not drawn by {beside}: its rows name other items. Name its own design."
+                )
+            beside = _in_folder(paths[0], labelled[0])
+    else:
+        beside = _in_folder(paths[0], labelled[0])
     answers = tuple(answer for file in labelled for answer in file.answers)
     return Recognised(Design.read(beside), beside, answers, len(paths) == 1 and beside == design_path(paths[0]))
 
 
-def _in_folder(path: Path | NamedFile, labelled: ExpertLabels) -> Path | None:
+def _in_folder(path: Path | NamedFile, labelled: ExpertLabels) -> Path:
     """The design in the file's folder that its labels belong to."""
-    designs = sorted(Path(path).parent.glob(f"*{DESIGN_ENDING}"))
-    for candidate in designs:
+    for candidate in sorted(Path(path).parent.glob(f"*{DESIGN_ENDING}")):
         design = Design.read(candidate)
         drawn = set(map(str, design.order))
-        if labelled.design == design.id or (
-            labelled.design is None and all(str(answer.item) in drawn for answer in labelled.answers)
+        if design.drew(labelled) and (
+            labelled.design is not None or all(str(answer.item) in drawn for answer in labelled.answers)
         ):
             return candidate
     raise DataError(
-        f"{path} holds items drawn by majorant ask, but its design ({design_path(str(path)).name}) is not beside it. "
-        "Put it there, or name it with design=. Without it these labels prove nothing: they are no random sample."
+        f"{path} holds items drawn by majorant ask, but no design in its folder drew them. Put its design "
+        f"({design_path(str(path)).name}) beside it, or name it with design=. Without it these labels prove nothing: "
+        "they are no random sample."
     )

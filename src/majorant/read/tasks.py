@@ -405,7 +405,12 @@ def _by_draw(answer: ExpertAnswer, order: Sequence[Any], asked: Sequence[int]) -
     if answer.draw is None or not 0 < answer.draw <= len(asked):
         return None
     position = asked[answer.draw - 1]
-    return position if _same_number(order[position], answer.item) else None
+    return position if same_name(order[position], answer.item) else None
+
+
+def same_name(drawn: Any, written: Any) -> bool:
+    """Whether a row names the item that was drawn, perhaps as a spreadsheet rewrote it."""
+    return str(drawn) == str(written) or _same_number(drawn, written)
 
 
 class _Classes:
