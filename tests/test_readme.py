@@ -1,12 +1,11 @@
 """Run every example in README and docs: transcripts must match, and Python blocks must run."""
 
-import doctest
 import re
 
 import pytest
 
 from majorant.methods import ESTIMATORS
-from transcripts import BLOCK, PAGES, ROOT, run_command, transcript
+from transcripts import BLOCK, PAGES, ROOT, refresh, run_command, run_python, transcript
 
 
 def pages_with_examples():
@@ -21,12 +20,8 @@ def test_examples_run_as_shown(page, tmp_path, monkeypatch):
         if kind == "console":
             for command, printed in transcript(block):
                 assert run_command(command, tmp_path) == printed, command
-        elif block.startswith(">>> "):
-            example = doctest.DocTestParser().get_doctest(block, names, page.name, str(page), 0)
-            assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, clear_globs=False).failed == 0
-            names = example.globs
         else:
-            exec(compile(block, page.name, "exec"), names)
+            run_python(block, names, page)
 
 
 def test_readme_links_exist_and_its_number_of_methods_is_right():
@@ -43,3 +38,15 @@ def test_run_command_reports_output_and_failures(tmp_path):
     assert run_command("majorant nothing -q && echo done", tmp_path).endswith("No such command 'nothing'.\n")
     assert run_command("majorant --version > version; wc -l < version", tmp_path).strip() == "1"
     assert transcript("$ a\nx\ny\n$ b\n") == [("a", "x\ny\n"), ("b", "")]
+
+
+def test_refreshing_a_page_runs_its_python_blocks_too(tmp_path):
+    page = tmp_path / "page.md"
+    python = "```python\nfrom pathlib import Path\nPath('said.txt').write_text('hello\\n')\n```\n"
+    text = python + "```console\n$ cat said.txt\n{}```\n"
+    page.write_text(text.format("old\n"))
+    refresh(page)
+    assert page.read_text() == text.format("hello\n")
+    page.write_text("```python\n>>> 1 + 1\n3\n```\n")
+    with pytest.raises(AssertionError, match="does not print"):
+        refresh(page)

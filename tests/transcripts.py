@@ -1,6 +1,7 @@
 """The examples in README and docs. Run as a script, this updates the output in every transcript."""
 
 import contextlib
+import doctest
 import io
 import os
 import re
@@ -60,24 +61,35 @@ def shell(command: str, folder: Path, given: str = "") -> str:
     return done.stdout + done.stderr
 
 
+def run_python(block: str, names: dict[str, object], page: Path) -> None:
+    """Run a Python block of a page, whose later blocks and commands may need what it does."""
+    if not block.startswith(">>> "):
+        exec(compile(block, page.name, "exec"), names)
+        return
+    example = doctest.DocTestParser().get_doctest(block, names, page.name, str(page), 0)
+    done = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, clear_globs=False)
+    names.update(example.globs)
+    if done.failed:
+        raise AssertionError(f"{page}: an example does not print what it shows.")
+
+
 def refresh(page: Path) -> None:
-    """Update the transcripts of a page."""
+    """Rewrite the transcripts of a page: its commands and Python blocks run in the order in which they stand."""
     names: dict[str, object] = {}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
 
         def rerun(match: re.Match) -> str:
             kind, block = match.groups()
             if kind == "python":
-                if not block.startswith(">>> "):  # it may write files that later commands read
-                    with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
-                        exec(compile(block, page.name, "exec"), names)
+                run_python(block, names, page)
                 return match.group()
             lines = (f"$ {command}\n{run_command(command, Path(folder))}" for command, _ in transcript(block))
             return f"```console\n{''.join(lines)}```"
 
-        page.write_text(BLOCK.sub(rerun, page.read_text(encoding="utf-8")), encoding="utf-8")
+        text = BLOCK.sub(rerun, page.read_text(encoding="utf-8"))
+    page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or PAGES:
-        refresh(Path(name))
+        refresh(Path(name).resolve())
