@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from majorant.errors import ConfigError
-from majorant.kernels import vote_columns
+from majorant.kernels import row_maxima, vote_columns
 from majorant.methods.em import largest_change, squarem
 from majorant.methods.fit import Fit
 from majorant.resources import in_order, thread_count
@@ -242,7 +242,7 @@ def _weighted_posterior(score_ikb: FloatArray, weight_ib: FloatArray) -> FloatAr
         np.exp(score_ikb, out=score_ikb)
         score_ikb += 1
         return np.asarray(weight_ib[:, None] / score_ikb)
-    top_ib = np.maximum(np.maximum.reduce(score_ikb, axis=1), 0)
+    top_ib = np.maximum(row_maxima(score_ikb), 0)
     score_ikb -= top_ib[:, None]
     np.exp(score_ikb, out=score_ikb)
     share_ib = weight_ib / (np.exp(-top_ib) + np.einsum("ikb->ib", score_ikb))
