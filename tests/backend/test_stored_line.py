@@ -17,11 +17,9 @@ from majorant.cli import majorant as command
 from majorant.errors import ConfigError
 from majorant.evidence.certificate import claims
 from majorant.evidence.certificate.claims import certification
-from majorant.evidence.certificate.slices import certify_slices
 from majorant.methods import ESTIMATORS
 from majorant.output import votes_table, write_table
 from majorant.pipeline import aggregate, check, judge_workers, measure_agreement
-from majorant.read.options import ReadOptions
 from majorant.render.summary import result_summary
 from majorant.results.agreement import agreement
 from majorant.results.workers import assess_workers
@@ -196,22 +194,6 @@ def _csv(path):
 
 def _table(lines):
     return [[float(cell) if "." in cell else cell for cell in row] for row in csv.reader(lines)]
-
-
-@pytest.mark.parametrize("sampled", [pytest.param(False, marks=LONG), True])
-def test_slices_are_certified_as_in_memory(pair, tmp_path, monkeypatch, sampled):
-    _, votes = pair
-    table = votes_table(votes)
-    table = {name: column.dictionary_decode() for name, column in table.items()}
-    language = np.array(["de", "en", "", "de"])[votes.item_n % 4]
-    path = str(write_table(tmp_path / "sliced.csv", {**table, "language": language.tolist()}))
-    if sampled:
-        sample_items(monkeypatch)
-    expected = certify_slices(majorant.read(path, by="language"), rng=0)
-    kept = FileBackend(prepare(path, tmp_path / "sliced", ReadOptions(by="language"), memory=MEMORY), MEMORY)
-    found = certify_slices(kept, rng=0)
-    assert [(one.value, one.n_items, one.n_votes) for one in found] == [("de", 300, 1500), ("en", 150, 750)]
-    assert_same(found, expected)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import pytest
 from crowds import coins
 from majorant.evidence.certificate.canonical import canonical_order
 from majorant.evidence.certificate.claims import certification, certify
-from majorant.evidence.certificate.slices import certify_slices
 from majorant.simulate import simulate
 from majorant.votes import Votes
 
@@ -70,17 +69,6 @@ def test_pairs_and_matrices_keep_the_names_of_their_workers_and_labels():
     place_k = [other.labels.index(name) for name in votes.labels]
     np.testing.assert_array_equal(two.fit.confusion[place_j][:, place_k][:, :, place_k], one.fit.confusion)
     np.testing.assert_array_equal(two.fit.prior[place_k], one.fit.prior)
-
-
-def test_slices_do_not_depend_on_the_order_of_the_items():
-    votes = SETS["crowd, two classes"]
-    slice_i = np.arange(400) % 3
-    one = replace(votes, slice_i=slice_i, slices=("a", "b", "c"))
-    other = shuffled(votes, 1, rename=False)
-    code = {name: i for i, name in enumerate(votes.items)}
-    other = replace(other, slice_i=slice_i[[code[name] for name in other.items]], slices=("a", "b", "c"))
-    found = [[part.certificate.claims for part in certify_slices(some, rng=0)] for some in (one, other)]
-    assert found[0] == found[1]
 
 
 def test_a_canonical_order_keeps_every_vote():

@@ -24,9 +24,9 @@ from majorant.errors import ConfigError
 from majorant.evidence.certificate.gold import (
     GoldCells,
     best_p_values,
+    claim_from_cells,
     difference_bounds,
     gold_cells,
-    gold_claim,
     gold_loss,
     more_gold,
     simes,
@@ -38,6 +38,10 @@ from needs import NO_DATA
 from sizes import many
 
 LEVEL, ALPHA = 0.9, 0.1  # a low level: failures are common enough to be counted
+
+
+def gold_claim(votes, *, level=0.95):
+    return claim_from_cells(gold_cells(votes), level=level)
 
 
 def two_class(n_votes, right_by_lead, gold):

@@ -10,7 +10,6 @@ from typing import Any, Unpack
 from majorant.backend.base import (
     AnyVotes,
     Backend,
-    Countable,
     LabelFiles,
     MemoryBackend,
     Part,
@@ -24,7 +23,6 @@ from majorant.read.options import ReadOptions
 __all__ = [
     "AnyVotes",
     "Backend",
-    "Countable",
     "LabelFiles",
     "MemoryBackend",
     "Part",

@@ -95,34 +95,6 @@ class NamedVotes(AnyVotes, Protocol):
         """The user's own names, or codes if the names stay with the votes."""
 
 
-class Countable(Protocol):
-    """What the certificate needs: counts of all votes, and some items in memory."""
-
-    @property
-    def votes(self) -> AnyVotes:
-        """What is known about the votes without a pass over them."""
-
-    @property
-    def whole(self) -> Votes | None:
-        """All votes, if they are in memory."""
-
-    @property
-    def has_gold(self) -> bool:
-        """Whether there are gold labels."""
-
-    def patterns(self, rows: Callable[[Votes], IntArray] = counts) -> Patterns:
-        """The distinct rows of counts of all items; `rows` counts the votes of each item."""
-
-    def votes_by_worker(self) -> NDArray[np.int64]:
-        """How often worker j gave label l, an array (J, K)."""
-
-    def take(self, item_p: IntArray) -> Votes:
-        """The votes of the items with these codes, which ascend, in memory."""
-
-    def draw(self, share: float, seed: int) -> IntArray:
-        """The codes of a random sample of items, which depends on their names and the seed only."""
-
-
 class Backend(ABC):
     """Votes in memory, in files or on a cluster.
 

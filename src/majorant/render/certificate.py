@@ -11,7 +11,6 @@ from majorant.evidence.certificate.certificate import Certificate, Claim, Depend
 from majorant.evidence.certificate.design import VotingDesign
 from majorant.evidence.certificate.gold import LabelsLoss
 from majorant.evidence.certificate.plug_in import PlugIn
-from majorant.evidence.certificate.slices import Slice
 from majorant.evidence.evidence import Assumption, Status, Tested
 from majorant.render.assumptions import ASSUMPTION_TEXT
 from majorant.render.missing import missing_text
@@ -360,28 +359,6 @@ def dependence_summary(dependence: Dependence | None) -> Facts | None:
             for pair in dependence.pairs
         ],
     }
-
-
-def slice_summary(one: Slice) -> Facts:
-    """The facts of a slice: the verdict of each claim, and what is lost."""
-    certificate = one.certificate
-    return {
-        "value": plain(one.value),
-        "items": one.n_items,
-        "votes": one.n_votes,
-        "level": certificate.level,
-        "standing": str(certificate.standing.family),
-        "sentence": certificate_sentence(certificate),
-        **{
-            str(family): None if (claim := getattr(certificate, family)) is None else _verdict_summary(claim)
-            for family in Family
-        },
-    }
-
-
-def _verdict_summary(claim: Claim) -> Facts:
-    summary = claim_summary(claim)
-    return {name: summary[name] for name in ("verdict", "certainty", "reason", "loss")}
 
 
 def plug_in_summary(verdict: PlugIn) -> Facts:

@@ -32,11 +32,9 @@ from majorant.evidence.certificate.certificate import (
     Verdict,
     assume,
     doubt,
-    is_worth_intervals,
 )
 from majorant.evidence.certificate.count_models import (
     BETA_BINOMIALS,
-    BETA_PARAMETERS,
     LEAST_CONCENTRATION,
     MOST_CONCENTRATION,
     HistogramCells,
@@ -184,13 +182,10 @@ def _in_fixed_order(histograms: Histograms) -> Histograms:
     return histograms if forward <= backward else mirrored
 
 
-def claim_from_counts(
-    tests: CountTests, level: float, assumptions: tuple[Tested, ...] | None = None, *, intervals: bool = True
-) -> Claim:
-    """The anonymous claim of examined counts.
+def claim_from_counts(tests: CountTests, level: float, assumptions: tuple[Tested, ...] | None = None) -> Claim:
+    """The anonymous claim of examined counts; a point estimate if one of its assumptions failed.
 
-    `assumptions` replaces those of the tests if more is known, such as whether workers are exchangeable. A claim with
-    an assumption that failed is a point estimate, and without `intervals` so is one that cannot be tested.
+    `assumptions` replaces those of the tests if more is known, such as whether workers are exchangeable.
     """
     known = tests.assumptions if assumptions is None else assumptions
     blank = Claim(family=Family.ANONYMOUS, level=level, n_items=tests.n_items)
@@ -199,12 +194,16 @@ def claim_from_counts(
     total = sum(float(items_k.sum()) for items_k in tests.histograms.values())
     tied = sum(float(items_k[h // 2]) for h, items_k in tests.histograms.items() if h % 2 == 0)
     blank = replace(blank, model=tests.model, tied_share=tied / total)
-    find = _difficulty_claim if tests.model == Model.ITEM_DIFFICULTY else _independent_claim
-    with_interval, is_sure = is_worth_intervals(known, intervals), doubt(known) is None
-    return assume(find(blank, tests, with_interval=with_interval, is_sure=is_sure), *known)
+    reason = doubt(known)
+    with_interval = reason != Reason.ASSUMPTION_FAILED
+    if tests.model == Model.ITEM_DIFFICULTY:
+        claim = _difficulty_claim(blank, tests, with_interval=with_interval)
+    else:
+        claim = _independent_claim(blank, tests, with_interval=with_interval, may_prove=reason is None)
+    return assume(claim, *known)
 
 
-def _independent_claim(claim: Claim, tests: CountTests, *, with_interval: bool, is_sure: bool) -> Claim:
+def _independent_claim(claim: Claim, tests: CountTests, *, with_interval: bool, may_prove: bool) -> Claim:
     """By two binomials."""
     level, histograms, sizes, theta_3 = claim.level, tests.histograms, deciding_sizes(tests.sizes), tests.best_u
     cells, items_c = flatten(histograms)
@@ -230,10 +229,11 @@ def _independent_claim(claim: Claim, tests: CountTests, *, with_interval: bool, 
         return replace(claim, reason=Reason.TOO_FEW_ITEMS, more_items=plan_items(cells, items_c, theta_3, sizes, level))
     breakdown = find_breakdown(histograms, sizes, verdict, theta_3, level)
     # A proof also needs a test of independence that would have seen the dependence with which the verdict is wrong.
-    is_safe = is_sure and breakdown is not None and breakdown.power >= ENOUGH_POWER
     proved = (
         verdict == Verdict.OPTIMAL
-        and is_safe
+        and may_prove
+        and breakdown is not None
+        and breakdown.power >= ENOUGH_POWER
         and is_proved_by_inversion(histograms, sizes, theta_3, evidence.nearest_bp3[0], level)
     )
     return replace(
@@ -291,7 +291,7 @@ def _fit_difficulty(
     `theta_3` is the best pair of binomials, from which the search starts.
     """
     cells, items_c = flatten(histograms)
-    df = sum(histograms) - BETA_PARAMETERS
+    df = sum(histograms) - 5  # parameters
     if df <= 0 or len(items_c) > MOST_BETA_CELLS:
         return None
     start_p5 = _difficulty_starts(theta_3)
@@ -301,7 +301,7 @@ def _fit_difficulty(
     return None if p_value < TEST_LEVEL else (psi_5, Tested(Assumption.ITEM_DIFFICULTY, Status.PASSED, p_value))
 
 
-def _difficulty_claim(claim: Claim, tests: CountTests, *, with_interval: bool, is_sure: bool) -> Claim:  # noqa: ARG001
+def _difficulty_claim(claim: Claim, tests: CountTests, *, with_interval: bool) -> Claim:
     """By two beta-binomials and their likelihood ratio alone, which proves nothing."""
     level, psi_5 = claim.level, tests.best_u
     cells, items_c = flatten(tests.histograms)
@@ -355,7 +355,7 @@ def _ratios(
     psi, value_c = beta_climb(cells, np.tile(items_c, (len(which), 1)), null.take(which), starts[begin])
     value_ps, rows = value_c.reshape(len(null), -1), np.arange(len(null))
     best_p, value = value_ps.argmax(axis=1), BETA_BINOMIALS.log_likelihood(cells, items_c, psi_5)
-    return np.maximum(value - value_ps[rows, best_p], 0), psi.reshape(len(null), -1, BETA_PARAMETERS)[rows, best_p]
+    return np.maximum(value - value_ps[rows, best_p], 0), psi.reshape(len(null), -1, 5)[rows, best_p]
 
 
 def _beta_region(cells: HistogramCells, items_c: FloatArray, psi_5: FloatArray, level: float) -> ConfidenceRegion:

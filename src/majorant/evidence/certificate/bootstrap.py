@@ -25,7 +25,6 @@ from majorant.votes import IntArray, Votes
 
 Refit = Callable[[IntArray, Fit], Refits]  # (weights (B, items), where to start) -> B fits of the same votes
 N_REPLICATES = 200
-THIN_CELL = 5.0  # expected votes; a bootstrap of fewer cannot tell a rate from 0
 SCORES_AT_ONCE = 250_000  # items x models: so many numbers stay in the cache
 LEAST = -1e9  # log-probability of the impossible: finite, so that differences are
 
@@ -56,7 +55,7 @@ class Case:
 def bootstrap(case: Case, *, rng: int | np.random.Generator) -> Replicates:
     """Refit to items drawn with replacement, as often as the work allows.
 
-    A row of a confusion matrix with a cell of less than THIN_CELL expected votes is redrawn around the replicate
+    A row of a confusion matrix with a cell of less than 5 expected votes is redrawn around the replicate
     (Dirichlet, half a vote more in each cell): a worker without an error in the data has none in any replicate, and
     would pass for perfect.
     """
@@ -149,7 +148,7 @@ def _expected_votes(votes: Votes, fit: Fit, copies_i: FloatArray) -> FloatArray:
 
 def _redraw_thin_rows(confusion: FloatArray, expected: FloatArray, rng: np.random.Generator) -> FloatArray:
     cell = expected[..., None] * confusion
-    thin = cell.min(axis=-1) < THIN_CELL
+    thin = cell.min(axis=-1) < 5.0  # expected votes; a bootstrap of fewer cannot tell a rate from 0
     if not thin.any():
         return confusion
     drawn = np.maximum(rng.standard_gamma(cell[thin] + 0.5), np.finfo(float).tiny)

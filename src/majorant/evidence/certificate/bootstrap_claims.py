@@ -43,9 +43,6 @@ from majorant.values import Estimate, FloatArray, Missing
 from majorant.votes import IntArray, Votes
 
 VOTES_PER_CLASS = 20  # votes per class that a typical worker must have given to distinguish workers
-_UNTESTED = (Assumption.INDEPENDENT_ITEMS, Assumption.VOTES_PER_ITEM, Assumption.LARGE_SAMPLE)
-BY_WORKER = tuple(Tested(one, Status.UNTESTED) for one in (Assumption.STABLE_WORKERS, *_UNTESTED))
-BY_ONE_MATRIX = tuple(Tested(one, Status.UNTESTED) for one in (Assumption.BETTER_THAN_GUESSING, *_UNTESTED))
 
 
 class Finding(NamedTuple):
@@ -81,7 +78,7 @@ def _claim(family: Family, model: Model, case: Case, finding: Finding, level: fl
         accuracy=finding.accuracy,
         tied_share=float(copies_i[voted_i & tied_i].sum() / copies_i[voted_i].sum()),
         model=model,
-        assumptions=BY_ONE_MATRIX if model == Model.SHARED_MATRIX else BY_WORKER,
+        assumptions=_assumptions(model),
         level=level,
         n_items=int(copies_i[voted_i].sum()),
         more_items=more if is_open else 0,
@@ -90,8 +87,15 @@ def _claim(family: Family, model: Model, case: Case, finding: Finding, level: fl
 
 def unidentified(family: Family, model: Model, level: float) -> Claim:
     """A claim about which these votes say nothing."""
-    assumptions = BY_ONE_MATRIX if model == Model.SHARED_MATRIX else BY_WORKER
-    return Claim(family=family, reason=Reason.NOT_IDENTIFIED, model=model, assumptions=assumptions, level=level)
+    reason = Reason.NOT_IDENTIFIED
+    return Claim(family=family, reason=reason, model=model, assumptions=_assumptions(model), level=level)
+
+
+def _assumptions(model: Model) -> tuple[Tested, ...]:
+    """What claims by confusion matrices assume, none of it tested here."""
+    first = Assumption.BETTER_THAN_GUESSING if model == Model.SHARED_MATRIX else Assumption.STABLE_WORKERS
+    others = (Assumption.INDEPENDENT_ITEMS, Assumption.VOTES_PER_ITEM, Assumption.LARGE_SAMPLE)
+    return tuple(Tested(one, Status.UNTESTED) for one in (first, *others))
 
 
 def _is_identified(case: Case, *, per_worker: bool) -> bool:

@@ -147,12 +147,6 @@ def doubt(assumptions: tuple[Tested, ...]) -> Reason | None:
     return Reason.CANNOT_BE_TESTED if Status.UNTESTABLE in statuses else None
 
 
-def is_worth_intervals(assumptions: tuple[Tested, ...], intervals: bool = True) -> bool:
-    """Whether a claim with these assumptions gets intervals: not if one failed, nor, unless asked, if it is open."""
-    reason = doubt(assumptions)
-    return reason is None or (intervals and reason != Reason.ASSUMPTION_FAILED)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
     """Two workers, the correlation of their votes given the true label, and its two-sided p-value."""
@@ -219,8 +213,7 @@ class Certificate:
     @property
     def standing(self) -> Claim:
         """The claim to go by: gold if that decides, since it assumes least, else the anonymous one."""
-        decided = self.gold is not None and self.gold.verdict != Verdict.OPEN
-        return self.gold if self.gold is not None and decided else self.anonymous
+        return self.anonymous if self.gold is None or self.gold.verdict == Verdict.OPEN else self.gold
 
     def evidence(self) -> tuple[Evidence, ...]:
         """What the claims say about the gain of the best rule of each family over majority vote."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.backend import Backend, Countable, MemoryBackend, as_backend
+from majorant.backend import Backend, MemoryBackend, as_backend
 from majorant.defaults import LEVEL
 from majorant.evidence.certificate.anonymous import CountTests, as_histograms, claim_from_counts, examine_counts
 from majorant.evidence.certificate.assumption_tests import check_counts, check_exchangeable
@@ -38,9 +38,9 @@ from majorant.evidence.certificate.certificate import (
     Dependence,
     Family,
     Model,
+    Reason,
     assume,
     doubt,
-    is_worth_intervals,
 )
 from majorant.evidence.certificate.dependence import dependence
 from majorant.evidence.certificate.design import VotingDesign, design
@@ -150,7 +150,7 @@ class Counts(NamedTuple):
     votes_jl: NDArray[np.int64]
 
 
-def claim_inputs(backend: Countable, *, rng: int | np.random.Generator, counts: Counts | None = None) -> ClaimInputs:
+def claim_inputs(backend: Backend, *, rng: int | np.random.Generator, counts: Counts | None = None) -> ClaimInputs:
     """What the claims look at: counts of all items, and a random sample of the items where there are very many."""
     n_items, _, n_classes = backend.votes.shape
     item_p = sample_codes(backend, backend.votes_by_worker() if counts is None else counts.votes_jl, rng=rng)
@@ -173,7 +173,7 @@ class Sample(NamedTuple):
     item_p: IntArray | None = None  # the codes of the items, None for all
 
 
-def whole_or_sample(backend: Countable, *, rng: int | np.random.Generator) -> Sample:
+def whole_or_sample(backend: Backend, *, rng: int | np.random.Generator) -> Sample:
     """All votes where they are in memory; else those that claims about workers look at, taken into memory."""
     if backend.whole is not None:
         return Sample(backend.whole)
@@ -181,7 +181,7 @@ def whole_or_sample(backend: Countable, *, rng: int | np.random.Generator) -> Sa
     return Sample(votes_of_items(backend, item_p), item_p)
 
 
-def sample_codes(backend: Countable, votes_jl: NDArray[np.int64], *, rng: int | np.random.Generator) -> IntArray | None:
+def sample_codes(backend: Backend, votes_jl: NDArray[np.int64], *, rng: int | np.random.Generator) -> IntArray | None:
     """The codes of the items that claims about workers look at, None for all; in the order of their hashes.
 
     Items are drawn by their names, so they are the same ones wherever the votes lie.
@@ -192,7 +192,7 @@ def sample_codes(backend: Countable, votes_jl: NDArray[np.int64], *, rng: int | 
     return None if share >= 1 else backend.draw(share, int(as_generator(rng).integers(2**32)))
 
 
-def votes_of_items(backend: Countable, item_p: IntArray | None) -> Votes:
+def votes_of_items(backend: Backend, item_p: IntArray | None) -> Votes:
     """The votes of the items with these codes, None for all, in memory."""
     if item_p is None:
         return backend.take(np.arange(backend.votes.shape[0])) if backend.whole is None else backend.whole
@@ -200,7 +200,7 @@ def votes_of_items(backend: Countable, item_p: IntArray | None) -> Votes:
     return take_items(backend.take(item_p[order_p]), np.argsort(order_p))
 
 
-def _gold(backend: Countable) -> GoldCells | None:
+def _gold(backend: Backend) -> GoldCells | None:
     """Gold labels by count cell, None where no item with a vote has one."""
     if not backend.has_gold:
         return None
@@ -365,63 +365,55 @@ def fit_workers(votes: Votes) -> Case | None:
 # --- the claims
 
 
-def make_certificate(examination: Examination, by_worker: Case | None = None, *, intervals: bool = True) -> Certificate:
-    """The claims of examined votes, with verdicts and intervals.
+def make_certificate(examination: Examination, case: Case | None) -> Certificate:
+    """The claims of examined votes, with verdicts and intervals; `case` is what `examination.fit_workers()` returned.
 
     A claim with an assumption that failed is a point estimate: no interval is computed for it.
-
-    Parameters
-    ----------
-    examination : Examination
-        See `examine`.
-    by_worker : Case, optional
-        What `examination.fit_workers()` returned, if it was called before.
-    intervals : bool
-        Whether claims whose assumptions cannot be tested, and which are open for that, get intervals.
     """
     level, gold = examination.level, examination.inputs.gold
-    case = by_worker or examination.fit_workers()
     # `standing` is gold if that decides, else anonymous: together they are right at the level.
     each = level if gold is None else (1 + level) / 2
-    stream, hopeless = _stream(examination.seed, "named"), not is_worth_intervals(examination.named, intervals)
-    drawn = None if case is None or hopeless else _draw(case, stream)
-    anonymous = _anonymous(examination, drawn, each, intervals=intervals)
+    replicates = _resample(examination, case, examination.named, "named")
+    anonymous = _anonymous(examination, replicates, each)
     return Certificate(
         level=level,
         anonymous=replace(anonymous, level=level),
-        named=_named(examination, case, drawn, level),
+        named=_named(examination, case, replicates, level),
         gold=None if gold is None else replace(claim_from_cells(gold, level=each), level=level),
         dependence=examination.dependence,
         design=examination.design,
     )
 
 
-def _draw(case: Case, rng: np.random.Generator) -> Replicates | None:
-    """The bootstrap of a fit; None if no item has three votes, so that no claim could use it."""
-    return None if case.votes.votes_i.max(initial=0) < 3 else bootstrap(case, rng=rng)
+def _resample(
+    examination: Examination, case: Case | None, tested: tuple[Tested, ...], stream: str
+) -> Replicates | None:
+    """The bootstrap of a fit; None if no claim could use it: an assumption failed, or no item has three votes."""
+    if case is None or doubt(tested) == Reason.ASSUMPTION_FAILED or case.votes.votes_i.max(initial=0) < 3:
+        return None
+    return bootstrap(case, rng=_stream(examination.seed, stream))
 
 
-def _anonymous(examination: Examination, drawn: Replicates | None, level: float, *, intervals: bool) -> Claim:
+def _anonymous(examination: Examination, named: Replicates | None, level: float) -> Claim:
     """The claim about rules that ignore who voted: from counts for a crowd, from the named model for a panel."""
     tested = examination.anonymous
     if examination.counts is not None:
         known = _merge(examination.counts.assumptions, tested)
-        return claim_from_counts(examination.counts, level, known, intervals=intervals)
+        return claim_from_counts(examination.counts, level, known)
     if examination.by_label is not None:
-        hopeless = not is_worth_intervals(tested, intervals)
-        replicates = None if hopeless else _draw(examination.by_label, _stream(examination.seed, "shared"))
+        replicates = _resample(examination, examination.by_label, tested, "shared")
         claim = multiclass_claim(examination.by_label, replicates, level=level)
         return assume(replace(claim, assumptions=()), *_merge(claim.assumptions, tested))
     if examination.panel is not None:
-        return assume(panel_claim(examination.panel, drawn, level=level), *tested)
+        return assume(panel_claim(examination.panel, named, level=level), *tested)
     return assume(unidentified(Family.ANONYMOUS, Model.INDEPENDENT_VOTES, level), *tested)
 
 
-def _named(examination: Examination, case: Case | None, drawn: Replicates | None, level: float) -> Claim | None:
+def _named(examination: Examination, case: Case | None, replicates: Replicates | None, level: float) -> Claim | None:
     """The claim about all rules; None if there is only one worker or one label, or too many workers for a model."""
     votes = examination.ordered.votes
     if case is not None:
-        return assume(named_claim(case, drawn, level=level), *examination.named)
+        return assume(named_claim(case, replicates, level=level), *examination.named)
     if votes.n_votes and len(votes.workers) > 1 and len(votes.labels) > 1 and is_thin(votes):
         return assume(unidentified(Family.NAMED, Model.NAMED_WORKERS, level), *examination.named)
     return None

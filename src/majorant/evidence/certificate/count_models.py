@@ -29,17 +29,13 @@ Histograms = Mapping[int, FloatArray]  # number of votes: items with 0, 1, ... v
 IntArray = NDArray[np.int64]
 IN_TURN = ["einsum_path", (0, 1), (0, 1)]  # what optimize=True finds for three factors on each call
 ASCENT_STEPS = 60
-FIRST_RADIUS, LAST_RADIUS, WIDEST_RADIUS = 1.0, 1e-7, 6.0
 Value = Callable[[FloatArray, IntArray], FloatArray]  # points (P, U) of the problems at these places -> (P,)
 Slopes = Callable[[FloatArray, IntArray], tuple[FloatArray, FloatArray]]  # -> slope (P, U) and curvature (P, U, U)
-_TAIL = np.array([5, 6, 7.5, 9.5, 12, 15, 19, 24, 30, 38.0])
-AXIS = np.concatenate([-_TAIL[::-1], np.arange(-4, 4.25, 0.5), _TAIL])  # logit a and logit r
-_HALF = np.array([0.7, 1.5, 2.5, 4, 6, 9, 14, 25])
-DEPTH = np.concatenate([-_HALF[::-1], [0], _HALF])  # logit nu
+HALF_AXIS = [*np.arange(0.5, 4.25, 0.5), 5, 6, 7.5, 9.5, 12, 15, 19, 24, 30, 38]
+AXIS = np.array([*(-at for at in reversed(HALF_AXIS)), 0.0, *HALF_AXIS])  # logit a and logit r
+DEPTH = np.array([-25, -14, -9, -6, -4, -2.5, -1.5, -0.7, 0, 0.7, 1.5, 2.5, 4, 6, 9, 14, 25])  # logit nu
 PEAKS = 4  # of the grid, from which to climb
-RARE_CLASS = np.array([2.0, 4.5, 7.5])  # minus logit of the smaller class
 GRID_ENTRIES = 1 << 22  # floats of grid times cells, or grid times data sets, held at once
-BETA_PARAMETERS = 5
 LOGIT_BOUND, LEAST_CONCENTRATION, MOST_CONCENTRATION = 30.0, -4.0, 9.0  # the last two are logarithms
 
 
@@ -145,8 +141,6 @@ def opposite(side: Sides) -> Sides:
 
 
 EVERYWHERE = everywhere(1)
-
-
 ClassLogs = Callable[[HistogramCells, FloatArray], tuple[FloatArray, FloatArray]]  # log P(class, one order of votes)
 Climb = Callable[[HistogramCells, FloatArray, Sides, FloatArray], tuple[FloatArray, FloatArray]]  # -> model and value
 Boundary = Callable[[FloatArray, Sides], FloatArray]  # logit nu at which L = 0, where there is a side
@@ -308,7 +302,7 @@ def ascend(
     """
     point_pu = np.clip(start_pu, low_pu, high_pu)
     going = np.arange(len(point_pu))
-    value_p, radius_p = value(point_pu, going), np.full(len(point_pu), FIRST_RADIUS)
+    value_p, radius_p = value(point_pu, going), np.ones(len(point_pu))
     for _ in range(ASCENT_STEPS):
         point, low, high = point_pu[going], low_pu[going], high_pu[going]
         slope, bend = slopes(point, going)
@@ -320,9 +314,9 @@ def ascend(
         better = value_tried > value_p[going]
         won = going[better]
         point_pu[won], value_p[won] = tried[better], value_tried[better]
-        radius_p[going] = np.where(better, np.minimum(2 * radius_p[going], WIDEST_RADIUS), radius_p[going] / 4)
+        radius_p[going] = np.where(better, np.minimum(2 * radius_p[going], 6.0), radius_p[going] / 4)
         # Nats: an ascent that promises less has arrived
-        going = going[(promise > 1e-7) & (radius_p[going] > LAST_RADIUS)]
+        going = going[(promise > 1e-7) & (radius_p[going] > 1e-7)]
         if not len(going):
             break
     return point_pu, value_p
@@ -440,11 +434,12 @@ def _impure(cells: HistogramCells, items_bc: FloatArray, one: Sides) -> FloatArr
     """The best model of one class with a few items of another, (B, 1, 3): peaks too narrow for the grid to see."""
     zeros_b, ones_b = items_bc @ cells.zeros_c, items_bc @ (cells.votes_c - cells.zeros_c)
     common_b = np.log(np.maximum(zeros_b, 1e-9)) - np.log(np.maximum(ones_b, 1e-9))
-    theta = np.empty((len(items_bc), len(AXIS), len(RARE_CLASS), 3))
+    rare = np.array([2.0, 4.5, 7.5])  # minus logit of the smaller class
+    theta = np.empty((len(items_bc), len(AXIS), len(rare), 3))
     above = AXIS[:, None] > common_b[:, None, None]
     theta[..., 0] = np.where(above, AXIS[:, None], common_b[:, None, None])
     theta[..., 1] = np.where(above, common_b[:, None, None], AXIS[:, None])
-    theta[..., 2] = np.where(above, -RARE_CLASS, RARE_CLASS)
+    theta[..., 2] = np.where(above, -rare, rare)
     flat = theta.reshape(len(items_bc), -1, 3)
     within = one.sign_p * log_odds(flat, one.votes_p, one.zeros_p) >= 0
     value = np.where(within, log_likelihood(cells, items_bc[:, None], flat), -np.inf)
@@ -579,7 +574,7 @@ def _turn(psi_p5: FloatArray, side: Sides) -> FloatArray:
     one = HistogramCells(side.votes_p[:, None], side.zeros_p[:, None])
     (mean0, mean1), (wide0, wide1) = _beta_slopes(one, *_by_class(psi_p5))
     bound = (side.sign_p != 0).astype(float)
-    turn = np.zeros((len(side), BETA_PARAMETERS, BETA_PARAMETERS))
+    turn = np.zeros((len(side), 5, 5))
     turn[:, 0, :2] = turn[:, 1, 0] = turn[:, 2, 2] = turn[:, 3, 3] = 1
     by_x, by_y = -mean0[:, 0] * bound, mean1[:, 0] * bound
     turn[:, 4] = np.stack(

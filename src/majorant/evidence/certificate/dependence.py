@@ -25,12 +25,10 @@ from majorant.values import Estimate, FloatArray, Missing, as_generator
 from majorant.votes import IntArray, Votes
 
 DRAWS = 10_000
-MOST_TESTED_PAIRS = 100  # those with the most items in common
 PAIR_ITEMS = 30  # that a pair must share
 UNTOLD = 1e-3  # a pair that keeps less: its correlation looks like other confusion matrices
 ENOUGH_GOLD = 50  # items, with two votes or more
 Pairs = list[tuple[int, int]]
-SYMMETRIC = 1e-6  # skewness, times standard errors, that changes nothing
 
 
 class _PairScores(NamedTuple):
@@ -84,11 +82,11 @@ def dependence(
 
 
 def _pairs(label_ij: IntArray, copies_i: FloatArray) -> Pairs:
-    """The pairs of workers with enough items in common, at most MOST_TESTED_PAIRS of them, the largest first."""
+    """The pairs of workers with enough items in common, at most 100 of them, those that share the most items first."""
     voted_ij = (label_ij != NO_LABEL).astype(float)
     common_jj = (voted_ij * copies_i[:, None]).T @ voted_ij
     enough = [(a, b) for a, b in combinations(range(len(common_jj)), 2) if common_jj[a, b] >= PAIR_ITEMS]
-    return sorted(enough, key=lambda pair: -common_jj[pair])[:MOST_TESTED_PAIRS]
+    return sorted(enough, key=lambda pair: -common_jj[pair])[:100]
 
 
 def _evidence(
@@ -377,7 +375,7 @@ def normal_score(z: float, skew: float) -> float:
     >>> round(normal_score(8.6, 17.), 1), normal_score(2., 0.), normal_score(-2., 1.)
     (2.8, 2.0, -2.0)
     """
-    if z * skew <= SYMMETRIC:  # towards the short tail the normal law errs on the safe side
+    if z * skew <= 1e-6:  # symmetric, or towards the short tail, where the normal law errs on the safe side
         return z
     shape = 4 / skew**2
     tail = max(float(gammaincc(shape, shape + np.sqrt(shape) * abs(z))), np.finfo(float).tiny)

@@ -23,48 +23,27 @@ from majorant.tally import Patterns, counts, distinct_counts, tied
 from majorant.values import Estimate, FloatArray, Missing, as_level, binomial_bounds, clopper_pearson
 from majorant.votes import IntArray, Votes
 
-POWER = 0.8  # with which the planned gold decides
-MOST_GOLD = 1_000_000  # beyond this the answer is: no
 
-
-def gold_claim(votes: Votes, *, level: float = LEVEL) -> Claim:
+def claim_from_cells(cells: GoldCells, *, level: float) -> Claim:
     """Compare majority vote with all rules that ignore who voted, by gold labels alone.
 
-    Any number of classes and of gold items; votes may depend on each other in any way. The verdict, and the interval of
-    the loss, are each wrong with probability at most 1 - level.
+    Any number of classes and of gold items; votes may depend on each other in any way. Optimal if majority's class is
+    proved the likeliest on every untied count that occurs often enough, not optimal if on some of them another class
+    is. The verdict, and the interval of the loss, are each wrong with probability at most 1 - level.
 
-    Parameters
-    ----------
-    votes : Votes
-        Votes with gold labels on some items.
-    level : float
-        Confidence level.
-
-    Returns
-    -------
-    Claim
-        Optimal if majority's class is proved the likeliest on every untied count that occurs often enough; not optimal
-        if on some of them another class is. Not identified without gold.
-
-    Examples
-    --------
     >>> from majorant.simulate import simulate
     >>> votes, _ = simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=1000, n_votes=3, rng=0, gold=.5)
-    >>> claim = gold_claim(votes)
+    >>> claim = claim_from_cells(gold_cells(votes), level=.95)
     >>> str(claim.verdict), str(claim.certainty)
     ('optimal', 'proved')
     """
-    return claim_from_cells(gold_cells(votes), level=as_level(level))
-
-
-def claim_from_cells(cells: GoldCells, *, level: float) -> Claim:
-    """The gold claim from counted cells."""
+    alpha = 1 - as_level(level)
     random = Tested(Assumption.RANDOM_LABELS, Status.UNTESTED)
     assumptions = (random, Tested(Assumption.INDEPENDENT_ITEMS, Status.UNTESTED))
     claim = Claim(family=Family.GOLD, reason=Reason.NOT_IDENTIFIED, assumptions=assumptions, level=level)
     if not cells.gold_c.sum() or cells.n_classes < 2:
         return claim
-    alpha, untied = 1 - level, cells.select(_counted(cells)).untied
+    untied = cells.select(_counted(cells)).untied
     verdict = Verdict.OPEN
     if len(untied.items_c) and (best_p_values(untied) <= alpha).all():
         verdict = Verdict.OPTIMAL
@@ -122,7 +101,7 @@ def more_gold(cells: GoldCells, alpha: float) -> int | None:
 
 
 def gold_needed(odds_c: FloatArray, share_c: FloatArray, n_classes: int, alpha: float) -> int | None:
-    """About how many gold items decide with probability POWER at given odds; None if more than MOST_GOLD.
+    """About how many gold items decide with probability .8 at given odds; None if more than a million.
 
     `odds_c` is P(truth is majority's class) against the strongest rival in each cell, `share_c` the share of all items
     that are in the cell and of either class.  For a proof the cell that needs the most counts, for a refutation the one
@@ -130,12 +109,12 @@ def gold_needed(odds_c: FloatArray, share_c: FloatArray, n_classes: int, alpha: 
     """
     worse_c = odds_c < 0.5
     error = alpha / (len(odds_c) * (n_classes - 1)) if worse_c.any() else alpha
-    spread_c = ndtri(1 - error) / 2 + ndtri(POWER) * np.sqrt(odds_c * (1 - odds_c))
+    spread_c = ndtri(1 - error) / 2 + ndtri(0.8) * np.sqrt(odds_c * (1 - odds_c))
     with np.errstate(divide="ignore"):
         tests_c = np.maximum((spread_c / (odds_c - 0.5)) ** 2, np.log2(1 / error))
         needed_c = tests_c / share_c
     needed = needed_c[worse_c].min() if worse_c.any() else needed_c.max()
-    return int(np.ceil(needed)) if needed <= MOST_GOLD else None
+    return int(np.ceil(needed)) if needed <= 1_000_000 else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

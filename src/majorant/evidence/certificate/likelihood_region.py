@@ -17,13 +17,10 @@ from majorant.evidence.certificate.count_models import HistogramCells, log_likel
 from majorant.values import Estimate, FloatArray
 
 BoolArray = NDArray[np.bool_]
-RAYS, ROUNDS = 120, 12
 RAY_HALVINGS = 18
-LAST_GAIN, SMALLEST_LOSS = 1e-4, 1e-10  # a round that gains less, relatively and absolutely, is the last
 LONGEST_RAY = 25.0  # logits: where the data leave a direction open, the search ends here
 OUTLINE_ANGLES, OUTLINE_HALVINGS, NARROWINGS = 96, 12, 18
 EDGE = 1e-9  # how close to 0 and 1 probabilities may come
-GOLDEN = (np.sqrt(5) - 1) / 2
 Model = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]  # x, y, logit of the third -> (..., 3) shares
 
 
@@ -113,11 +110,11 @@ def _tame(region: ConfidenceRegion, theta_u: FloatArray) -> FloatArray:
 def _furthest(region: ConfidenceRegion, centre_u: FloatArray, height: Callable[[FloatArray], FloatArray]) -> float:
     """The largest height found on rays within the region, each round's rays starting near the best point so far."""
     best, start_u = float(height(centre_u)), centre_u
-    for _ in range(ROUNDS):
+    for _ in range(12):
         # Along the directions of the likelihood's curvature, each as long as one standard error or LONGEST_RAY.
         size_u, axes_uu = np.linalg.eigh(region.curvature(start_u))
         axes_uu = axes_uu / np.sqrt(np.maximum(np.abs(size_u), 1 / LONGEST_RAY**2))
-        step_du = _sphere(RAYS, len(centre_u)) @ axes_uu.T
+        step_du = _sphere(120, len(centre_u)) @ axes_uu.T
         reach_d = _reach(region, start_u, step_du)
         # Along each ray from the best model to the edge of the region.
         theta = (start_u + np.array([0.25, 0.5, 0.75, 1.0])[:, None, None] * reach_d[:, None] * step_du).reshape(
@@ -125,7 +122,7 @@ def _furthest(region: ConfidenceRegion, centre_u: FloatArray, height: Callable[[
         )
         height_t = np.where(region.allows(theta), height(theta), -np.inf)
         gained, best = float(height_t.max()) - best, max(best, float(height_t.max()))
-        if gained <= LAST_GAIN * abs(best) + SMALLEST_LOSS:
+        if gained <= 1e-4 * abs(best) + 1e-10:
             break
         # Of the way to the best point: rays from just inside the edge see the edge around it
         start_u = start_u + 0.8 * (theta[height_t.argmax()] - start_u)
@@ -211,6 +208,7 @@ def _profile(
 ) -> FloatArray:
     """The largest log-likelihood at each point over the third number, by golden section around its estimate."""
 
+    golden = (np.sqrt(5) - 1) / 2
     third_range = 8.0  # logits that the third number is searched to either side of its estimate
 
     def value(third_d: FloatArray) -> FloatArray:
@@ -221,7 +219,7 @@ def _profile(
         return np.where(allowed, log_likelihood(cells, items_c, theta), -np.inf)
 
     left_d, right_d = np.full(len(x_d), third - third_range), np.full(len(x_d), third + third_range)
-    inner_d, outer_d = right_d - GOLDEN * (right_d - left_d), left_d + GOLDEN * (right_d - left_d)
+    inner_d, outer_d = right_d - golden * (right_d - left_d), left_d + golden * (right_d - left_d)
     at_inner_d, at_outer_d = value(inner_d), value(outer_d)
     best_d = np.maximum.reduce([value(np.full(len(x_d), third)), at_inner_d, at_outer_d])
     for _ in range(NARROWINGS - 1):
@@ -230,7 +228,7 @@ def _profile(
         lower_d = np.where(neither_d, inner_d > third, at_inner_d >= at_outer_d)
         left_d, right_d = np.where(lower_d, left_d, inner_d), np.where(lower_d, outer_d, right_d)
         kept_d, at_kept_d = np.where(lower_d, inner_d, outer_d), np.where(lower_d, at_inner_d, at_outer_d)
-        reach_d = GOLDEN * (right_d - left_d)
+        reach_d = golden * (right_d - left_d)
         new_d = np.where(lower_d, right_d - reach_d, left_d + reach_d)
         at_new_d = value(new_d)
         best_d = np.maximum(best_d, at_new_d)

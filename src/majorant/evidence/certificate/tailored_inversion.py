@@ -1,10 +1,10 @@
 """Tailored linear inversion: every model in which majority is not optimal meets a linear statistic made for it.
 
 Branch and bound over boxes of models: is every null model rejected, those far away at once and the others box by box?
-Some models are too far out for the fine search: voters
-beyond certainty, or next to no items of class 0.  Beyond a logit of WIDEST a model hardly differs from one at WIDEST
-with the same share of class 0, which the fine search covers; what has no such neighbour among the null models must be
-excluded by its likelihood alone.  Where that fails, nothing is certified.  Proofs: docs/theory/tailored.md.
+Some models are too extreme for the fine search: voters beyond certainty, or next to no items of class 0.  Beyond a
+logit of WIDEST a model hardly differs from one at WIDEST with the same share of class 0, which the fine search covers;
+a null model without such a neighbour must be excluded by its likelihood alone.  If that fails, nothing is certified.
+Proofs: docs/theory/tailored.md.
 """
 
 from __future__ import annotations
@@ -47,12 +47,6 @@ from majorant.values import FloatArray
 
 FEWEST = float(np.exp(-29.9))  # share of class 0 that is next to none
 CELLS_OF_A_BOX = 16  # what a box costs besides its cells
-RING_TURNS = np.arange(8) * np.pi / 4
-RING = np.concatenate(
-    [size * np.stack([np.cos(RING_TURNS), np.sin(RING_TURNS)]) for size in (1.5, 3.0)], axis=1
-)  # in errors
-MANY = 64  # open boxes that make a search for a model that stands worth its price
-WIDE = 4.5  # slope of a box too large for its derivatives to tell anything
 
 
 def deepest(null: Null) -> float:
@@ -90,10 +84,10 @@ def far_boxes(null: Null) -> FloatArray:
     axis = [(-inf, -w), *((float(y), float(y) + 1) for y in np.arange(-w, w)), (w, inf)]
     boxes = [((-inf, inf), y, (0.0, FEWEST)) for y in axis]
     boxes += [((-inf, -w), (-inf, -w), (0.0, 1.0)), ((w, inf), (w, inf), (0.0, 1.0))]
-    if null.n_zeros + null.further < null.n_votes:
+    if null.n_zeros < null.n_votes:
         for low, high in axis[:-1]:  # with unanimous counts there is none: their boundary falls as x grows
             # The least nu of a null model with x beyond w, y in the interval, whose neighbour at w is no null model.
-            at_x, *at_y = edge_part(null, [w, max(low, -w), high], null.further)
+            at_x, *at_y = edge_part(null, [w, max(low, -w), high])
             boxes.append(((w, inf), (low, high), (float(expit(at_x - max(at_y))), 1.0)))
     return np.array(boxes)
 
@@ -101,20 +95,16 @@ def far_boxes(null: Null) -> FloatArray:
 def within(null: Null, box_bie: FloatArray) -> FloatArray:
     """Boxes of (x, y, nu) that hold the null models in the boxes `box_bie` of (x, y, depth)."""
     held_bie = box_bie.copy()
-    (x_low, x_high), (y_low, y_high) = (_edge_range(null, box_bie[:, i], 0) for i in (0, 1))
+    (x_low, x_high), (y_low, y_high) = (_edge_range(null, box_bie[:, i]) for i in (0, 1))
     held_bie[:, 2, 0] = expit(x_low - y_high - box_bie[:, 2, 1])
     held_bie[:, 2, 1] = expit(x_high - y_low - box_bie[:, 2, 0])
-    if null.further:
-        (_, x_high), (y_low, _) = (_edge_range(null, box_bie[:, i], null.further) for i in (0, 1))
-        held_bie[:, 2, 1] = np.minimum(held_bie[:, 2, 1], expit(x_high - y_low))
-        held_bie[:, 2, 0] = np.minimum(held_bie[:, 2, 0], held_bie[:, 2, 1])
     return held_bie
 
 
-def _edge_range(null: Null, ends_be: FloatArray, further: int) -> tuple[FloatArray, FloatArray]:
+def _edge_range(null: Null, ends_be: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The least and the largest that `edge_part` is on intervals: it is convex."""
-    least_b = np.clip(logit((null.n_zeros + further) / null.n_votes), ends_be[:, 0], ends_be[:, 1])
-    return edge_part(null, least_b, further), edge_part(null, ends_be, further).max(axis=1)
+    least_b = np.clip(logit(null.n_zeros / null.n_votes), ends_be[:, 0], ends_be[:, 1])
+    return edge_part(null, least_b), edge_part(null, ends_be).max(axis=1)
 
 
 def halves(box_bie: FloatArray, axis_b: IntArray) -> FloatArray:
@@ -169,7 +159,7 @@ def some_stands(null: Null, error: float, suspect_3: FloatArray) -> bool:
     if y >= x:
         return False
     depth = float(edge_part(null, x) - edge_part(null, y)) - suspect_3[2]
-    point_i = np.array([x, y, max(depth, null.further * (x - y), 0.0)])
+    point_i = np.array([x, y, max(depth, 0.0)])
     here = local(null, point_i[None])
     if stand(null, point_i[None], levels)[0]:
         return True
@@ -180,8 +170,11 @@ def some_stands(null: Null, error: float, suspect_3: FloatArray) -> bool:
     info_22 = (score_2c * mass_c) @ score_2c.T
     ridge = 1e-6 + 1e-9 * np.trace(info_22)  # next to a = r both scores are one
     axes = np.linalg.inv(np.linalg.cholesky(info_22 + ridge * np.eye(2))).T
-    x, y = np.clip(point_i[:2, None] + axes @ RING, -most, most)
-    ring = np.stack([x, y, np.maximum(null.further * (x - y), 0)], axis=1)[x > y]
+    turn = np.arange(8) * np.pi / 4
+    circle = np.stack([np.cos(turn), np.sin(turn)])
+    around_suspect = np.concatenate([1.5 * circle, 3.0 * circle], axis=1)  # in standard errors
+    x, y = np.clip(point_i[:2, None] + axes @ around_suspect, -most, most)
+    ring = np.stack([x, y, np.zeros_like(x)], axis=1)[x > y]
     return bool(stand(null, ring, levels).any())
 
 
@@ -195,9 +188,7 @@ def first_boxes() -> FloatArray:
 
 def undecided_boxes(null: Null, levels: Levels, box_bie: FloatArray) -> tuple[FloatArray, FloatArray]:
     """What is left of the boxes, cut, and models (B, 3) that may stand."""
-    apart_b = box_bie[:, 0, 0] - box_bie[:, 1, 1]  # least x - y
-    null_b = (box_bie[:, 0, 1] > box_bie[:, 1, 0]) & (box_bie[:, 2, 1] >= null.further * apart_b)
-    box_bie = box_bie[null_b]
+    box_bie = box_bie[box_bie[:, 0, 1] > box_bie[:, 1, 0]]  # x > y somewhere
     box_bie = box_bie[~_out_of_reach(null, levels, box_bie)]
     column_b = np.isinf(box_bie[:, 2, 1])
     columns, box_bie = box_bie[column_b], box_bie[~column_b]
@@ -208,7 +199,7 @@ def undecided_boxes(null: Null, levels: Levels, box_bie: FloatArray) -> tuple[Fl
     half_bi = (box_bie[..., 1] - box_bie[..., 0]) / 2
     # How much less depth moves a large box than logits do.
     size_bi = half_bi * null.n_votes * np.array([1.0, 1.0, 0.15])
-    wide_b = size_bi.sum(axis=1) > WIDE
+    wide_b = size_bi.sum(axis=1) > 4.5  # slopes so steep that derivatives tell nothing about the box
     left_bie, axis_b, dangerous_bi = _settle_small(null, levels, box_bie[~wide_b])
     wide = halves(box_bie[wide_b], size_bi[wide_b].argmax(axis=1))
     return np.concatenate([columns, wide, halves(left_bie, axis_b)]), dangerous_bi
@@ -264,7 +255,7 @@ def _settle_small(null: Null, levels: Levels, box_bie: FloatArray) -> tuple[Floa
         done = rejected(null, boxes.take(ready), levels)
         open_b[ready[done]] = False
         left = ready[~done]
-        if len(left) >= MANY:
+        if len(left) >= 64:  # so many open boxes make it worth looking for a model that stands
             dangerous_bi = most_dangerous(null, boxes.take(left), levels)
     # Cut along the axis on which a box is longest, as the likelihood sees it, with a little for what it cannot see.
     info_bi = (boxes.here.score_bic**2 @ (null.total_c * boxes.here.cell_bc)[..., None])[..., 0]

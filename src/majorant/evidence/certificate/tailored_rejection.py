@@ -32,11 +32,7 @@ from majorant.values import FloatArray
 NUISANCE_DIRECTIONS = np.array([(1.0, 0.0), (0.0, 1.0), (0.5**0.5, 0.5**0.5), (0.5**0.5, -(0.5**0.5))])  # of nuisance
 WIDEST = 16.0  # logits up to this size are searched; models beyond share the weights of the models there
 SUM_ROUNDING = 1e-9  # per item: far above what 64-bit arithmetic loses
-ABOVE, BELOW = 7.0, 8.0  # standard deviations of W that the run holds above the target, and the cycle below it
-TAIL_ROUNDING, ROUNDING_PER_ITEM = 1e-8, 1e-13  # above what 64-bit arithmetic and faint frequencies can take away
-CORNERS = np.array([(1.0, *signs) for signs in product((1.0, -1.0), repeat=2)])  # the other four are their mirrors
-POWERS = np.array([2.0, 3, 4, 5, 7, 10, 15])  # of the likelihood ratio in Hoelder's inequality
-FIT_SHARE, NUISANCE_SHARE = 0.02, 0.08  # of the error, for the divergence and for the two nuisance directions
+TAIL_ROUNDING = 1e-8  # above what 64-bit arithmetic and faint frequencies can take away
 Flags = NDArray[np.bool_]
 
 
@@ -51,7 +47,6 @@ class Null:
     log_orders_c: FloatArray
     n_votes: int
     n_zeros: int
-    further: int  # the null is smaller: `n_zeros + further` zeros, too, would be decided wrongly
 
     @property
     def items_g(self) -> FloatArray:
@@ -69,15 +64,12 @@ class Null:
         return float(xlogy(self.items_c, self.items_c / self.total_c).sum())
 
 
-def null_side(histograms: Histograms, n_votes: int, n_zeros: int, further: int = 0) -> Null:
-    """The side `{L(n_zeros + further of n_votes) <= 0}`, its models tested as those of `{L(n_zeros) <= 0}` are.
-
-    The opposite side is this one on `mirrored` histograms.
-    """
+def null_side(histograms: Histograms, n_votes: int, n_zeros: int) -> Null:
+    """The side `{L(n_zeros of n_votes) <= 0}`; the opposite side is this one on `mirrored` histograms."""
     cells, items_c = flatten(histograms)
     group_cg = (cells.votes_c[:, None] == np.unique(cells.votes_c)).astype(float)
     total_c = group_cg @ (items_c @ group_cg)
-    return Null(cells, items_c, group_cg, total_c, cells.log_orders_c, n_votes, n_zeros, further)
+    return Null(cells, items_c, group_cg, total_c, cells.log_orders_c, n_votes, n_zeros)
 
 
 def mirrored(histograms: Histograms) -> dict[int, FloatArray]:
@@ -103,12 +95,9 @@ def divergence_cut(sizes: list[int], error: float) -> float:
     return float(stages * np.log(2) + gammainccinv(stages, error))
 
 
-def edge_part(null: Null, logit: ArrayLike, further: int = 0) -> FloatArray:
-    """What x adds to logit nu on the boundary, and y takes away; convex, and least where a is n_zeros of n_votes.
-
-    The boundary is that of `n_zeros + further` zeros.
-    """
-    zeros, logit = null.n_zeros + further, np.asarray(logit, dtype=float)
+def edge_part(null: Null, logit: ArrayLike) -> FloatArray:
+    """What x adds to logit nu on the boundary, and y takes away; convex, and least where a is n_zeros of n_votes."""
+    zeros, logit = null.n_zeros, np.asarray(logit, dtype=float)
     # A product with 0 is left out: the logit may be infinite.
     ones = (null.n_votes - zeros) * log_expit(-logit) if zeros < null.n_votes else 0.0
     return np.asarray(-zeros * log_expit(logit) - ones)
@@ -314,8 +303,8 @@ def run_from(target: float, spread: float) -> Run:
     >>> run_from(10, 2.0)
     Run(target=10, length=14, cycle=31)
     """
-    length = int(np.ceil(ABOVE * spread))
-    return Run(int(target), length, 2 * ((length + int(np.ceil(BELOW * spread))) // 2) + 1)
+    length = int(np.ceil(7.0 * spread))  # the run goes 7 standard deviations up, the cycle 8 down
+    return Run(int(target), length, 2 * ((length + int(np.ceil(8.0 * spread))) // 2) + 1)
 
 
 def run_probability(
@@ -341,7 +330,7 @@ def run_probability(
     part_bf = np.exp(log_bf) * run_f
     value_b = (run.length + 2 * part_bf.real.sum(axis=1)) / run.cycle
     slope_bi = 2 * np.einsum("bf,bif->bi", part_bf, pull_bif).real / run.cycle
-    return value_b + TAIL_ROUNDING + ROUNDING_PER_ITEM * null.n_items, slope_bi
+    return value_b + TAIL_ROUNDING + 1e-13 * null.n_items, slope_bi
 
 
 def _audible(null: Null, cell_bc: FloatArray, weight_c: FloatArray, cycle: int) -> NDArray[np.bool_]:
@@ -380,7 +369,8 @@ def reach(null: Null, here: Local, half_bi: FloatArray) -> Reach:
     slope_bc = np.minimum(slope_bc, at_centre_bc + bend_bc + slope_bc**2)  # ds/dt = q - s^2
     most_bc = null.total_c * here.cell_bc * np.exp(np.minimum(slope_bc, 300))
     bend_b = np.sqrt((most_bc * bend_bc**2).sum(axis=1))
-    along_bvc = np.einsum("bic,vi,bi->bvc", here.score_bic, CORNERS, half_bi)
+    corner_vi = np.array([(1.0, *signs) for signs in product((1.0, -1.0), repeat=2)])  # the other four mirror these
+    along_bvc = np.einsum("bic,vi,bi->bvc", here.score_bic, corner_vi, half_bi)
     centre_b = np.sqrt(((null.total_c * here.cell_bc)[:, None] * along_bvc**2).sum(axis=2).max(axis=1))
     spread_b = (centre_b + bend_b) * np.exp(np.minimum(slope_bc.max(axis=1) / 2, 300))
     away_b = centre_b + np.sqrt((most_bc * np.exp(np.minimum(slope_bc, 300)) * bend_bc**2).sum(axis=1)) / 2
@@ -473,9 +463,10 @@ def elsewhere(near: Reach, centre_b: FloatArray) -> FloatArray:
     steepest_box = 20.0  # slope of a box about which likelihood ratios tell nothing
     slope_b = near.slope_bc.max(axis=1)
     most_b1 = np.exp(np.minimum(slope_b, steepest_box))[:, None]  # of p / p0 in any cell
-    growth = (POWERS - 1) / 2 * most_b1 ** (POWERS - 2) * near.away_b[:, None] ** 2
+    power = np.array([2.0, 3, 4, 5, 7, 10, 15])  # a, of which the best is taken
+    growth = (power - 1) / 2 * most_b1 ** (power - 2) * near.away_b[:, None] ** 2
     log_b1 = np.log(np.maximum(centre_b, 1e-300))[:, None]
-    log_b = np.minimum((log_b1 * (1 - 1 / POWERS) + growth).min(axis=1), 0)
+    log_b = np.minimum((log_b1 * (1 - 1 / power) + growth).min(axis=1), 0)
     return np.asarray(np.where(slope_b <= steepest_box, np.exp(log_b), 1))
 
 
@@ -512,7 +503,7 @@ class Levels:
     def of(cls, null: Null, error: float) -> Levels:
         """For the numbers of votes in the histograms."""
         sizes = [int(h) for h in np.unique(null.cells.votes_c)]
-        fit, nuisance = FIT_SHARE * error, NUISANCE_SHARE * error
+        fit, nuisance = 0.02 * error, 0.08 * error
         return cls(divergence_cut(sizes, fit), nuisance / (2 * len(NUISANCE_DIRECTIONS)), error - fit - nuisance)
 
 
@@ -585,8 +576,8 @@ def most_dangerous(null: Null, boxes: Boxes, levels: Levels) -> FloatArray:
     near = boxes.take(np.flatnonzero(_divergence(null, boxes) <= levels.cut))
     pick = np.argsort(far_out(null, near.here))[:8]  # models tried at a time
     x_b, y_b, depth_b = near.here.point_bi[pick].T
-    least_b = np.maximum(depth_b - near.half_bi[pick, 2], null.further * (x_b - y_b))
-    return np.asarray(np.stack([x_b, y_b, np.maximum(least_b, 0)], axis=1)[x_b > y_b])
+    least_b = np.maximum(depth_b - near.half_bi[pick, 2], 0)
+    return np.asarray(np.stack([x_b, y_b, least_b], axis=1)[x_b > y_b])
 
 
 def far_out(null: Null, here: Local) -> FloatArray:
