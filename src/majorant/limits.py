@@ -82,6 +82,12 @@ def refuse_size(n_items: int, n_workers: int, n_classes: int, n_votes: int) -> N
     refuse_beyond("POSTERIOR_CELLS", n_items * n_classes, f"probabilities of {n_classes:,} classes", few)
 
 
+def refuse_slices(n_slices: int) -> None:
+    """Refuse more slices than the level can be shared among."""
+    what = "slices, too little of the level is left for each"
+    refuse_beyond("SLICES", n_slices, what, "Slice by a column with fewer values")
+
+
 def too_many_classes(n_classes: int, n_items: int) -> bool:
     """Whether a confusion matrix has more cells than there are items to learn it from, and is large."""
     return n_classes > max(limit("RESAMPLED_CLASSES"), math.isqrt(n_items))

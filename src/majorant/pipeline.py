@@ -39,7 +39,7 @@ from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, 
 from majorant.evidence.identical import Difference, count_differences, identical_evidence
 from majorant.evidence.labels import gold_evidence
 from majorant.evidence.track_record import Setting
-from majorant.limits import refuse_beyond, refuse_size
+from majorant.limits import refuse_size, refuse_slices
 from majorant.methods import ESTIMATORS, Fit
 from majorant.methods.weighted_vote import differ_beyond_noise
 from majorant.read import Reading
@@ -175,12 +175,7 @@ class _Settings:
 def _refuse(backend: Backend, settings: _Settings) -> None:
     """Refuse what cannot be done, before any work: too many votes, a method, labels of other votes."""
     refuse_size(*backend.votes.shape, backend.votes.n_votes)
-    refuse_beyond(
-        "SLICES",
-        len(backend.votes.slices),
-        "slices, too little of the level is left for each",
-        "Slice by a column with fewer values",
-    )
+    refuse_slices(len(backend.votes.slices))
     if settings.method in ESTIMATORS:
         backend.refuse(settings.method)
     if settings.labelled is not None:
