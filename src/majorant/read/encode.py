@@ -50,7 +50,7 @@ class Coder:
         self.waiting: list[tuple[int, Known]] = []  # (number of the part, its values)
         self.n_waiting = 0
         self.part_codes: list[Codes] = []
-        self.declared: set[int] = set()  # parts whose values are listed but stand in no row
+        self.declared: set[int] = set()  # parts whose values are listed although no row holds them
         self.repeats = True  # whether values come again within a part, by the last one
 
     def add(self, column: Column) -> None:
@@ -64,7 +64,7 @@ class Coder:
             self.merge()
 
     def declare(self, column: Column) -> None:
-        """List values although no vote may hold them; their codes are kept apart."""
+        """Add values that need not occur in any vote; their codes are kept apart."""
         self.declared.add(len(self.part_codes))
         self.add(column)
 
@@ -94,7 +94,7 @@ class Coder:
         return dictionary_codes(encoded), encoded.dictionary
 
     def merge(self) -> None:
-        """Make the waiting values known and put the final codes into their parts."""
+        """Merge the waiting values into the known ones and replace the codes of their parts by final ones."""
         if not self.waiting:
             return
         pieces = [values for _, values in self.waiting]
@@ -143,7 +143,7 @@ class Coder:
 
 
 def _join(parts: list[Codes]) -> Codes:
-    """The parts in a row; each is let go once copied, for both copies together would double the memory."""
+    """Concatenate the parts, freeing each once it is copied, so that memory does not double."""
     code_n = np.empty(sum(map(len, parts)), dtype=np.int32)
     start = 0
     parts.reverse()
@@ -176,7 +176,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coded:
-    """The whole table as codes: `codes[role][n]` is -1 where nothing stands, else a position in `known[role]`."""
+    """The whole table as codes: `codes[role][n]` is a position in `known[role]`, or -1 for an empty cell."""
 
     table: Table
     n_rows: int
@@ -204,7 +204,7 @@ def _where(spans: Sequence[Span], n: int) -> str:
 
 
 def collect_codes(table: Table, max_classes: int, progress: Progress | None = None) -> Coded:
-    """Read the table; encoding runs beside the reading, in one thread, at most two parts behind."""
+    """Read the table; a second thread encodes parts while the next ones are read, at most two behind."""
     coders = {role: Coder(table.source, name) for role, name in table.columns.items() if role != "seconds"}
     spans: list[Span] = []
     declared_spans: list[Span] = []

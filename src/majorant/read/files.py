@@ -177,7 +177,7 @@ class NamedFile(os.PathLike[str]):
 
 
 def files_in(name: str, folder: Path) -> list[Path]:
-    """The files below a folder whose endings are known, in sorted order; hidden and marker files are left out."""
+    """The files below a folder with a known extension, sorted; hidden and marker files are left out."""
     iceberg = any((folder / "metadata").glob("*.metadata.json"))
     if iceberg or (folder / "_delta_log").is_dir() or (folder / ".hoodie").is_dir():
         raise DataError(
@@ -224,8 +224,8 @@ class File:
     packing: str  # "" | gzip | zstd
     encoding: str
     head: bytes  # the first bytes, unpacked
-    item_prefix: str = ""  # what tells the items of a log from those of others that are read with it
-    worker_suffix: str = ""  # ... and its workers
+    item_prefix: str = ""  # distinguishes the items of this log from those of other logs
+    worker_suffix: str = ""  # the same for its workers
 
     def open(self) -> IO[bytes]:
         """Its bytes, unpacked; more than a table of votes could unpack to are refused."""

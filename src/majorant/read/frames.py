@@ -58,7 +58,7 @@ def _module(source: Any) -> str:
 
 
 def _with_index(frame: Any, choice: Choice) -> Any:
-    """A pandas frame whose index levels are columns, where they are named or take a role that no column has."""
+    """Turn index levels into columns if the caller named them or they fill a role that no column has."""
     if not hasattr(frame, "columns"):  # a Series of labels, indexed by item and worker
         frame = frame.to_frame(name="label" if frame.name is None else frame.name)
     taken = list(map(str, frame.columns))

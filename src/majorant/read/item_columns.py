@@ -22,7 +22,7 @@ from majorant.votes import Account
 ITEMS_ALONE: dict[str, Any] = {
     **dict.fromkeys(("worker", "label", "gold", "status", "seconds"), ""),
     "needed": ("item",),
-}  # of a table that tells of items alone
+}  # options for a table that only describes items
 LONGEST_CELL = 100_000  # characters
 
 

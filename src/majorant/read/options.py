@@ -49,7 +49,7 @@ GOLD_ROLES = ("item", "gold")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """What the caller said about columns; `needed` are the roles that must be found."""
+    """What the caller specified about columns; `needed` are the roles that must be found."""
 
     named: Mapping[str, str | tuple[str, ...]]  # role -> column; "" for none; several columns name an item together
     columns: tuple[str, ...] | None = None  # role of each position, for tables without names
@@ -59,7 +59,7 @@ class Choice:
     def of(
         cls, columns: str | Sequence[str] | None = None, item: str | Sequence[str] | None = None, **named: str | None
     ) -> Choice:
-        """Check what the caller said."""
+        """Check the column arguments of the caller."""
         if columns is not None:
             roles = tuple(str(c).strip() for c in (columns.split(",") if isinstance(columns, str) else columns))
             _check_positions(roles)

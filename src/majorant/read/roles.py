@@ -347,7 +347,7 @@ def missing_header(rows: RowSource, choice: Choice) -> DataError | None:
 
 
 def table_tool(rows: RowSource) -> TableFormat | None:
-    """The tool whose table this is."""
+    """The labelling tool or judge log that wrote this table, if it is a known one."""
     return recognise_table(rows.names) if rows.named and not has_vote_columns(rows.names) else None
 
 
