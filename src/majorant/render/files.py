@@ -29,8 +29,6 @@ from majorant.results.result import Result
 from majorant.tabular import guarded_columns
 from majorant.votes import Votes
 
-EMBEDDED = re.compile(r'<script type="application/json" id="result">(.*?)</script>', re.DOTALL)
-
 
 def write_result(
     result: Result,
@@ -120,7 +118,7 @@ def read_summary(path: str | os.PathLike[str]) -> Facts:
     """The summary in a result.json, or in a report.html that was made from one."""
     text = _text(Path(path))
     if text.lstrip().lower().startswith("<!doctype html"):
-        embedded = EMBEDDED.search(text)
+        embedded = re.search(r'<script type="application/json" id="result">(.*?)</script>', text, re.DOTALL)
         if embedded is None:
             raise DataError(
                 f"{path}: this page holds no majorant result. Give the result.json that majorant check wrote."

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from majorant.votes import IntArray
 
 SCHEMA = 4  # rises when a field changes its meaning or goes
-TIE = "tie"
 
 
 def result_summary(
@@ -231,7 +230,7 @@ def flow_facts(items_kl: IntArray, labels: Sequence[Hashable]) -> Facts:
     size = len(shown_k) + pooled + 1
     items = np.zeros((size, size), dtype=np.int64)
     np.add.at(items, (place_k[:, None], place_k), items_kl)
-    names = [plain(labels[k]) for k in shown_k] + ["others"] * pooled + [TIE]
+    names = [plain(labels[k]) for k in shown_k] + ["others"] * pooled + ["tie"]
     return {"from": names, "to": names, "items": items.tolist()}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from majorant.evidence.copies import CopyGroup
 from majorant.render.plain import Facts, facts_of, number, plain
-from majorant.render.words import count, level_percent, listed, one_of, shown
+from majorant.render.words import columns, count, level_percent, listed, one_of, shown
 from majorant.results.workers import FEW_VOTES, Flag, FlagKind, Removal, Workers
 
 
@@ -137,7 +137,8 @@ def workers_lines(workers: Workers, copies: Sequence[CopyGroup]) -> list[str]:
     order = workers.worst_first[:30]
     if len(order) < len(workers.names):
         lines.append(f"         The first {len(order)} of {len(workers.names):,}, worst first; the table has them all.")
-    lines += _columns([_head(workers), *(_row(workers, int(j)) for j in order)])
+    head = _head(workers)
+    lines += columns([head, *(_row(workers, int(j)) for j in order)], left=(0, len(head) - 1))
     if source := accuracy_source(workers):
         lines.append(f"         {source}")
     for j in order:
@@ -165,20 +166,6 @@ def _row(workers: Workers, j: int) -> tuple[str, ...]:
     mark = "" if workers.by_gold_j[j] or not workers.by_gold_j.any() else " est."
     between = f"{workers.low_j[j]:.0%} to {workers.high_j[j]:.0%}"
     return (*ends[0], f"{workers.accuracy_j[j]:.0%}{mark}", between, *ends[1])
-
-
-def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows as aligned columns, names and flags to the left."""
-    widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
-    last = len(widths) - 1
-    return [
-        "         "
-        + "  ".join(
-            cell.ljust(width) if c in (0, last) else cell.rjust(width)
-            for c, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
 
 
 def workers_facts(workers: Workers) -> Facts:

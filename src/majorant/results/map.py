@@ -24,7 +24,7 @@ from majorant.votes import Votes
 POINTS = 160  # along each edge of the optimal region
 MAP_REPLICATES = 100  # refits of a panel
 MAP_EDGE = 1e-6
-WEAKEST, STRONGEST = 1e-4, 16.0  # log-likelihood ratios of a vote between which the region is drawn
+WEAKEST = 1e-4  # log-likelihood ratio of a vote, from which the region is drawn
 
 Line = tuple[tuple[float, ...], tuple[float, ...]]
 
@@ -187,7 +187,7 @@ def _optimal_accuracies(odds: float, n_votes: int) -> Line:
     With `for_0 = log(T00 / T10)` and `for_1 = log(T11 / T01)`, both positive, the two narrowest majorities ask for
     `for_1` between two straight lines; accuracies and weights determine each other.  Three votes or more.
     """
-    for_0 = np.concatenate([np.linspace(WEAKEST, 4, POINTS), np.linspace(4, STRONGEST, POINTS // 4)[1:]])
+    for_0 = np.concatenate([np.linspace(WEAKEST, 4, POINTS), np.linspace(4, 16, POINTS // 4)[1:]])
     more = n_votes // 2 + 1
     fewer = n_votes - more
     low = ((fewer * for_0 + odds) / more).clip(WEAKEST**2)
