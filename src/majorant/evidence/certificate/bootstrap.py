@@ -25,7 +25,7 @@ from majorant.votes import IntArray, Votes
 
 Refit = Callable[[IntArray, Fit], Refits]  # (weights (B, items), where to start) -> B fits of the same votes
 N_REPLICATES = 200
-SCORES_AT_ONCE = 250_000  # items x models: so many numbers stay in the cache
+SCORES_AT_ONCE = 250_000  # items x models, few enough to stay in the cache
 LEAST = -1e9  # log-probability of the impossible: finite, so that differences are
 
 
@@ -40,7 +40,7 @@ class Replicates:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Case:
-    """What a claim by the bootstrap is made from: votes, a fit of them, and how to fit them again.
+    """Votes, a fit of them, and how to refit them: the input of a claim by the bootstrap.
 
     refit(weights, start) must fit the same votes with weighted items; `copies` says how many items each item stands
     for, if equal items were merged (which makes panels cheap).
@@ -90,7 +90,7 @@ def affordable_replicates(votes: Votes) -> int:
 
 
 def drawn_items(copies_i: FloatArray, n_draws: int, rng: np.random.Generator) -> IntArray:
-    """How often each item comes up when all are drawn with replacement, (draws, items); item i stands for copies_i[i].
+    """Resample the items: how often each is drawn, (draws, items); item i stands for copies_i[i] items.
 
     >>> drawn_items(np.array([1., 3.]), 2, np.random.default_rng(0)).sum(axis=1).tolist()
     [4, 4]
@@ -195,7 +195,7 @@ def majority_right(votes: Votes, top_ik: NDArray[np.bool_], prior_k: FloatArray,
 def majority_losses(
     votes: Votes, top_ik: NDArray[np.bool_], weight_bi: NDArray[Any], prior_bk: FloatArray, confusion: FloatArray
 ) -> FloatArray:
-    """What majority gives away under each model on untied items, as a share of the items with votes.
+    """The loss of majority vote under each model on untied items, as a share of the items with votes.
 
     Item i counts weight_bi[b, i] times under model b; NaN if no item has votes. Most items are never lost: the worst
     that any model says of each vote, added up, still favours majority.

@@ -1,9 +1,9 @@
 """A canonical order of items, workers and labels, so that random draws depend on the votes and not on their order.
 
 Every item, worker and label gets a signature that depends only on who agreed with whom on what (color refinement on the
-graph of votes). Sorting by signature gives the same arrays for the same votes, whatever the
-order of the rows and the names. What shares a signature is interchangeable, but for symmetries that votes of real
-people do not have.
+graph of votes). Sorting by signature gives the same arrays for the same votes, whatever the order of the rows and the
+names. Items, workers or labels with the same signature are interchangeable, except for symmetries that real votes do
+not have.
 """
 
 from __future__ import annotations

@@ -144,14 +144,14 @@ def certification_of(examination: Examination) -> Certification:
 
 
 class Counts(NamedTuple):
-    """What counting says of all votes."""
+    """Counts of all votes."""
 
     patterns: Patterns
     votes_jl: NDArray[np.int64]
 
 
 def claim_inputs(backend: Backend, *, rng: int | np.random.Generator, counts: Counts | None = None) -> ClaimInputs:
-    """What the claims look at: counts of all items, and a random sample of the items where there are very many."""
+    """The input of the claims: counts of all items, and a random sample of the items if there are very many."""
     n_items, _, n_classes = backend.votes.shape
     item_p = sample_codes(backend, backend.votes_by_worker() if counts is None else counts.votes_jl, rng=rng)
     patterns = None
@@ -184,7 +184,7 @@ def whole_or_sample(backend: Backend, *, rng: int | np.random.Generator) -> Samp
 def sample_codes(backend: Backend, votes_jl: NDArray[np.int64], *, rng: int | np.random.Generator) -> IntArray | None:
     """The codes of the items that claims about workers look at, None for all; in the order of their hashes.
 
-    Items are drawn by their names, so they are the same ones wherever the votes lie.
+    Items are drawn by their names, so every backend draws the same ones.
     """
     share = sampled_share(backend.votes.n_votes, backend.votes.shape[2], typical(votes_jl.sum(axis=1).astype(float)))
     if backend.whole is None:  # no more than memory should hold
@@ -281,7 +281,7 @@ class Examination:
         votes = self.ordered.votes
         if self.panel is not None or is_thin(votes):
             return self.panel
-        # As many items as the bootstrap goes through in a second.
+        # As many items as the bootstrap handles in about a second.
         given = typical(np.bincount(votes.worker_n).astype(float))
         share = sampled_share(votes.n_votes, len(votes.labels), given, wanted=250_000 / len(votes.labels))
         if share < 1:

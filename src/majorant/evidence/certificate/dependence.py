@@ -1,8 +1,7 @@
 """Do workers err together?  Residual dependence of pairs given the true label, one test, and what the panel is worth.
 
-From votes alone, pairs are tested by the scores of the independent model for each vote pattern; from items whose true
-label is known, without a model.  Statement, calibration and
-limits: docs/theory/dependence.md.
+Without gold labels, pairs are tested by the scores of the independent model for each vote pattern; with gold labels,
+without a model.  Statement, calibration and limits: docs/theory/dependence.md.
 """
 
 from __future__ import annotations
@@ -309,7 +308,7 @@ class PairTests(NamedTuple):
 
 
 def gold_items(label_ij: IntArray, gold_i: IntArray | None, copies_i: FloatArray, n_classes: int) -> GoldItems | None:
-    """The gold items that show dependence; None if they are too few."""
+    """Gold items with two votes or more; None if there are too few to show dependence."""
     if gold_i is None:
         return None
     known = np.flatnonzero((gold_i >= 0) & ((label_ij != NO_LABEL).sum(axis=1) >= 2))

@@ -1,4 +1,4 @@
-"""What gold labels alone say about majority vote, without a model of the votes.
+"""The claim about majority vote from gold labels alone, without a model of the votes.
 
 Exact tests for every vote count, and exact intervals for what majority vote, or labels from elsewhere, give away to the
 best rule that ignores who voted. Proofs: docs/theory/gold.md.

@@ -94,7 +94,7 @@ def loss_interval(
 
 
 def _tame(region: ConfidenceRegion, theta_u: FloatArray) -> FloatArray:
-    """A model about as good with logits as near to 0 as may be: rays from the ends of the scale see little."""
+    """A model about as good with logits closer to 0: rays from extreme models explore little of the region."""
     floor = float(region.value(theta_u)) - 0.05  # nats
     tame_u = theta_u.copy()
     for u in range(len(theta_u)):

@@ -137,6 +137,6 @@ def round_ticks(low: float, high: float) -> list[float]:
     >>> round_ticks(0, 1), round_ticks(1, 25)
     ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [5.0, 10.0, 15.0, 20.0, 25.0])
     """
-    unit = 10 ** floor(log10((high - low) / 5))
+    unit = 10.0 ** floor(log10((high - low) / 5))
     step = next(unit * size for size in (1, 2, 5, 10) if (high - low) / (unit * size) <= 5.001)
     return [round(at * step, 10) for at in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
