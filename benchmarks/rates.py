@@ -2,6 +2,7 @@
 
 `MAJORANT_DATA=... python benchmarks/rates.py widths`    half-widths beside labels alone and PPI++ (2 min)
 `MAJORANT_DATA=... python benchmarks/rates.py coverage [RUNS]`   misses at every look, simulated and real (half an hour)
+`MAJORANT_DATA=... python benchmarks/rates.py limit`     the narrowest that bets could be at one look (1 min)
 `MAJORANT_DATA=... python benchmarks/rates.py record`    write how far off majority vote's rates are on public panels
 
 PPI++ is ppi_py's `ppi_mean_ci` with the share of votes as prediction, at level .95: an asymptotic interval that holds
@@ -193,6 +194,46 @@ def coverage(runs: int = 2000) -> None:
     board.at_most("misses of 95 % intervals at any look, worst cell", f"{100 * worst:.1f} %", where, worst / 0.05, 1.0)
 
 
+def limit(names: tuple[str, ...] = ("rewardbench2_nine", "chexpert_eleven")) -> None:
+    """Half-widths at 100 labels of the best bets of one who knows the predictor and the residuals' distribution."""
+    for population in real_sets():
+        if population.name in names:
+            value_id, truth_i = population.features.value_id, population.truth_i
+            fitted_i = np.clip(value_id @ np.linalg.lstsq(value_id, truth_i, rcond=None)[0], 0, 1)
+            unlabelled = np.sqrt(1 - 100 / len(truth_i))  # drawn without replacement
+            below, above = (100 * unlabelled * least_distance(sign * (truth_i - fitted_i)) for sign in (1, -1))
+            print(f"{population.name:20s} {below:.2f} below, {above:.2f} above, mean {(below + above) / 2:.2f} points")
+
+
+def least_distance(residual_i: FloatArray, labels: int = 100) -> float:
+    """How far below the mean a candidate must be for the best bets on one look to refute it half of the time.
+
+    Dynamic programming over the log capital and the number of labels left; residuals are rounded to .01.
+    """
+    value_z, count_z = np.unique(residual_i.round(2), return_counts=True)
+    chance_z = count_z / count_z.sum()
+    value_z = value_z - value_z @ chance_z
+    goal = -np.log(TAIL)
+    capital_w = np.linspace(-4, goal, 260)
+
+    def power(distance: float) -> float:
+        gain_z = value_z + distance
+        most = min(0.999 / max(-gain_z.min(), 1e-6), 8.0)
+        stake_l = most * np.concatenate([[0.0], np.linspace(0.02, 1, 40)])
+        after_lwz = capital_w[:, None] + np.log1p(stake_l[:, None] * gain_z)[:, None, :]
+        power_w = (capital_w >= goal - 1e-9).astype(float)
+        for _ in range(labels):
+            power_w = (np.interp(after_lwz, capital_w, power_w, left=0.0, right=1.0) @ chance_z).max(axis=0)
+            power_w[-1] = 1.0
+        return float(np.interp(0.0, capital_w, power_w))
+
+    near, far = 0.005, 0.2
+    for _ in range(9):
+        middle = (near + far) / 2
+        near, far = (near, middle) if power(middle) >= 0.5 else (middle, far)
+    return far
+
+
 def record() -> None:
     """How far off majority vote's own rates are on the public panels: the class where it is worst."""
     folder, rows = Path(os.environ["MAJORANT_DATA"]) / "panels", []
@@ -223,4 +264,4 @@ if __name__ == "__main__":
     if asked[0] == "coverage":
         coverage(*map(int, asked[1:2]))
     else:
-        {"widths": widths, "record": record}[asked[0]]()
+        {"widths": widths, "limit": limit, "record": record}[asked[0]]()
