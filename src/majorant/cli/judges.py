@@ -11,11 +11,11 @@ from majorant.cli.source import DATASET, Source, input_options
 
 @click.command(cls=Grouped)
 @input_options
-@share_option("--bar", 0.9, "The accuracy that a gate asks for; if you set it, the exit code is 1 unless it is met.")
+@share_option("--bar", 0.9, "Accuracy that the gate requires; if you set it, the exit code is 1 unless it is met.")
 @click.option(
     "--position",
     metavar="COLUMN",
-    help="Pairs in two orders: the column that says which stood first; order or swapped is found.",
+    help="For pairs judged in both orders: the column that says which was shown first (order, swapped are detected).",
 )
 @level_option
 @common_options

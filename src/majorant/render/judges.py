@@ -143,7 +143,7 @@ def _pair_line(pair: Repeats) -> str:
 def _position_line(one: Position) -> str:
     biased = one.p_value is not None and one.p_value < 0.05
     leans = "first" if one.first_twice > one.second_twice else "second"
-    verdict = f"prefers the one shown {leans} (p = {one.p_value:.2g})" if biased else "no preference for a place found"
+    verdict = f"prefers the one shown {leans} (p = {one.p_value:.2g})" if biased else "no position bias found"
     return (
         f"  {shown(one.judge)}: the same answer in both orders on {one.consistent} of {one.pairs} pairs, "
         f"the first twice on {one.first_twice}, the second twice on {one.second_twice}: {verdict}"

@@ -1,4 +1,4 @@
-"""Labels with an order: scores and ranks, how well they agree by distance, and the mean and median beside majority."""
+"""Scores and ordered labels: agreement by distance, and the mean, median and majority of each item."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ RULES = ("majority", "median", "mean")
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Scores:
-    """What labels with an order say: agreement by distance, and what each rule makes of an item.
+    """Agreement by distance, and the mean, median and majority of each item.
 
-    Distances are between scores where labels are numbers, between ranks where they have only an order.
+    Distances are between scores if labels are numbers, and between ranks if they only have an order.
     """
 
     interval_alpha: Estimate  # Krippendorff's, squared distances
@@ -63,12 +63,12 @@ def scores(
     votes: Any, *, rng: int | np.random.Generator = 0, level: float = LEVEL, n_boot: int = N_BOOT,
     **reading: Unpack[Reading],
 ) -> Scores:  # fmt: skip
-    """Agreement by distance, and mean, median and majority of each item, of labels that are numbers or have an order.
+    """Measure agreement by distance, and the mean, median and majority of each item, for numeric or ordered labels.
 
     Parameters
     ----------
     votes : Any
-        Whatever `mj.read` takes, with the same keyword arguments; `order=` gives labels that are not numbers an order.
+        Whatever `mj.read` takes, with the same keyword arguments; `order=` orders labels that are not numbers.
     rng : int or numpy Generator
         Random seed.
     level : float
@@ -116,7 +116,7 @@ def scores(
 
 
 def label_values(votes: Votes) -> tuple[FloatArray, bool]:
-    """The score of each label: its number, or its rank where an order is given; whether it is a rank."""
+    """The score of each label: its number, or its rank if an order is given; and whether it is a rank."""
     if votes.ordered:
         return np.arange(len(votes.labels), dtype=np.float64), True
     if not all(isinstance(label, numbers.Real | Decimal) and not isinstance(label, bool) for label in votes.labels):
@@ -137,9 +137,9 @@ def score_table(found: Scores) -> dict[str, Any]:
 
 
 def _sums(votes: Votes, score_n: FloatArray) -> FloatArray:
-    """Votes, sum and sum of squares of each item that holds two votes or more."""
+    """Votes, sum and sum of squares of each item with two votes or more."""
     n_items = len(votes.items)
-    centred_n = score_n - (score_n.mean() if len(score_n) else 0.0)  # so that squares lose no digits
+    centred_n = score_n - (score_n.mean() if len(score_n) else 0.0)  # for the precision of the squares
     total_i = np.bincount(votes.item_n, weights=centred_n, minlength=n_items)
     square_i = np.bincount(votes.item_n, weights=centred_n**2, minlength=n_items)
     kept = votes.votes_i >= 2
@@ -179,7 +179,7 @@ def _estimate(fn: Any, sums_is: FloatArray, drawn_bs: FloatArray, level: float) 
 
 
 def _two_way(votes: Votes, score_n: FloatArray, drawn_bi: FloatArray, level: float) -> Estimate:
-    """ICC(A,1), where every worker labels every item once."""
+    """ICC(A,1), if every worker labels every item once."""
     n_items, n_workers = len(votes.items), len(votes.workers)
     complete = len(score_n) == n_items * n_workers and (votes.votes_i == n_workers).all()
     if not complete or n_items < 2 or n_workers < 2:
@@ -188,7 +188,7 @@ def _two_way(votes: Votes, score_n: FloatArray, drawn_bi: FloatArray, level: flo
     table_ij[votes.item_n, votes.worker_n] = score_n
     if np.isnan(table_ij).any():
         return Estimate(None, reason=Missing.INCOMPLETE_TABLE)
-    table_ij -= table_ij.mean()  # so that squares lose no digits
+    table_ij -= table_ij.mean()  # for the precision of the squares
     value = float(two_way_icc(table_ij, np.ones((1, n_items)))[0])
     if not np.isfinite(value):
         return Estimate(None, reason=Missing.NO_VARIANCE)
@@ -276,7 +276,7 @@ def _distances(
     n_boot: int,
     rng: np.random.Generator,
 ) -> tuple[dict[str, Estimate], dict[str, Estimate]]:
-    """The mean distance of each rule from gold where every rule has an answer, and how much nearer than majority."""
+    """Mean distance of each rule from gold on items that all rules decide, and how much nearer than majority vote."""
     others = RULES[1:]
 
     def unknown(reason: Missing) -> tuple[dict[str, Estimate], dict[str, Estimate]]:
