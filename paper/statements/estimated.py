@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.theory.checks import as_confusion, as_vote_count, safe_log
-from majorant.values import FloatArray
+from majorant.theory.checks import as_confusion, as_vote_count
+from majorant.values import FloatArray, safe_log
 from paper.statements.bounds import chi, prior_error, prior_error_printed, prior_from_shares, refuse_nonpositive
 from paper.statements.conditions import theorem_3_4
 

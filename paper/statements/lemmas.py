@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
-from majorant.theory.checks import as_confusion, as_vote_count, safe_log
-from majorant.values import FloatArray
+from majorant.theory.checks import as_confusion, as_vote_count
+from majorant.values import FloatArray, safe_log
 from paper.statements.notation import (
     as_inner_confusion,
     as_odd_count,

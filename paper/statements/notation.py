@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
-from majorant.theory.checks import as_confusion, as_prior, as_vote_count, safe_log
-from majorant.values import FloatArray
+from majorant.theory.checks import as_confusion, as_prior, as_vote_count
+from majorant.values import FloatArray, safe_log
 
 INTEGER_TOLERANCE = 1e-9  # a threshold this close to a whole number is that number: it came out of logarithms
 

@@ -21,12 +21,10 @@ from majorant.values import FloatArray, as_generator
 from majorant.votes import Account, Votes
 
 BLOCK_VOTES = 1 << 16  # the temporary arrays of a block stay in the cache
-VOTES_PER_WORKER = 1000  # of a crowd without `n_workers`
 Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
 Indices = NDArray[np.intp]
 DECK_CARDS = 1 << 22  # dealt from at once: 16 MB
-MANY_VOTES = 256  # on one item: from here on a call per item costs less than its share of the others'
 
 
 class Simulation(NamedTuple):
@@ -196,7 +194,7 @@ def distinct_workers(
     if (votes_i == n_workers).all():
         return np.tile(np.arange(n_workers, dtype=np.int32), len(votes_i))
     worker_n = rng.integers(0, n_workers, len(local_n), dtype=np.int32)
-    many_i = votes_i > MANY_VOTES
+    many_i = votes_i > 256  # from here on a call per item costs less than its share of the calls for all
     # With v votes on an item some two are equal with probability about v**2 / (2 n_workers): redraw while that is rare.
     sparse_i = (votes_i**2 <= n_workers) & ~many_i
     dense_i = ~sparse_i & ~many_i
@@ -304,7 +302,7 @@ def _as_crowd(confusion: ArrayLike, n_classes: int, votes_i: Counts, n_workers: 
             raise ConfigError(f"n_workers is {n_workers}, but confusion holds {n_crowd} workers; leave n_workers out.")
     else:
         confusion_jkl = as_confusion(confusion, n_classes)[None]
-        n_crowd = max(1, 10 * most, -(-int(votes_i.sum()) // VOTES_PER_WORKER))
+        n_crowd = max(1, 10 * most, -(-int(votes_i.sum()) // 1_000))
         if n_workers is not None:
             n_crowd = int(whole_numbers("n_workers", n_workers, 1))
     if most > n_crowd:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from majorant.errors import ConfigError
+from majorant.kernels import vote_columns
 from majorant.values import lock
 from majorant.votes import IntArray, Votes
 
@@ -118,7 +119,7 @@ def label_counts(label_n: IntArray, offsets_i: IntArray, n_classes: int) -> NDAr
 
     counts_ik = np.zeros((len(offsets_i) - 1, n_classes), dtype=np.int32)
     ones_n = np.ones(max(VOTES_PER_BLOCK, int(np.diff(offsets_i).max(initial=0))), dtype=np.int32)
-    for start, stop in _item_blocks(offsets_i):
+    for start, stop in _chunks(offsets_i, VOTES_PER_BLOCK):
         first, last = offsets_i[start], offsets_i[stop]
         begin_i = (offsets_i[start : stop + 1] - first).astype(np.int32)
         entries = (ones_n[: last - first], label_n[first:last], begin_i)
@@ -231,12 +232,11 @@ def two_class_histograms(patterns: Patterns) -> dict[int, IntArray]:
     }
 
 
-def _item_blocks(offsets_i: IntArray) -> Iterator[tuple[int, int]]:
-    """Ranges of items that hold at most VOTES_PER_BLOCK votes together, or a single item that holds more."""
-    start, n_items = 0, len(offsets_i) - 1
-    while start < n_items:
-        limit = offsets_i[start] + VOTES_PER_BLOCK
-        stop = max(start + 1, int(np.searchsorted(offsets_i, limit, side="right")) - 1)
+def _chunks(offsets: IntArray, limit: int) -> Iterator[tuple[int, int]]:
+    """Ranges of things with at most `limit` entries together, or a single thing with more, from their offsets."""
+    start, n_things = 0, len(offsets) - 1
+    while start < n_things:
+        stop = max(start + 1, int(np.searchsorted(offsets, offsets[start] + limit, side="right")) - 1)
         yield start, stop
         start = stop
 
@@ -324,11 +324,10 @@ class PairCounts:
 
 
 def pair_counts(votes: Votes, *, chunk_pairs: int = 4_000_000, min_items: int = 1) -> Iterator[PairCounts]:
-    """The tables of all pairs of workers with `min_items` items in common, chunk by chunk.
+    """The tables of all pairs of workers with `min_items` items in common, in chunks of workers.
 
-    Each two votes on an item are listed as one number, pair and labels, and the numbers sorted, `chunk_pairs` at once
-    or those of one vote.  At some 30 bytes each that bounds the memory, beside 50 bytes a vote and the K * K * J cells
-    of one worker.  Time grows with the number of pairs of votes on the same item.
+    A chunk multiplies the sparse matrix of votes, items x (worker, label), by itself: as many workers at once as take
+    part in `chunk_pairs` pairs of votes, or a single one.
 
     >>> votes = Votes.from_codes([0, 0, 1, 1], [0, 1, 0, 1], [1, 1, 0, 1], items="ab", workers="wx", labels="ny")
     >>> [pairs] = pair_counts(votes)
@@ -337,82 +336,34 @@ def pair_counts(votes: Votes, *, chunk_pairs: int = 4_000_000, min_items: int = 
     """
     from scipy.sparse import csr_array
 
-    _, n_workers, n_classes = votes.shape
-    voted_n = (votes.item_n.astype(np.int64) * n_workers + votes.worker_n) * n_classes + votes.label_n
-    voted_n.sort()
-    first_n = np.diff(voted_n // n_classes, prepend=-1) != 0  # the worker's first vote on the item
-    every = _listing(voted_n, first_n, votes.shape)
-    once = None if first_n.all() else _listing(voted_n[first_n], first_n[first_n], votes.shape)
-    pairs_j = np.bincount(every.worker_n, weights=every.partners_n, minlength=n_workers).astype(np.int64)
-    for start, stop in _chunks(pairs_j, chunk_pairs):
-        key_e, count_e = _cells(every, start, stop, chunk_pairs, n_workers * n_classes**2)
-        pair_p, first_p, items_p = _by_pair(key_e, count_e, n_classes)
-        if once is not None:
-            *_, items_p = _by_pair(*_cells(once, start, stop, chunk_pairs, n_workers * n_classes**2), n_classes)
-        enough_p = items_p >= min_items
-        if enough_p.any():
-            entries = (count_e, key_e % n_classes**2, np.append(first_p, len(key_e)))
-            table_pc = csr_array(entries, shape=(len(first_p), n_classes**2))
-            a_p, b_p = np.divmod(pair_p[enough_p], n_workers)
-            yield PairCounts(a_p.astype(np.int32), b_p.astype(np.int32), items_p[enough_p], table_pc[enough_p])
+    n_items, n_workers, n_classes = votes.shape
 
+    def by_item(column_n: IntArray, n_columns: int) -> csr_array[Any]:
+        entries = (np.ones(votes.n_votes, dtype=np.int64), column_n, votes.offsets_i)
+        matrix = csr_array(entries, shape=(n_items, n_columns), copy=True)
+        matrix.sum_duplicates()
+        return matrix
 
-class _Listing(NamedTuple):
-    """Votes in the order of items and, within each, of workers."""
-
-    worker_n: IntArray
-    next_n: IntArray  # the first vote of the item's next worker,
-    partners_n: IntArray  # and how many votes follow from there on
-    as_first_n: IntArray  # what a vote adds to the number of a cell, (a, b, label of a, label of b), as the first,
-    as_second_n: IntArray  # and as the second of two
-
-
-def _listing(voted_n: IntArray, first_n: NDArray[np.bool_], shape: tuple[int, int, int]) -> _Listing:
-    """The votes from their sorted numbers, (item, worker, label)."""
-    n_items, n_workers, n_classes = shape
-    item_n, column_n = np.divmod(voted_n, n_workers * n_classes)
-    worker_n, label_n = np.divmod(column_n, n_classes)
-    next_n = np.append(np.flatnonzero(first_n), len(voted_n))[np.cumsum(first_n)]
-    stop_i = np.cumsum(np.bincount(item_n, minlength=n_items))
-    as_first_n = worker_n * (n_workers * n_classes**2) + label_n * n_classes
-    return _Listing(worker_n, next_n, stop_i[item_n] - next_n, as_first_n, worker_n * n_classes**2 + label_n)
-
-
-def _cells(listing: _Listing, start: int, stop: int, at_once: int, per_worker: int) -> tuple[IntArray, IntArray]:
-    """The numbers of the cells of pairs whose first worker lies from `start` to `stop`, and how often each occurs."""
-    lowest, n_cells = start * per_worker, (stop - start) * per_worker
-    chosen = np.flatnonzero((listing.worker_n >= start) & (listing.worker_n < stop))
-    cells = []
-    for first, last in _chunks(listing.partners_n[chosen], at_once):
-        place, further, keys = chosen[first:last], 0, [np.empty(0, dtype=np.int64)]
-        while len(place := place[listing.partners_n[place] > further]):
-            keys.append(listing.as_first_n[place] + listing.as_second_n[listing.next_n[place] + further])
-            further += 1
-        key_m = np.concatenate(keys)
-        if n_cells <= 4 * len(key_m):  # most are in use: counting them all takes less than sorting
-            count_c = np.bincount(key_m - lowest, minlength=n_cells)
-            key_e = np.flatnonzero(count_c)
-            cells.append((key_e + lowest, count_c[key_e]))
-        else:
-            cells.append(np.unique(key_m, return_counts=True))
-    if len(cells) < 2:
-        return cells[0] if cells else (chosen, chosen)
-    key_e, place_f = np.unique(np.concatenate([key for key, _ in cells]), return_inverse=True)
-    return key_e, np.bincount(place_f, weights=np.concatenate([count for _, count in cells])).astype(np.int64)
-
-
-def _by_pair(key_e: IntArray, count_e: IntArray, n_classes: int) -> tuple[IntArray, IntArray, IntArray]:
-    """The pairs of workers, a * J + b, where the cells of each begin, and how many votes they hold together."""
-    pair_e = key_e // n_classes**2
-    first_p = np.flatnonzero(np.diff(pair_e, prepend=-1))
-    return pair_e[first_p], first_p, np.add.reduceat(count_e, first_p) if len(first_p) else count_e
-
-
-def _chunks(entries_j: IntArray, limit: int) -> Iterator[tuple[int, int]]:
-    """Ranges of workers with at most `limit` entries together, or a single worker with more."""
-    end_j = np.concatenate([[0], np.cumsum(entries_j)])
-    start, n_workers = 0, len(entries_j)
-    while start < n_workers:
-        stop = max(start + 1, int(np.searchsorted(end_j, end_j[start] + limit, side="right")) - 1)
-        yield start, stop
-        start = stop
+    cell_ic, voted_ij = by_item(vote_columns(votes), n_workers * n_classes), by_item(votes.worker_n, n_workers)
+    voted_ij.data[:] = 1  # an item counts once, however often a worker voted on it
+    cell_ci, voted_ji = cell_ic.T.tocsr(), voted_ij.T.tocsr()
+    pairs_j = np.bincount(votes.worker_n, weights=votes.votes_i[votes.item_n], minlength=n_workers).astype(np.int64)
+    for start, stop in _chunks(np.append(0, np.cumsum(pairs_j)), chunk_pairs):
+        common = voted_ji[start:stop] @ voted_ij
+        common.sort_indices()
+        common = common.tocoo()
+        chosen_m = (common.col > common.row + start) & (common.data >= min_items)
+        a_p, b_p, items_p = common.row[chosen_m] + start, common.col[chosen_m], common.data[chosen_m]
+        if not len(items_p):
+            continue
+        cells = cell_ci[start * n_classes : stop * n_classes] @ cell_ic
+        cells.sort_indices()
+        cells = cells.tocoo()
+        later_e = cells.col >= (cells.row // n_classes + start + 1) * n_classes  # the second worker is after the first
+        (a_e, k_e), (b_e, l_e) = (np.divmod(cells.coords[axis][later_e], n_classes) for axis in (0, 1))
+        pair_p = a_p.astype(np.int64) * n_workers + b_p
+        pair_e = (a_e.astype(np.int64) + start) * n_workers + b_e
+        place_e = np.minimum(np.searchsorted(pair_p, pair_e), len(pair_p) - 1)
+        kept_e = pair_p[place_e] == pair_e
+        entries = (cells.data[later_e][kept_e], (place_e[kept_e], k_e[kept_e] * n_classes + l_e[kept_e]))
+        yield PairCounts(a_p, b_p, items_p, csr_array(entries, shape=(len(pair_p), n_classes**2)))

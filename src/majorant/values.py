@@ -97,6 +97,12 @@ def binomial_bounds(successes: ArrayLike, trials: ArrayLike, tail: float) -> tup
     return low, high
 
 
+def safe_log(probability: ArrayLike) -> FloatArray:
+    """Natural logarithm in which log 0 is -inf without a warning: a probability of 0 is legal."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.asarray(probability, dtype=float)))
+
+
 def as_level(level: float) -> float:
     """A level of confidence, strictly between .5 and 1: at less, an interval may leave out its own estimate."""
     least_level = 0.5

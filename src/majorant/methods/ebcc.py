@@ -26,8 +26,7 @@ from majorant.methods.tables import (
     share_counts,
     vote_rows,
 )
-from majorant.theory.checks import safe_log
-from majorant.values import TINY, FloatArray
+from majorant.values import TINY, FloatArray, safe_log
 from majorant.votes import Votes
 
 

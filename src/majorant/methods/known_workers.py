@@ -21,8 +21,8 @@ from majorant.methods.tables import (
     prepare,
 )
 from majorant.read import as_votes
-from majorant.theory.checks import as_confusion, as_panel, as_prior, safe_log
-from majorant.values import FloatArray
+from majorant.theory.checks import as_confusion, as_panel, as_prior
+from majorant.values import FloatArray, safe_log
 from majorant.votes import IntArray, Votes
 
 if TYPE_CHECKING:

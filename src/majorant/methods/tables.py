@@ -31,8 +31,7 @@ from majorant.kernels import (
 )
 from majorant.methods.fit import Fit, fit_of
 from majorant.read import as_votes
-from majorant.theory.checks import safe_log
-from majorant.values import TINY, FloatArray
+from majorant.values import TINY, FloatArray, safe_log
 from majorant.votes import IntArray, Votes
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
-from majorant.theory.checks import as_confusion, as_panel, as_prior, as_ties, as_vote_count, safe_log
+from majorant.theory.checks import as_confusion, as_panel, as_prior, as_ties, as_vote_count
 from majorant.theory.panel import count_distribution
 from majorant.theory.patterns import (
     MAX_ENTRIES,
@@ -29,7 +29,7 @@ from majorant.theory.patterns import (
     shared_patterns,
     shares,
 )
-from majorant.values import FloatArray
+from majorant.values import FloatArray, safe_log
 
 
 def majority_accuracy(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "random") -> float:

@@ -22,9 +22,9 @@ from numpy.typing import ArrayLike
 from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.theory.accuracy import scaled_panel, scaled_shared
-from majorant.theory.checks import Bracket, Ties, as_ties, as_vote_count, safe_log
+from majorant.theory.checks import Bracket, Ties, as_ties, as_vote_count
 from majorant.theory.patterns import EPS, IntArray, deficits, log_kernel, most_votes, shares
-from majorant.values import FloatArray, as_generator, as_level
+from majorant.values import FloatArray, as_generator, as_level, safe_log
 
 REACH = 37.0  # nats on either side of the lattice; patterns beyond leave at most exp(-37) in doubt
 BLOCK = 2**16  # items drawn at a time

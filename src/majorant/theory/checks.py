@@ -98,12 +98,6 @@ def as_vote_count(n_votes: int) -> int:
     return int(count)
 
 
-def safe_log(probability: ArrayLike) -> FloatArray:
-    """Natural logarithm in which log 0 is -inf without a warning: a probability of 0 is legal."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(np.asarray(probability, dtype=float)))
-
-
 def _as_floats(name: str, values: ArrayLike) -> FloatArray:
     try:
         return np.array(values, dtype=float)

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from majorant.errors import ConfigError
-from majorant.theory.checks import as_confusion, as_margin_ties, as_models, as_prior, as_vote_count, safe_log
-from majorant.values import FloatArray
+from majorant.theory.checks import as_confusion, as_margin_ties, as_models, as_prior, as_vote_count
+from majorant.values import FloatArray, safe_log
 
 BOUNDARY = 1e-12  # nats; a margin this close to 0 is 0 up to rounding
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.theory.checks import as_margin_ties, as_models, as_panel, as_prior, safe_log
+from majorant.theory.checks import as_margin_ties, as_models, as_panel, as_prior
 from majorant.theory.margin import Witness, label_weights, optimal_class
-from majorant.values import FloatArray
+from majorant.values import FloatArray, safe_log
 
 Ballot = NDArray[np.int_]
 WorstBallot = tuple[float, Ballot, int]  # log-odds, who said what, majority's class

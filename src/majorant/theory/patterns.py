@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, xlogy
 
 from majorant.errors import ConfigError
-from majorant.theory.checks import Ties, safe_log
-from majorant.values import FloatArray
+from majorant.theory.checks import Ties
+from majorant.values import FloatArray, safe_log
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.integer[Any]]

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
-from majorant.theory.checks import as_confusion, as_prior, as_vote_count, safe_log
+from majorant.theory.checks import as_confusion, as_prior, as_vote_count
 from majorant.theory.margin import closed_form, log_odds_terms, majority_margin, majority_margins
-from majorant.values import FloatArray
+from majorant.values import FloatArray, safe_log
 
 Span = tuple[int, int | None]  # first and last number of votes; None: no last one
 GRID = 601  # points along each axis, ends included: thin ends of the region stay whole
@@ -120,10 +120,14 @@ def optimal_votes(prior: ArrayLike, confusion: ArrayLike) -> OptimalVotes:
 
 
 def _as_two_class(name: str, prior: ArrayLike, confusion: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    return _two_class_prior(name, prior), as_confusion(confusion, 2)
+
+
+def _two_class_prior(name: str, prior: ArrayLike) -> FloatArray:
     prior_k = as_prior(prior)
     if len(prior_k) != 2:
         raise ConfigError(f"{name} is for two classes; prior lists {len(prior_k)}.")
-    return prior_k, as_confusion(confusion, 2)
+    return prior_k
 
 
 def _lead_and_step(prior_k: FloatArray, confusion_kl: FloatArray, votes: int) -> tuple[float, float]:
@@ -204,10 +208,8 @@ def perturbation_radius(prior: ArrayLike, confusion: ArrayLike, n_votes: int) ->
     >>> round(perturbation_radius([.6, .4], [[.7, .3], [.2, .8]], 3), 4)
     0.0194
     """
-    prior_k = as_prior(prior)
-    if len(prior_k) != 2:
-        raise ConfigError(f"perturbation_radius is for two classes; prior lists {len(prior_k)}.")
-    confusion_kl, votes = as_confusion(confusion, 2), as_vote_count(n_votes)
+    prior_k, confusion_kl = _as_two_class("perturbation_radius", prior, confusion)
+    votes = as_vote_count(n_votes)
     if (prior_k == 0).any() or majority_margin(prior_k, confusion_kl, votes) <= 0:
         return 0.0
     low, high = 0.0, float(min(confusion_kl[0, 0], confusion_kl[1, 1]))
@@ -292,8 +294,8 @@ def accuracy_region(prior: ArrayLike, n_votes: int, confusion: ArrayLike | None 
     >>> region.point, round(region.point_margin, 3), round(region.share, 2)
     ((0.7, 0.8), 0.303, 0.17)
     """
-    prior_k, votes = _two_class_prior(prior), as_vote_count(n_votes)
-    axis = _axis(grid)
+    prior_k, votes = _two_class_prior("the map", prior), as_vote_count(n_votes)
+    axis = np.linspace(0, 1, grid)
     t00_yx, t11_yx = np.meshgrid(axis, axis)
     margin_yx = majority_margins(prior_k, _confusions(t00_yx, t11_yx), votes)
     names = (f"prior {prior_k[0]:.3g} : {prior_k[1]:.3g}", "accuracy on class 0", "accuracy on class 1")
@@ -331,13 +333,13 @@ def one_coin_region(
     >>> region.point, round(region.point_margin, 3)
     ((0.6, 0.3), 0.442)
     """
-    votes, axis = as_vote_count(n_votes), _axis(grid)
+    votes, axis = as_vote_count(n_votes), np.linspace(0, 1, grid)
     nu_yx, noise_yx = np.meshgrid(axis, axis)
     margin_yx = majority_margins(np.stack([nu_yx, 1 - nu_yx], axis=-1), _confusions(1 - noise_yx, 1 - noise_yx), votes)
     names = ("equally noisy on both classes", "prior of class 0", "noise: share of wrong votes")
     if prior is None or noise is None:
         return _region(names, axis, margin_yx, votes)
-    prior_k = _two_class_prior(prior)
+    prior_k = _two_class_prior("the map", prior)
     confusion_kl = as_confusion([[1 - noise, noise], [noise, 1 - noise]], 2)
     point = float(prior_k[0]), float(noise)
     return _region(names, axis, margin_yx, votes, point, majority_margin(prior_k, confusion_kl, votes))
@@ -355,17 +357,6 @@ def _region(
     fixed, x_name, y_name = names
     title = f"{votes} vote{'s' * (votes > 1)}, {fixed}"
     return Region(title, x_name, y_name, axis, axis, margin_yx, votes, point, point_margin)
-
-
-def _two_class_prior(prior: ArrayLike) -> FloatArray:
-    prior_k = as_prior(prior)
-    if len(prior_k) != 2:
-        raise ConfigError(f"the map is for two classes; prior lists {len(prior_k)}.")
-    return prior_k
-
-
-def _axis(grid: int) -> FloatArray:
-    return np.linspace(0, 1, grid)
 
 
 def _confusions(t00: FloatArray, t11: FloatArray) -> FloatArray:

@@ -19,8 +19,7 @@ from majorant.errors import ConfigError
 from majorant.evidence.certificate.design import as_copies, leaders
 from majorant.methods.fit import Fit
 from majorant.methods.refit import Refits
-from majorant.theory.checks import safe_log
-from majorant.values import Estimate, FloatArray, Missing, as_generator
+from majorant.values import Estimate, FloatArray, Missing, as_generator, safe_log
 from majorant.votes import IntArray, Votes
 
 Refit = Callable[[IntArray, Fit], Refits]  # (weights (B, items), where to start) -> B fits of the same votes

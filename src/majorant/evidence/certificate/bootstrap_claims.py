@@ -36,10 +36,9 @@ from majorant.evidence.evidence import Assumption, Certainty, Status, Tested
 from majorant.limits import sizes_within, too_many_classes
 from majorant.methods.fit import Fit
 from majorant.tally import Patterns, by_votes, counts, distinct_counts
-from majorant.theory.checks import safe_log
 from majorant.theory.margin import majority_margins
 from majorant.theory.panel import ballot_work, can_enumerate_ballots, count_distribution, panel_margins
-from majorant.values import Estimate, FloatArray, Missing
+from majorant.values import Estimate, FloatArray, Missing, safe_log
 from majorant.votes import IntArray, Votes
 
 VOTES_PER_CLASS = 20  # votes per class that a typical worker must have given to distinguish workers

@@ -19,8 +19,7 @@ from majorant.evidence.certificate.certificate import Dependence, Pair
 from majorant.evidence.certificate.design import WorkerSets, as_copies, worker_sets
 from majorant.evidence.evidence import Assumption, Status, Tested
 from majorant.methods.fit import NO_LABEL, Fit
-from majorant.theory.checks import safe_log
-from majorant.values import Estimate, FloatArray, Missing, as_generator
+from majorant.values import Estimate, FloatArray, Missing, as_generator, safe_log
 from majorant.votes import IntArray, Votes
 
 DRAWS = 10_000
