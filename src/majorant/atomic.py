@@ -1,8 +1,8 @@
-"""Files that are replaced whole, several of them as a set, and that are on the disk when the call returns.
+"""Atomic writing: a set of files is replaced completely or not at all, and is on disk when the call returns.
 
-What is written goes to temporary files beside the targets, is synchronised with the disk, and takes the targets' names
-under a lock on their folders; where one of them cannot, those that did get their former content back. A run that is
-killed leaves temporary files, which the next run in that folder removes: a lock tells whether their run still lives.
+Content goes to temporary files next to the targets, is synced to disk, and is renamed under a lock on the folders. If
+one file cannot be renamed, the others get their previous content back. A killed run leaves temporary files, which the
+next run in that folder removes; a lock tells whether the run that made them is still alive.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ MARK = ".majorant-"
 
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike[str], *, guard: bool = True, overwrite: bool = False) -> Iterator[Path]:
-    """A temporary name beside `path`, moved to it when the block ends well and removed when it does not.
+    """A temporary file that is renamed to `path` if the block succeeds, and removed if it fails.
 
-    Without `guard`, the file lies in a folder of ours, where nothing belongs to the user.
+    Without `guard`, the file is in a folder of ours, where nothing belongs to the user.
 
     >>> import tempfile; folder = Path(tempfile.mkdtemp())
     >>> with whole_file(folder / "a.txt") as name:
@@ -56,13 +56,13 @@ def whole_file(path: str | os.PathLike[str], *, guard: bool = True, overwrite: b
 def whole_files(
     paths: Iterable[Path], *, guard: bool = True, overwrite: bool = False, update: Collection[Path] = ()
 ) -> Iterator[list[Path]]:
-    """Temporary names for several files, which replace them in this order, all or none, when the block ends well.
+    """Temporary files that replace the targets in this order, all or none, if the block succeeds.
 
-    What may be replaced is decided in `ownership`, before anything is computed and again when it is done; `update`
-    lists files whose new content is made from the present one.
+    `ownership` decides what may be replaced, before anything is computed and again at the end; `update` lists files
+    whose new content is derived from the current one.
 
-    A link is followed. A pipe or a character device is written through, once all else is on the disk; a folder, a
-    socket or a disk is refused before anything is computed for it.
+    Links are followed. A pipe or a character device is written to after everything else is on disk; a folder, a socket
+    or a block device is refused before anything is computed.
     """
     with contextlib.ExitStack() as stack:
         guards = _Guard(guard, overwrite, update)

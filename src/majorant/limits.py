@@ -1,6 +1,6 @@
-"""How much a run takes on, in one place: every limit has a name, by which what goes beyond it is refused at once.
+"""Size limits, each with a name that error messages use and an environment variable that changes it.
 
-Where a limit only leaves something out, the result says so. docs/limits.md has what was measured at each of them.
+If exceeding a limit only leaves something out, the result says so. docs/limits.md has the measurements for each.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PREFIX = "MAJORANT_"
 
 
 def limit(name: str) -> int:
-    """A limit: the one of this name, or what the environment variable MAJORANT_ and its name says.
+    """The limit of this name, or the value of the environment variable MAJORANT_<name>.
 
     >>> limit("SLICES")
     100
@@ -48,7 +48,7 @@ def limit(name: str) -> int:
 
 
 def refuse_beyond(name: str, size: float, what: str, instead: str) -> None:
-    """Refuse what goes beyond a limit, by its name.
+    """Raise an error if a size exceeds a limit.
 
     >>> refuse_beyond("SLICES", 5_000, "slices", "Slice by a column with fewer values")
     Traceback (most recent call last):
@@ -64,7 +64,7 @@ def refuse_beyond(name: str, size: float, what: str, instead: str) -> None:
 
 
 def beyond_fixed(name: str, source: str, what: str, instead: str) -> DataError:
-    """The refusal of what goes beyond a limit that is not ours to set.
+    """The error for exceeding a limit that no setting can change.
 
     >>> print(beyond_fixed("COLUMN_TEXT", "a.parquet", "bytes of text in one column", "Name labels by an id"))
     a.parquet: more than 2,147,483,647 bytes of text in one column, the limit COLUMN_TEXT. Name labels by an id.

@@ -1,8 +1,8 @@
-"""One place decides which existing files may be replaced: those that majorant wrote, as long as nobody changed them.
+"""Decides which existing files may be replaced: those that majorant wrote and nobody has changed since.
 
-Beside what it writes, majorant keeps `.majorant-files.json`: the name and the SHA-256 of every file of its own in that
-folder. A file that is not listed there, or whose content has another digest, belongs to the user and is not replaced
-unless the user says so with overwrite=True. An input of the running command is never replaced.
+Next to its output, majorant keeps `.majorant-files.json` with the name and the SHA-256 of each of its files in that
+folder. A file that is not listed there, or has another digest, belongs to the user and is replaced only with
+overwrite=True. An input of the running command is never replaced.
 """
 
 from __future__ import annotations

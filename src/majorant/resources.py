@@ -1,4 +1,4 @@
-"""What a run may use: threads (the argument, else MAJORANT_THREADS, else every core allowed) and memory."""
+"""Threads (the argument, else MAJORANT_THREADS, else all available cores) and memory limits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BASE = 400_000_000  # Python, NumPy, Arrow and DuckDB, and the batches on their 
 
 
 def limit_native_threads(fn: Callable[P, T]) -> Callable[P, T]:
-    """Let NumPy's matrix products use one thread while `fn` runs: ours are small, and threads would only wait.
+    """Limit BLAS to one thread while `fn` runs: our matrices are small, and more threads would only wait.
 
     The host process keeps its own setting before and after.
     """
@@ -64,7 +64,7 @@ def _positive(name: str, value: int | str) -> int:
 
 
 def in_order(fn: Callable[[S], T], things: Sequence[S], threads: int, *, ahead: int = 0) -> Iterator[T]:
-    """What `fn` returns for each thing, in their order, by threads; few results wait at a time."""
+    """Map `fn` over `things` on threads, in order, with few results waiting at a time."""
     if threads == 1 or len(things) == 1:
         yield from map(fn, things)
         return
@@ -111,7 +111,7 @@ def parse_size(text: str, argument: str) -> int:
 
 
 def require(needed: float, memory: int, what: str) -> None:
-    """Refuse a limit that is too small, and say the smallest one that is not."""
+    """Raise an error if a memory limit is too small; the message says how much is needed."""
     if needed > memory:
         raise ConfigError(
             f"memory='{spell(memory)}' is too little {what}: it takes at least {spell(needed, up=True)}. Give more, or "
@@ -120,7 +120,7 @@ def require(needed: float, memory: int, what: str) -> None:
 
 
 def spell(n_bytes: float, *, up: bool = False) -> str:
-    """A size in words that `parse_memory` reads, rounded up where asked.
+    """A size as text that `parse_memory` reads, rounded up if `up`.
 
     >>> spell(2_000_000_000), spell(1_234_000_000, up=True)
     ('2GB', '1.3GB')

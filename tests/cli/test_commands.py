@@ -159,7 +159,7 @@ def test_bad_input_gets_one_message_exit_code_2_and_no_file(case, run):
         code, out, err = run(*command, source)
         assert (code, out) == (2, "")
         assert "Traceback" not in err
-        assert "fault in majorant" not in err
+        assert "bug in majorant" not in err
         for words in says:
             assert words in err, err
     assert sorted(path.name for path in Path().iterdir()) == before

@@ -196,7 +196,7 @@ def _session(rng: random.Random, runs: Runs, app: Any, trap: Path, *, real: bool
         if (fault := _settle(runs, id)) is not None:
             return fault
         kept = runs.get(id)
-        if kept is not None and "a fault in majorant" in kept.trouble:
+        if kept is not None and "a bug in majorant" in kept.trouble:
             return f"{path}: {kept.trouble}"
     return None
 

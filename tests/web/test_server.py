@@ -142,7 +142,7 @@ def test_every_answer_is_marked_and_the_page_holds_nothing_inline(server):
         assert answer.headers["cache-control"] == "no-store"
         assert answer.headers["cross-origin-resource-policy"] == "same-origin"
     assert page(server, "/files/none").status == 404
-    assert "was removed, or the server was started anew" in page(server, "/files/none").text
+    assert "was removed, or the server was restarted" in page(server, "/files/none").text
 
 
 def test_requests_without_the_key_are_refused(server):

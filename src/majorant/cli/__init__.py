@@ -20,9 +20,9 @@ from majorant.ownership import command_scope
 for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):  # read when NumPy loads, which is later
     os.environ.setdefault(_variable, "1")  # small matrices: more threads only wait for each other
 
-# The first sentence of each command, kept here so that the list of commands loads none of them.
+# The first sentence of each command, kept here so that listing the commands imports none of them.
 COMMANDS = {
-    "check": "Keep majority vote, or switch to another rule: the answer, how sure it is, and the best labels.",
+    "check": "Decide whether to keep majority vote or switch to another rule, and get the best labels.",
     "ask": "Which items an expert should label, so that a few labels prove something without any model.",
     "label": "Label items in the terminal, one key each; stops when the question is settled.",
     "rate": "The pass rate, win rate or mean score, exactly, from a few labels; and whether A beats B.",
@@ -32,23 +32,22 @@ COMMANDS = {
     "aggregate": "Write one label per item.",
     "agreement": "How well the workers agree, beyond chance.",
     "scores": "How well scores or ordered labels agree by distance; mean, median and majority of each item.",
-    "serve": "Drop a file into a page on this machine, see the answer, label a few items.",
+    "serve": "Open a local web page to check a file and label a few items.",
     "report": "Rebuild the report of a saved result.",
-    "data": "List and fetch public data sets.",
-    "demo": "Run everything on a simulated crowd and a simulated panel of judges.",
-    "certify": "Is majority vote as good as the best rule: optimal, not optimal, or open.",
-    "theory": "Where majority vote is optimal: margin, accuracies and the votes that decide, for a given model.",
-    "simulate": "Draw votes from a crowd or a panel with known truth.",
+    "data": "List and download public data sets.",
+    "demo": "Run a check on a simulated crowd and a simulated panel of judges.",
+    "certify": "Certify whether majority vote is as good as the best possible rule.",
+    "theory": "Show how far majority vote is from optimal for given class priors and confusion matrices.",
+    "simulate": "Simulate the votes of a crowd or a panel with known true labels.",
 }
-EXIT_ERROR, EXIT_INTERRUPTED, EXIT_SIGNAL = 2, 130, 128
 
 
 class _EndedError(BaseException):
-    """A signal asks the process to end; raised so that everything temporary is removed on the way out."""
+    """Raised on a signal that ends the process, so that temporary files are removed on the way out."""
 
 
 class _ReaderGoneError(Exception):
-    """Nobody reads the output any more."""
+    """The reader of the output, such as `head`, has closed the pipe."""
 
 
 def _meant(word: str) -> str:
@@ -101,7 +100,9 @@ class _LateGroup(click.Group):
 def majorant() -> None:
     """Several people or LLM judges labelled the same items: is majority vote good enough?
 
-    Start with:  majorant check votes.csv   (a table with the columns item, worker, label)
+    \b
+    Start with:
+      majorant check votes.csv    (a table with the columns item, worker, label)
     """
 
 
@@ -124,13 +125,13 @@ def run(command: click.Command, name: str) -> NoReturn:
         _stop(as_flags(str(error)))
     except _EndedError as ended:
         click.echo("Ended by a signal; no partial file was left behind.", err=True)
-        sys.exit(EXIT_SIGNAL + ended.args[0])
+        sys.exit(128 + ended.args[0])  # as shells report it
     except click.Abort:
         click.echo("Interrupted; no partial file was left behind.", err=True)
-        sys.exit(EXIT_INTERRUPTED)
+        sys.exit(130)  # 128 + SIGINT
     except click.ClickException as error:
         error.show()
-        sys.exit(EXIT_ERROR)
+        sys.exit(2)
     except (BrokenPipeError, _ReaderGoneError):  # the reader, such as `head`, has seen enough
         _drop_output()
         sys.exit(0)
@@ -142,11 +143,13 @@ def run(command: click.Command, name: str) -> NoReturn:
     except Exception as error:
         if os.environ.get("MAJORANT_DEBUG"):
             raise
-        _stop(f"Unexpected {type(error).__name__}: {error}\nThis is a fault in majorant; MAJORANT_DEBUG=1 shows where.")
+        _stop(
+            f"Unexpected {type(error).__name__}: {error}\nThis is a bug in majorant; set MAJORANT_DEBUG=1 to see where."
+        )
 
 
 def _end_in_order() -> None:
-    """Let SIGTERM and SIGHUP (a terminal that is closed) end a command as Ctrl-C does, with everything cleaned up."""
+    """Clean up on SIGTERM and SIGHUP (a closed terminal) as on Ctrl-C."""
     import signal
 
     def end(number: int, frame: object) -> NoReturn:  # noqa: ARG001
@@ -161,7 +164,7 @@ def _end_in_order() -> None:
 
 
 def _prepare_streams() -> None:
-    """A closed stream becomes an empty one, lest a file take its number; what has no code is shown as its number."""
+    """Replace closed streams by empty ones, so that no file gets their number; escape what cannot be encoded."""
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         if getattr(sys, name) is None:
             handle = os.open(os.devnull, os.O_RDWR)
@@ -174,11 +177,11 @@ def _prepare_streams() -> None:
 
 
 def _drop_output() -> None:
-    """Send what is still to be written nowhere: Python would fail once more on its way out."""
+    """Discard buffered output, which Python would otherwise fail to write when it exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _stop(message: str) -> NoReturn:
     shown = "".join(sign if sign.isprintable() or sign == "\n" else repr(sign)[1:-1] for sign in message)
     click.echo(f"majorant: {shown}", err=True)
-    sys.exit(EXIT_ERROR)
+    sys.exit(2)

@@ -44,7 +44,7 @@ def export_option(what: str) -> Callable[[Any], Any]:
     default="auto",
     show_default=True,
     metavar="NAME",
-    help="A method, a worker, or auto: the rule of check.",
+    help="A method, a worker, or auto: the rule that check chooses.",
 )
 @choice_option(
     "--ties",
@@ -58,11 +58,11 @@ def export_option(what: str) -> Callable[[Any], Any]:
 )
 @table_option("labels.csv")
 @spreadsheet_option
-@export_option("Write for label-studio, argilla or prodigy instead.")
+@export_option("Write an import file for label-studio, argilla or prodigy instead.")
 @click.option(
     "--state",
     metavar="FILE",
-    help="Votes in batches: continue from this file and update it.",
+    help="For votes in batches: continue from this file, and update it.",
 )
 @memory_options
 @common_options
@@ -122,7 +122,7 @@ def _aggregate(
     export: str | None,
     write: Callable[..., None],
 ) -> tuple[Account, Fit, LabelCounts]:
-    """Labels of votes wherever they lie."""
+    """Label votes on any backend."""
     with engine.backend(Job(source=source, out=out)) as backend:
         import numpy as np
 
@@ -155,7 +155,7 @@ def _aggregate_more(
 
 
 def _go_on(votes: Votes, method: str, path: Path) -> tuple[Votes, Fit, bytes]:
-    """The votes that were labelled, their fit, and the new content of the state file."""
+    """The labelled votes, their fit, and the new content of the state file."""
     from majorant.methods.online import fit_or_update, votes_of_items
     from majorant.methods.state_file import load_state, state_bytes
 

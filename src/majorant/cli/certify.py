@@ -23,8 +23,12 @@ EXIT_CODE = {"optimal": 0, "not optimal": 1, "open": 3}
 @click.command(cls=Grouped)
 @input_options
 @claim_option
-@click.option("--labels", metavar="FILE", help="Also judge labels you have: a table with the columns item and label.")
-@click.option("--plug-in", metavar="METHOD", help="Instead, take a method's estimate for the truth; without a level.")
+@click.option(
+    "--labels", metavar="FILE", help="Also evaluate existing labels: a table with the columns item and label."
+)
+@click.option(
+    "--plug-in", metavar="METHOD", help="Treat a method's estimate as the truth instead (no confidence level)."
+)
 @share_option("--share", 1.0, "With --plug-in: estimate from this random share of the items.", min_open=True)
 @memory_options
 @level_option
@@ -41,13 +45,13 @@ def certify(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Is majority vote as good as the best rule: optimal, not optimal, or open.
+    """Certify whether majority vote is as good as the best possible rule.
 
     \b
-    Exit codes, by the claim to go by (gold if that decides, else anonymous; --claim names another):
+    Exit codes (for the gold claim if it decides, else the anonymous one, or the one of --claim):
       0    optimal; with --plug-in: optimal at the estimate
       1    not optimal; with --plug-in: not optimal at the estimate
-      2    wrong call or table
+      2    bad arguments or input
       3    open: these votes cannot tell
       130  interrupted
     """

@@ -37,51 +37,51 @@ if TYPE_CHECKING:
 @click.option(
     "--out",
     metavar="DIR",
-    help="labels.csv, workers.csv, review.csv, result.json, report.html.",
+    help="Write the labels, tables and report to this folder.",
 )
 @overwrite_option
 @spreadsheet_option
-@click.option("--report", metavar="FILE", help="The report alone, one HTML file.")
-@export_option("With --out: a file that a labelling tool imports.")
+@click.option("--report", metavar="FILE", help="Write only the report, as one HTML file.")
+@export_option("With --out: also write a file that a labelling tool imports.")
 @click.option(
     "--summary",
     "digest",
     metavar="FILE",
-    help="The answer in Markdown, for a CI job; - prints it.",
+    help="Write the answer as Markdown, e.g. for CI; - prints it.",
 )
-@click.option("--mask", "masked", is_flag=True, help="Numbers instead of names of items and workers.")
+@click.option("--mask", "masked", is_flag=True, help="Replace the names of items and workers by numbers.")
 @click.option(
     "--method",
     metavar="NAME",
-    help="The rule to compare: a method, a worker, or a+b.",
+    help="Rule to compare: a method, a worker, or a+b.",
 )
-@click.option("--no-gold-labels", is_flag=True, help="Do not put gold labels into labels.csv.")
-@click.option("-v", "--verbose", is_flag=True, help="Also print what was read, counted and found.")
+@click.option("--no-gold-labels", is_flag=True, help="Do not copy gold labels into labels.csv.")
+@click.option("-v", "--verbose", is_flag=True, help="Print more details.")
 @tolerance_option
 @target_option
-@click.option("--by", metavar="COLUMN", help="Also answer for each value of this column.")
-@click.option("--design", metavar="FILE", help="What ask wrote beside the labels, if moved.")
-@click.option("--compare", is_flag=True, help="Add a table of all methods.")
+@click.option("--by", metavar="COLUMN", help="Also check each value of this column separately.")
+@click.option("--design", metavar="FILE", help="Design file written by ask, if it was moved.")
+@click.option("--compare", is_flag=True, help="Add a table that compares all methods.")
 @click.option(
     "--fail-on",
     type=click.Choice(["switch", "unproved", "not-optimal"]),
     metavar="WHAT",
-    help="Exit with 1 on: switch, unproved or not-optimal.",
+    help="Exit with 1 on switch, unproved or not-optimal.",
 )
 @click.option(
     "--log-progress/--no-log-progress",
     default=None,
-    help="Print a line for each stage.",
+    help="Print a line per stage.",
 )
 @engine_options
 @claim_option
 @level_option
 @common_options
 def check(source: Source, engine: EngineChoice, by: str | None, out: str | None, **options: Any) -> None:
-    """Keep majority vote, or switch to another rule: the answer, how sure it is, and the best labels.
+    """Decide whether to keep majority vote or switch to another rule, and get the best labels.
 
     \b
-    Exit codes: 0 done, 1 --fail-on applies, 2 wrong call or table, 130 interrupted
+    Exit codes: 0 success, 1 --fail-on applies, 2 bad arguments or input, 130 interrupted
     """
     how = {"rng": options["seed"], **{name: options[name] for name in ("level", "method", "tolerance", "target")}}
     _refuse_elsewhere(engine, {**options, "by": by, "out": out})

@@ -11,13 +11,13 @@ from majorant.cli.options import common_options, overwrite_option, show
 
 @click.group()
 def data() -> None:
-    """List and fetch public data sets."""
+    """List and download public data sets."""
 
 
 @data.command("list")
 @common_options
 def list_sets(seed: int, as_json: bool, quiet: bool) -> None:  # noqa: ARG001
-    """What there is; read one with `majorant check data:NAME`."""
+    """List the data sets; use one with `majorant check data:NAME`."""
     from majorant.datasets import BUNDLED, REGISTRY
     from majorant.render.plain import facts_of
     from majorant.render.words import columns
@@ -36,7 +36,7 @@ def list_sets(seed: int, as_json: bool, quiet: bool) -> None:  # noqa: ARG001
 @click.option("--out", metavar="DIR", help="Copy the files into this folder.")
 @common_options
 def get_sets(names: tuple[str, ...], out: str | None, seed: int, as_json: bool, quiet: bool) -> None:  # noqa: ARG001
-    """Fetch data sets, check them, and say where their files are."""
+    """Download data sets, verify them, and print where their files are."""
     from majorant.atomic import make_folder, whole_file
     from majorant.datasets import get
 

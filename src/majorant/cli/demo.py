@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--out", metavar="DIR", default="demo-out", show_default=True, help="Where the files go.")
+@click.option("--out", metavar="DIR", default="demo-out", show_default=True, help="Output folder.")
 @overwrite_option
 @common_options
 def demo(out: str, seed: int, as_json: bool, quiet: bool) -> None:
-    """Run everything on a simulated crowd and a simulated panel of judges."""
+    """Run a check on a simulated crowd and a simulated panel of judges."""
     from majorant.atomic import make_folder
     from majorant.output import votes_table, write_table
     from majorant.pipeline import check

@@ -1,6 +1,6 @@
-"""The options that commands share: how results are shown and how chance is seeded.
+"""Options that several commands share, and library messages in command-line terms.
 
-Arguments as the command line spells them: the library says `repeats='first'`, a terminal --repeats first.
+The library says `repeats='first'` where the command line says --repeats first.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ FLAGS = {
     "label_column": "--label-column",
     "limits": "--range",
 }
-NONE = "none"  # how a terminal says that there is no such column
+NONE = "none"  # on the command line: there is no such column
 
 
 def as_flags(text: str) -> str:
-    """A message of the library in the words of the command line.
+    """Rewrite a library message in command-line terms.
 
     >>> as_flags("Say which with item='NAME', or choose with repeats='first'|'last'. One column per worker: wide=True.")
     'Say which with --item NAME, or choose with --repeats first|last. One column per worker: --wide.'
@@ -54,13 +54,13 @@ def _flag(name: str, values: list[str]) -> str:
 
 
 Command = Callable[..., Any]
-GROUPS = {  # what --help shows together, in this order; all else comes first, as what the command is about
-    "What to write": "out report digest export overwrite spreadsheet masked",
-    "Which column is what": "item worker label gold gold_file design by text workers wide columns status seconds",
-    "What labels mean": "empty fold_case several threshold order codes repeats",
-    "How the file is written": "format delimiter encoding sheet allow_network max_classes",
-    "Many votes": "memory work resume engine master threads",
-    "Shared": "level claim seed as_json verbose quiet log_progress help",
+GROUPS = {  # of --help, in this order; options that are not listed come first, as the command's own
+    "Output": "out report digest export overwrite spreadsheet masked",
+    "Columns": "item worker label gold gold_file design by text workers wide columns status seconds",
+    "Labels": "empty fold_case several threshold order codes repeats",
+    "File format": "format delimiter encoding sheet allow_network max_classes",
+    "Large files": "memory work resume engine master threads",
+    "General": "level claim seed as_json verbose quiet log_progress help",
 }
 EXAMPLES = {
     "check": (
@@ -106,13 +106,13 @@ class Grouped(click.Command):
                 for example in EXAMPLES[self.name]:
                     formatter.write(f"{'':{formatter.current_indent}}{example}\n")
         reads_votes = any(parameter.name == "item" for parameter in self.params)  # else --workers is no column
-        groups = {group: names for group, names in GROUPS.items() if reads_votes or group != "Which column is what"}
+        groups = {group: names for group, names in GROUPS.items() if reads_votes or group != "Columns"}
         home = {name: group for group, names in groups.items() for name in names.split()}
         shown: dict[str, list[tuple[str, str]]] = {group: [] for group in ("Options", *GROUPS)}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record is not None and isinstance(parameter, click.Option):
-                group = "Shared" if "--help" in parameter.opts else home.get(parameter.name or "", "Options")
+                group = "General" if "--help" in parameter.opts else home.get(parameter.name or "", "Options")
                 default = f" [{parameter.default}]" if parameter.show_default else ""
                 shown[group].append((record[0], f"{parameter.help or ''}{default}"))
         for group, records in shown.items():
@@ -163,7 +163,7 @@ def emphasised(text: str, sign: str) -> str:
 
 def spreadsheet_option(command: Command) -> Command:
     """--spreadsheet, on every command that writes tables."""
-    text = "Guard cells that a spreadsheet would run as formulas."
+    text = "Escape cells that a spreadsheet would run as formulas."
     return click.option("--spreadsheet", is_flag=True, help=text)(command)
 
 
@@ -177,8 +177,8 @@ def common_options(command: Command) -> Command:
 
 def shown_options(command: Command) -> Command:
     """--json and -q."""
-    quiet = click.option("-q", "--quiet", is_flag=True, help="Print the answer alone.")
-    return click.option("--json", "as_json", is_flag=True, help="Print all facts as JSON.")(quiet(command))
+    quiet = click.option("-q", "--quiet", is_flag=True, help="Print only the answer.")
+    return click.option("--json", "as_json", is_flag=True, help="Print the full result as JSON.")(quiet(command))
 
 
 def share_option(flag: str, default: float, help: str, **ends: Any) -> Callable[[Command], Command]:
@@ -199,15 +199,15 @@ level_option = share_option("--level", LEVEL, "Confidence level.", min=0.5, min_
 tolerance_option = share_option(
     "--tolerance",
     TOLERANCE,
-    "A difference in accuracy too small to matter.",
+    "Difference in accuracy that is too small to matter.",
     max_open=True,
 )
-target_option = share_option("--target", TARGET, "The accuracy to plan for.", min_open=True)
+target_option = share_option("--target", TARGET, "Accuracy to plan for.", min_open=True)
 claim_option = click.option(
     "--claim",
     type=click.Choice(["anonymous", "named", "gold"]),
     metavar="CLAIM",
-    help="The exit code is about: anonymous, named or gold.",
+    help="Claim for the exit code: anonymous, named or gold.",
 )
 
 
@@ -224,7 +224,7 @@ overwrite_option = click.option(
 
 def table_option(default: str) -> Callable[[Command], Command]:
     """--out of a table."""
-    text = "A CSV or Parquet file, or a folder; - prints CSV."
+    text = "CSV or Parquet file, or a folder; - prints CSV."
     out = click.option("--out", default=default, show_default=True, help=text)
     return lambda command: out(overwrite_option(command))
 

@@ -9,7 +9,7 @@ from majorant.cli.options import Grouped, overwrite_option, placed, show, shown_
 
 @click.command(cls=Grouped)
 @click.argument("result", metavar="RESULT.json", type=click.Path())
-@click.option("--out", default="report.html", show_default=True, help="Where the page goes: a file, or a folder.")
+@click.option("--out", default="report.html", show_default=True, help="Output file or folder.")
 @overwrite_option
 @shown_options
 def report(result: str, out: str, as_json: bool, quiet: bool) -> None:

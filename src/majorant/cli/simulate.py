@@ -37,7 +37,7 @@ def _vote_count(ctx: click.Context, param: click.Parameter, value: str | None) -
 
 
 @click.command(cls=Grouped)
-@click.option("--items", type=click.IntRange(min=1), required=True, help="How many items.")
+@click.option("--items", type=click.IntRange(min=1), required=True, help="Number of items.")
 @click.option(
     "--votes",
     metavar="NUMBER",
@@ -50,12 +50,13 @@ def _vote_count(ctx: click.Context, param: click.Parameter, value: str | None) -
 @click.option(
     "--confusion", metavar="ROWS", callback=number_rows, help="Shared by all workers, a row per class: .8,.2/.3,.7"
 )
+@click.option("--skills", metavar="LIST", callback=number_list, help="Instead, the accuracy of each worker: .9,.8,.6")
+@click.option("--workers", type=click.IntRange(min=1), help="Number of workers that share the confusion matrix.")
 @click.option(
-    "--skills", metavar="LIST", callback=number_list, help="Instead: each worker's probability to be right: .9,.8,.6"
-)
-@click.option("--workers", type=click.IntRange(min=1), help="How many workers share the confusion.")
-@click.option(
-    "--difficulty", type=float, metavar="C", help="Items differ: Dirichlet rows of concentration C; small: much."
+    "--difficulty",
+    type=float,
+    metavar="C",
+    help="Let items differ in difficulty: Dirichlet concentration C; smaller differs more.",
 )
 @click.option("--dependence", type=float, default=0.0, help="Probability that a vote repeats its group's draw.")
 @click.option(
@@ -65,12 +66,12 @@ def _vote_count(ctx: click.Context, param: click.Parameter, value: str | None) -
     help="Group of each worker, for --dependence: a,a,b  [default: one group]",
 )
 @click.option("--labels", metavar="LIST", callback=name_list, help="Names of the classes: no,yes  [default: 0,1,...]")
-@click.option("--gold", type=float, default=0.0, help="Share of the items that carry their true label.")
+@click.option("--gold", type=float, default=0.0, help="Share of items with their true label.")
 @table_option("-")
-@click.option("--truth", help="A second file, for the true label of every item.")
+@click.option("--truth", help="Also write the true label of every item to this file.")
 @common_options
 def simulate(out: str, truth: str | None, seed: int, as_json: bool, quiet: bool, **model: Any) -> None:
-    """Draw votes from a crowd or a panel with known truth."""
+    """Simulate the votes of a crowd or a panel with known true labels."""
     out = placed(out, "votes.csv")
     if truth is not None and truth in ("-", out):
         raise ConfigError("--truth needs a file of its own, other than where the votes go.")

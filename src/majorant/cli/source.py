@@ -1,7 +1,7 @@
-"""Where the votes come from, FILE and all that says how to read it, and where a command works on them.
+"""The input of a command: FILE, the options that say how to read it, and where the votes are processed.
 
 That is in memory, from sorted files (--memory) or on a cluster (--engine).  A new engine is a class with `flag`,
-`refused` and `backend` like those here, and a line in ENGINE_CHOICES.
+`refused` and `backend` like those here, and an entry in ENGINE_CHOICES.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Source:
     quiet: bool
 
     def read(self, by: str | None = None, *, masked: bool = False) -> Votes:
-        """The votes, with a counter on the terminal while rows are read; `by` names a column to slice the items."""
+        """Read the votes with a row counter on the terminal; `by` names a column to slice the items by."""
         if self.file[0].startswith(DATASET) and len(self.file) == 1:
             from majorant.datasets import load
 
@@ -120,7 +120,7 @@ class InMemory:
 
 @dataclass(frozen=True, slots=True)
 class FromFiles:
-    """Votes that need not fit into memory: sorted into a folder, within a limit."""
+    """Votes that may be larger than memory, sorted into a folder within a memory limit."""
 
     memory: str
     work: str | None
@@ -130,7 +130,7 @@ class FromFiles:
 
     @contextlib.contextmanager
     def backend(self, job: Job) -> Iterator[Backend]:
-        """The sorted votes; a folder of our own lies beside the output, and goes if all went well."""
+        """Sort the votes into a folder next to the output, which is removed at the end if all went well."""
         from majorant.backend.files import FileBackend
         from majorant.backend.prepare import prepare
         from majorant.backend.store import STORE_MANIFEST, mask_stored
@@ -154,11 +154,13 @@ class FromFiles:
                 if not (folder / STORE_MANIFEST).exists() or (done and self.work is None):
                     work.remove()
                 elif not done:
-                    click.echo(f"The sorted votes stay in {folder}: go on with --resume, or remove it.", err=True)
+                    click.echo(
+                        f"The sorted votes are kept in {folder}: continue with --resume, or delete it.", err=True
+                    )
 
 
 def _beside(job: Job) -> Path:
-    """A folder of our own whose name tells the source, so that --resume finds it."""
+    """A folder named after the source, so that --resume finds it."""
     paths = "\n".join(str(Path(file).absolute()) for file in job.source.file)
     place = Path.cwd() if job.out in (None, "-") else Path(str(job.out)).parent
     return place / f".majorant-{hashlib.sha256(paths.encode()).hexdigest()[:12]}"
@@ -178,7 +180,7 @@ class OnSpark:
 
     @contextlib.contextmanager
     def backend(self, job: Job) -> Iterator[Backend]:
-        """The votes of the files as blocks on the cluster, which go at the end."""
+        """The votes as blocks on the cluster, which are freed at the end."""
         from majorant.backend.spark.reading import read_files
         from majorant.backend.spark.session import spark_session
 
@@ -196,15 +198,13 @@ ENGINE_CHOICES: dict[str, Callable[[str | None], EngineChoice]] = {  # by the wo
     "spark": lambda master: OnSpark(master or "local[*]"),
 }
 _FILES = (
-    click.option("--memory", metavar="SIZE", help="Votes beyond memory: work from files, within 2GB or so."),
-    click.option("--work", metavar="DIR", help="With --memory: keep the sorted votes here."),
-    click.option("--resume", is_flag=True, help="With --memory: continue, or reuse the sorted votes."),
+    click.option("--memory", metavar="SIZE", help="Memory limit, e.g. 2GB: process votes on disk."),
+    click.option("--work", metavar="DIR", help="With --memory: folder to keep the sorted votes in."),
+    click.option("--resume", is_flag=True, help="With --memory: resume, reusing the sorted votes."),
 )
 _ENGINE = (
-    click.option(
-        "--engine", metavar="|".join(ENGINE_CHOICES), default=MEMORY, show_default=True, help="Where to compute."
-    ),
-    click.option("--master", metavar="URL", help="Spark's master, such as local[2]; default: local[*]."),
+    click.option("--engine", metavar="|".join(ENGINE_CHOICES), default=MEMORY, show_default=True, help="Where to run."),
+    click.option("--master", metavar="URL", help="Spark master URL; default: local[*]."),
 )
 
 
@@ -217,7 +217,7 @@ def refuse_together(engine: EngineChoice, **options: Any) -> None:
 
 
 def memory_options(command: Command) -> Command:
-    """Give a command --memory, --work and --resume; it receives where to work as `engine`."""
+    """Add --memory, --work and --resume to a command, which receives them as `engine`."""
     return _given(command, _FILES, _with_engine)
 
 
@@ -249,45 +249,45 @@ def _engine(name: str | None, master: str | None, memory: str | None, work: str 
 
 _INPUT_OPTIONS = (
     click.argument("file", nargs=-1, required=True),
-    click.option("--item", metavar="COLUMN", help="Names the item; several: question,model."),
-    click.option("--worker", metavar="COLUMN", help="Names the worker or judge; file: one file each."),
-    click.option("--label", metavar="COLUMN", help="Holds the label."),
-    click.option("--gold", metavar="COLUMN|FILE", help="True labels: a column or a table; none: no gold."),
-    click.option("--gold-file", metavar="FILE", help="The same, always a table of items and labels."),
-    click.option("--status", metavar="COLUMN", help="Says ok, abstain or error; none: no status."),
-    click.option("--seconds", metavar="COLUMN", help="How long each vote took."),
-    click.option("--text", metavar="COLUMN", help="The item's text, to show to people; none: no text."),
-    click.option("--columns", metavar="A,B,...", help="Roles by position if there is no header; _ skips."),
+    click.option("--item", metavar="COLUMN", help="Item column; several: question,model."),
+    click.option("--worker", metavar="COLUMN", help="Worker or judge column; file: one file per worker."),
+    click.option("--label", metavar="COLUMN", help="Label column."),
+    click.option("--gold", metavar="COLUMN|FILE", help="True labels: a column or a file; none: ignore."),
+    click.option("--gold-file", metavar="FILE", help="True labels: a file with items and labels."),
+    click.option("--status", metavar="COLUMN", help="Status column (ok, abstain, error); none: ignore."),
+    click.option("--seconds", metavar="COLUMN", help="Column with the duration of each vote."),
+    click.option("--text", metavar="COLUMN", help="Column with the item's text; none: ignore."),
+    click.option("--columns", metavar="A,B,...", help="Column roles if there is no header; _ skips one."),
     click.option("--wide", is_flag=True, help="One row per item, one column per worker."),
-    click.option("--workers", metavar="A,B,...", help="The workers' columns of a wide table, or 'Dr_*'."),
-    click.option("--several", is_flag=True, help="Several labels per vote (a list, or a|b)."),
+    click.option("--workers", metavar="A,B,...", help="Worker columns of a wide table, e.g. 'Dr_*'."),
+    click.option("--several", is_flag=True, help="A vote may have several labels (a list, or a|b)."),
     click.option("--order", metavar="LOW,...,HIGH", help="Labels from lowest to highest."),
-    click.option("--threshold", type=float, metavar="SCORE", help="Make two classes: below and at least SCORE."),
-    click.option("--codes", metavar="1=yes,...", help="What codes mean."),
+    click.option("--threshold", type=float, metavar="SCORE", help="Turn scores into two classes, split at SCORE."),
+    click.option("--codes", metavar="1=yes,...", help="Meaning of label codes."),
     click.option("--fold-case", is_flag=True, help="Merge labels that differ in case or spaces."),
     click.option("--allow-network", is_flag=True, help="Fetch s3://, gs:// and https:// addresses."),
-    click.option("--sheet", metavar="NAME", help="The sheet of a workbook."),
+    click.option("--sheet", metavar="NAME", help="Sheet of an Excel workbook."),
     choice_option(
         "--repeats", "error", "first", "last", "each", metavar="WHICH",
-        help="If a worker labels an item twice: error, first, last or each.",
+        help="Repeated votes: error, first, last or each.",
     ),
-    click.option("--empty", metavar="TEXT", multiple=True, help="A label that means no vote, such as NA; repeatable."),
+    click.option("--empty", metavar="TEXT", multiple=True, help="Label that means no vote, such as NA; repeatable."),
     click.option(
         "--format", type=click.Choice(format_words()), metavar="TYPE",
-        help=f"{', '.join(format_words())}, whatever the extension.",
+        help=f"{', '.join(format_words())}; overrides the extension.",
     ),
-    click.option("--delimiter", metavar="SIGN", help="What separates fields."),
-    click.option("--encoding", metavar="NAME", help="Such as latin-1; UTF-8 and UTF-16 are detected."),
+    click.option("--delimiter", metavar="SIGN", help="Field separator."),
+    click.option("--encoding", metavar="NAME", help="Text encoding; UTF-8 and UTF-16 are detected."),
     click.option(
         "--max-classes", type=click.IntRange(min=1), default=1000, show_default=True, metavar="N",
-        help="Refuse more different labels.",
+        help="Maximum number of distinct labels.",
     ),
-    click.option("--threads", type=click.IntRange(min=1), metavar="N", help="CPU cores to use; default: all."),
+    click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Number of threads; default: all cores."),
 )  # fmt: skip
 
 
 def input_options(command: Command) -> Command:
-    """Give a command FILE and all that says how to read it; it receives them as `source`."""
+    """Add FILE and the reading options to a command, which receives them as `source`."""
     with_source = _given(command, _INPUT_OPTIONS, _with_source)
     with_source.__doc__ = f"{command.__doc__}\n\n    {ABOUT_FILE}"
     return with_source
@@ -309,7 +309,7 @@ def _with_source(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _given(command: Command, options: Sequence[Command], taken: Callable[[dict[str, Any]], dict[str, Any]]) -> Command:
-    """Give a command options; it receives what is `taken` from them."""
+    """Add options to a command, which receives what `taken` makes of them."""
 
     @functools.wraps(command)
     def with_options(**values: Any) -> Any:

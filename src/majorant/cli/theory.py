@@ -47,10 +47,10 @@ def _vote_counts(ctx: click.Context, param: click.Parameter, value: str) -> list
 @overwrite_option
 @common_options
 def theory(seed: int, as_json: bool, quiet: bool, picture: str | None, **model: Any) -> None:  # noqa: ARG001
-    """Where majority vote is optimal: margin, accuracies and the votes that decide, for a given model.
+    """Show how far majority vote is from optimal for given class priors and confusion matrices.
 
-    A margin in nats, positive where no rule is better than majority vote on any votes; what majority and the optimal
-    rule get right; the handicap in votes with which class 0 starts; and how far the voters' accuracies may differ.
+    Prints the margin in nats (positive if no rule beats majority vote on any votes), the accuracies of majority vote
+    and of the optimal rule, the head start of class 0 in votes, and how far the voters' accuracies may differ.
     """
     from majorant.render.theory import theory_text
 

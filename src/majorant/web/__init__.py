@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import secrets
-import shutil
 import signal
 import socket
 import tempfile
@@ -25,7 +24,7 @@ HOST = "127.0.0.1"
 def serve(
     files: Sequence[str], *, port: int, browser: bool, memory: int, limit: int, say: Callable[[str], None]
 ) -> None:
-    """Serve until interrupted: `files` are kept from the start, `say` prints the address."""
+    """Serve until interrupted; `files` are listed from the start, and `say` prints the address."""
     try:
         import python_multipart  # noqa: F401
         import uvicorn
@@ -60,7 +59,7 @@ def serve(
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """SIGTERM and SIGHUP (the terminal is closed) end the server as Ctrl-C does; nohup keeps it from SIGHUP."""
+    """End the server on SIGTERM and SIGHUP (a closed terminal) as on Ctrl-C; under nohup, ignore SIGHUP."""
 
     def end(*_: Any) -> NoReturn:
         raise KeyboardInterrupt
@@ -79,16 +78,16 @@ def _ended_by_signals() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _listening(port: int) -> Iterator[socket.socket]:
-    """A socket that this machine alone can reach; port 0 is any that is free."""
+    """A socket that only this machine can reach; port 0 picks a free one."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((HOST, port))
         except OSError as error:
             if error.errno == errno.EACCES:
-                raise ConfigError(f"port {port} is not for everybody: choose one from 1024 on.") from None
+                raise ConfigError(f"port {port} needs administrator rights: choose one from 1024 on.") from None
             raise ConfigError(
-                f"port {port} is in use by another program. Choose another port, or none: one that is free is found."
+                f"port {port} is in use by another program. Choose another port, or none to use a free one."
             ) from None
         listener.listen(128)
         yield listener
@@ -96,9 +95,6 @@ def _listening(port: int) -> Iterator[socket.socket]:
 
 @contextlib.contextmanager
 def _folder() -> Iterator[Path]:
-    """A folder that its owner alone can read; it goes at the end."""
-    folder = Path(tempfile.mkdtemp(prefix="majorant-serve-"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    """A private folder that is removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="majorant-serve-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)

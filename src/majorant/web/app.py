@@ -1,4 +1,4 @@
-"""The pages: routes, what is refused, and what every answer says to the browser about itself."""
+"""The web application: routes, checks on every request, and security headers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,14 @@ from majorant.web.runs import Kept, Runs
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-HERE = Path(__file__).parent
+TEMPLATES = Path(__file__).parent / "templates"
+ASSETS = {
+    "style.css": (TEMPLATES / "style.css", "text/css"),
+    "page.js": (TEMPLATES / "page.js", "text/javascript"),
+    "icon.svg": (TEMPLATES / "icon.svg", "image/svg+xml"),
+    "map.css": (MAP_STYLE, "text/css"),
+    "map.js": (MAP_SCRIPT, "text/javascript"),
+}
 _ONE_LABEL = threading.RLock()  # one label at a time is written, from however many browsers
 MAIN_QUESTIONS = (Session.kind, Race.kind)  # which the answer itself rests on
 PAGE_POLICY = (
@@ -71,7 +78,7 @@ HEADERS = {
 
 
 def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
-    """The whole server: nobody gets in without the token, or by another name than this machine's own."""
+    """The ASGI application; requests need the token and a local host name."""
     base = f"/{token}"
 
     def page(name: str, status: int = 200, *, with_map: bool = False, **more: Any) -> HTMLResponse:
@@ -88,7 +95,7 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
     def kept_of(request: Request) -> Kept:
         kept = runs.get(request.path_params["id"])
         if kept is None:
-            raise HTTPException(404, "This file is not kept here. It was removed, or the server was started anew.")
+            raise HTTPException(404, "This file is not here. It was removed, or the server was restarted.")
         return kept
 
     def home(request: Request) -> Response:  # noqa: ARG001
@@ -199,7 +206,7 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
         return back(f"/files/{kept.id}{await run_in_threadpool(change_label, kept, folder, sent)}")
 
     def change_label(kept: Kept, folder: Path, sent: Mapping[str, str]) -> str:
-        """Do what the form says, one form at a time; the page to show then."""
+        """Apply a form, one at a time, and return the page to show next."""
         with _ONE_LABEL:
             decided = runs.stop_stale_check(kept.id)
             try:
@@ -216,20 +223,13 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
                     runs.check_labels(kept.id)
         return "" if decided else "/label"
 
-    def map_style(request: Request) -> Response:  # noqa: ARG001
-        return Response(MAP_STYLE.read_text(encoding="utf-8"), media_type="text/css")
-
-    def map_script(request: Request) -> Response:  # noqa: ARG001
-        return Response(MAP_SCRIPT.read_text(encoding="utf-8"), media_type="text/javascript")
-
-    def style(request: Request) -> Response:  # noqa: ARG001
-        return Response(scheme() + _part("style.css"), media_type="text/css")
-
-    def icon(request: Request) -> Response:  # noqa: ARG001
-        return Response(_part("icon.svg"), media_type="image/svg+xml")
-
-    def script(request: Request) -> Response:  # noqa: ARG001
-        return Response(_part("page.js"), media_type="text/javascript")
+    def asset(request: Request) -> Response:
+        name = request.path_params["asset"]
+        if name not in ASSETS:
+            raise HTTPException(404, "There is no such page.")
+        path, media_type = ASSETS[name]
+        colours = scheme() if name == "style.css" else ""
+        return Response(colours + path.read_text(encoding="utf-8"), media_type=media_type)
 
     async def of_fault(request: Request, error: Exception) -> Response:  # noqa: ARG001
         if isinstance(error, HTTPException):
@@ -247,11 +247,6 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
 
     routes = [
         Route("/", home),
-        Route("/style.css", style),
-        Route("/page.js", script),
-        Route("/icon.svg", icon),
-        Route("/map.css", map_style),
-        Route("/map.js", map_script),
         Route("/files", upload, methods=["POST"]),
         Route("/files/{id}", show),
         Route("/files/{id}/columns", columns),
@@ -264,6 +259,7 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
         Route("/files/{id}/label", label),
         Route("/files/{id}/label", tell_label, methods=["POST"]),
         Route("/files/{id}/label/begin", begin_labels, methods=["POST"]),
+        Route("/{asset}", asset),
     ]
     faults = (HTTPException, MajorantError, OSError, ClientDisconnect)
     handlers: Mapping[Any, Any] = dict.fromkeys(faults, of_fault)
@@ -272,7 +268,7 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
 
 
 class _Guard:
-    """Looks at every request before anything else does."""
+    """Checks every request before the application sees it."""
 
     def __init__(
         self, app: ASGIApp, *, token: str, port: int, limit: int, refused: Callable[[str, int], Response]
@@ -281,8 +277,8 @@ class _Guard:
         self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
         self.origins = {f"http://{host}" for host in self.hosts}
         self.too_large = (
-            f"That is more than {words.file_size(limit)}, the largest upload. A large file need not be uploaded: stop "
-            "the server and start it with the file: majorant serve votes.csv"
+            f"That is more than {words.file_size(limit)}, the largest upload. To open a large file without uploading "
+            "it, stop the server and start it with the file: majorant serve votes.csv"
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -319,16 +315,16 @@ class _Guard:
     def _refusal(self, scope: Scope) -> Response | None:
         headers = {name.lower(): text.decode("latin-1") for name, text in scope["headers"]}
         if headers.get(b"host", "").lower() not in self.hosts:
-            return PlainTextResponse("This server answers to 127.0.0.1 and localhost alone.\n", 403)
+            return PlainTextResponse("This server only answers to 127.0.0.1 and localhost.\n", 403)
         first = scope["path"].split("/", 2)[1] if scope["path"].startswith("/") else ""
         if not hmac.compare_digest(first.encode(), self.token.encode()):
-            return PlainTextResponse("Open the address that majorant serve printed: it holds the key.\n", 403)
+            return PlainTextResponse("Open the address that majorant serve printed; it contains the key.\n", 403)
         if scope["path"] == f"/{self.token}":
             return RedirectResponse(f"/{self.token}/")
         if scope["method"] not in ("GET", "HEAD"):
             origin, site = headers.get(b"origin"), headers.get(b"sec-fetch-site")
             if (origin is not None and origin not in self.origins) or site not in (None, "same-origin", "none"):
-                return PlainTextResponse("This was not sent by a page of this server.\n", 403)
+                return PlainTextResponse("This request did not come from a page of this server.\n", 403)
         length = headers.get(b"content-length", "0")[:18]
         if length.isdecimal() and int(length) > self.limit:
             return self.refused(self.too_large, 413)
@@ -340,7 +336,7 @@ def _form(request: Request) -> AbstractAsyncContextManager[FormData]:
 
 
 def _files(form: FormData, name: str) -> list[UploadFile]:
-    """The files of a field; a browser sends an empty one where none was chosen."""
+    """The files of a field, without the empty one that a browser sends if none was chosen."""
     return [file for file in form.getlist(name) if isinstance(file, UploadFile) and file.filename]
 
 
@@ -363,7 +359,7 @@ def _result(kept: Kept, name: str) -> Path:
 
 
 def _row(kept: Kept) -> dict[str, Any]:
-    """What the list of files says of one."""
+    """A row of the list of files."""
     facts = kept.facts
     row = {"kept": kept, "size": words.file_size(kept.size), "answer": None, **_progress(kept)}
     if facts is None:
@@ -380,7 +376,7 @@ def _row(kept: Kept) -> dict[str, Any]:
 
 
 def _progress(kept: Kept) -> dict[str, Any]:
-    """The stages, those that are done, the present one, and how far that is."""
+    """The stages of the run, with the current one and its progress."""
     progress = kept.progress
     stage = progress.get("stage", "")
     names = {"looking": words.LOOKING, "drawing": words.DRAWING}.get(kept.state, words.STAGES)
@@ -399,7 +395,7 @@ def _progress(kept: Kept) -> dict[str, Any]:
 
 
 def _columns(kept: Kept) -> dict[str, Any]:
-    """How the columns were understood, as the form shows it."""
+    """How the columns were interpreted, for the form."""
     preview = kept.preview or {"names": [], "rows": [], "columns": {}, "workers": [], "notes": [], "format": "",
                                "ignored": [], "named": True}  # fmt: skip
     form = {name: list(values) for name, values in kept.form.items()}
@@ -457,13 +453,8 @@ def _answer(kept: Kept) -> dict[str, Any]:
 
 
 def other_questions() -> list[str]:
-    """What labels can answer beside the choice of a rule."""
+    """Questions that labels can answer besides the choice of a rule."""
     return [kind for kind in QUESTIONS if kind not in MAIN_QUESTIONS]
-
-
-@cache
-def _part(name: str) -> str:
-    return (HERE / "templates" / name).read_text(encoding="utf-8")
 
 
 @cache
@@ -472,7 +463,7 @@ def _environment() -> Environment:
     from markupsafe import Markup
 
     environment = Environment(
-        loader=FileSystemLoader(HERE / "templates"),
+        loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -486,13 +477,13 @@ def _environment() -> Environment:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Labelling:
-    """Where the labelling of a design stands."""
+    """The state of labelling a design."""
 
     design: Design
     outcome: Outcome
     rows: tuple[Mapping[str, str], ...]  # of the file to label
     at: int | None  # the draw to label now; None where it is decided or nothing is left
-    own: Mapping[str, Any]  # what the table says of that item
+    own: Mapping[str, Any]  # the item's own columns, such as its text
     votes: tuple[tuple[str, str], ...]  # who gave it which label
 
     @property
@@ -518,7 +509,7 @@ class Labelling:
 
 
 def labelling(folder: Path) -> Labelling | None:
-    """Where it stands; None where no items were drawn."""
+    """The state of labelling; None if no items were drawn."""
     with _ONE_LABEL:  # the design and the labels belong together
         if not (folder / DESIGN).exists():
             return None
@@ -536,9 +527,8 @@ def labelling(folder: Path) -> Labelling | None:
 
 
 def give(folder: Path, draw: int, label: str) -> Labelling:
-    """Write a label, or CANNOT_TELL_WORDS, and ask about further items where the question stays open."""
-    now = labelling(folder)
-    assert now is not None
+    """Write a label, or CANNOT_TELL_WORDS, and draw more items if the question is still open."""
+    now = _current(folder)
     if not 0 < draw <= len(now.rows):
         raise ConfigError(f"There is no item {draw} to label.")
     if label != CANNOT_TELL_WORDS[0] and label not in map(str, now.design.labels):
@@ -548,17 +538,22 @@ def give(folder: Path, draw: int, label: str) -> Labelling:
 
 
 def undo(folder: Path) -> Labelling:
-    """Take the last label back."""
-    now = labelling(folder)
-    assert now is not None
+    """Undo the last label."""
+    now = _current(folder)
     if now.draws:
         _write(folder, now.draws[-1], "")
     return _continued(folder)
 
 
-def _continued(folder: Path) -> Labelling:
+def _current(folder: Path) -> Labelling:
     now = labelling(folder)
-    assert now is not None
+    assert now is not None  # the caller has seen the design
+    return now
+
+
+def _continued(folder: Path) -> Labelling:
+    """The state after a label, with more items if the question is still open and none is left."""
+    now = _current(folder)
     if now.at is not None or now.outcome.decided:
         return now
     longer = now.design.after(10, read_answers(folder / TO_LABEL).answers)
@@ -569,9 +564,7 @@ def _continued(folder: Path) -> Labelling:
     new = [items[place]["own"] if place < len(items) else {} for place in longer.asked[start:]]
     columns = {name: [own.get(name) for own in new] for name in {name: None for own in new for name in own}}
     longer.write_more(folder / TO_LABEL, start, design=folder / DESIGN, columns=columns)
-    continued = labelling(folder)
-    assert continued is not None
-    return continued
+    return _current(folder)
 
 
 def _write(folder: Path, draw: int, label: str) -> None:

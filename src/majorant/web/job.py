@@ -1,7 +1,7 @@
-"""One piece of work on one file, in a process of its own: it can be stopped, and what it reads cannot harm the server.
+"""One job on one file, in a process of its own, so that it can be stopped and its input cannot harm the server.
 
-The server writes a job as one line of JSON to its standard input and reads lines of JSON from its standard output:
-how far it is, then what came out or what is wrong.  When the server goes, standard input ends, and so does the job.
+The server writes the job as one line of JSON to standard input and reads lines of JSON from standard output: progress,
+then the result or an error.  When the server exits, standard input is closed and the job ends.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ def main() -> None:
     except OSError as error:
         _say(out, {"error": f"{job['file']['name']}: {error.strerror or error}."})
     except Exception as error:
-        _say(out, {"error": f"Unexpected {type(error).__name__}: {error}. This is a fault in majorant."})
+        _say(out, {"error": f"Unexpected {type(error).__name__}: {error}. This is a bug in majorant."})
     out.flush()
     os._exit(0)  # nothing is left to write, and the other thread waits for the server
 

@@ -1,4 +1,4 @@
-"""The files that the page keeps, and the jobs that work on them, two at a time, each in a process that can be ended."""
+"""The uploaded files, and the jobs that process them, two at a time, each in a process that can be killed."""
 
 from __future__ import annotations
 
@@ -26,12 +26,10 @@ from majorant.results.rules import AUTO
 from majorant.web.fields import Form, command_of, settings_of, tolerance_of
 from majorant.web.job import DESIGN, TO_LABEL
 
-SPREAD = 8  # a table in memory takes about so many times its size as a file
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Kept:
-    """One file, how it is to be read, what is done with it, and what came out."""
+    """A file, how to read it, the state of its run, and the result."""
 
     id: str
     name: str  # as the user calls it
@@ -51,12 +49,12 @@ class Kept:
     command: str = ""
     settled: bool = False  # the result rests on labels that were given in the page
     in_sight: frozenset[int] = frozenset()  # draws that were labelled with the votes in sight
-    large: bool = False  # worked on from files
-    run: int = 0  # how often something was begun or ended: what an older run says does not count
+    large: bool = False  # processed on disk
+    run: int = 0  # number of the current run; messages of earlier runs are ignored
 
     @property
     def busy(self) -> bool:
-        """Whether something is under way."""
+        """Whether a run is in progress."""
         return self.state in ("looking", "waiting", "running", "drawing")
 
     def told(self, form: Form) -> dict[str, Any]:
@@ -72,7 +70,7 @@ class Kept:
 
 
 class Runs:
-    """All that is kept, in one folder; what changes is replaced under one lock, so that a reader sees whole values."""
+    """All files, in one folder; values are replaced under one lock, so that readers see consistent ones."""
 
     def __init__(self, folder: Path, *, memory: int) -> None:
         self.folder, self.memory = folder, memory
@@ -94,7 +92,7 @@ class Runs:
             return self._kept.get(id)
 
     def place(self, name: str) -> tuple[str, NamedFile]:
-        """The id of a new file and where its content belongs; `name` is whatever a browser says."""
+        """The id of a new file and where to store its content; `name` is what the browser sent."""
         with self._lock:
             self._number += 1
             id = str(self._number)
@@ -114,17 +112,17 @@ class Runs:
         return files
 
     def add(self, id: str, file: NamedFile) -> Kept:
-        """Keep a file whose content is in place, or one of the user's own where it lies, and look at it."""
+        """Add a file whose content is stored, or one of the user's own in place, and look at it."""
         size, name = file.path.stat().st_size, Path(file.name).name
         kept = Kept(id=id, name=name, file=file, size=size, folder=self.folder / id, started=time.monotonic())
-        kept = replace(kept, large=size * SPREAD > self.memory)
+        kept = replace(kept, large=8 * size > self.memory)  # a table in memory is about 8 times as large as its file
         with self._lock:
             self._kept[id] = kept
         self._start(kept, {"kind": "look"})
         return kept
 
     def add_local(self, path: Path) -> Kept:
-        """Keep a file of this machine without a copy."""
+        """Add a file of this machine without copying it."""
         if not path.is_file():
             raise DataError(f"{path}: no such file. Check the name and the folder ({Path.cwd()}).")
         id, _ = self.place(path.name)
@@ -145,7 +143,7 @@ class Runs:
         self._keep_labels(id, [*filter(stays, old), *files])
 
     def drop_labels(self, id: str, name: str) -> None:
-        """Forget a labels file, by the name that it is stored under."""
+        """Remove a labels file by the name under which it is stored."""
         self._keep_labels(id, [file for file in self._free(id).gold if file.path.name != name])
 
     def _keep_labels(self, id: str, files: Sequence[NamedFile]) -> None:
@@ -156,14 +154,14 @@ class Runs:
                 file.path.unlink(missing_ok=True)
 
     def look(self, id: str, form: Form) -> None:
-        """Look at a file again, read as the form says."""
+        """Preview a file again with the settings of the form."""
         kept = self._free(id)
         settings = self._settings(kept, form)
         if settings is not None:
             self._begin(kept, "looking", {"kind": "look", "settings": settings}, form=form)
 
     def check(self, id: str, form: Form) -> None:
-        """Run the whole line, read as the form says."""
+        """Check a file with the settings of the form."""
         kept = self._free(id)
         settings = self._settings(kept, form)
         if settings is None:
@@ -181,7 +179,7 @@ class Runs:
         )
 
     def check_labels(self, id: str) -> None:
-        """Run the line again with the labels that were given in the page."""
+        """Check again with the labels given on the page."""
         kept = self._free(id)
         settings = kept.told(kept.form)
         job = self._job(kept, "check", settings, kept.form)
@@ -214,7 +212,7 @@ class Runs:
             self._kept[id] = replace(kept, in_sight=kept.in_sight | {draw} if in_sight else kept.in_sight - {draw})
 
     def stop(self, id: str) -> None:
-        """End what is under way."""
+        """Stop the current run."""
         with self._lock:
             kept, process = self._kept.get(id), self._processes.get(id)
             if kept is None or not kept.busy:
@@ -223,7 +221,7 @@ class Runs:
         _end(process)
 
     def remove(self, id: str) -> None:
-        """Forget a file and all that came of it; one of the user's own stays where it lies."""
+        """Remove a file and its results; a file of the user's own stays in place."""
         self.stop(id)
         with self._lock:
             kept = self._kept.pop(id, None)
@@ -231,7 +229,7 @@ class Runs:
             shutil.rmtree(kept.folder, ignore_errors=True)
 
     def close(self) -> None:
-        """End all jobs and remove the folder."""
+        """Kill all jobs and remove the folder."""
         with self._lock:
             self._closed = True
             processes = list(self._processes.values())
@@ -241,11 +239,11 @@ class Runs:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def discard(self, id: str) -> None:
-        """Remove the folder of a file whose content never came whole."""
+        """Remove the folder of a file whose upload failed."""
         shutil.rmtree(self.folder / id, ignore_errors=True)
 
     def free(self, id: str) -> None:
-        """Refuse what cannot be done while a file is being worked on."""
+        """Raise an error if a run is in progress."""
         self._free(id)
 
     def _free(self, id: str) -> Kept:
@@ -257,7 +255,7 @@ class Runs:
         return kept
 
     def _settings(self, kept: Kept, form: Form) -> dict[str, Any] | None:
-        """What the form says, None where it contradicts itself, which the page then shows."""
+        """The settings of the form; None if they are contradictory, which the page then shows."""
         try:
             settings = kept.told(form)
             tolerance_of(form)
@@ -312,7 +310,9 @@ class Runs:
             self._processes[id] = process
         if job["kind"] == "check":
             self._follow(id, run, state="running", started=time.monotonic())
-        outcome: dict[str, Any] = {"error": "The work on this file ended without a word: perhaps memory ran out."}
+        outcome: dict[str, Any] = {
+            "error": "The process for this file ended unexpectedly; perhaps it ran out of memory."
+        }
         with process:
             assert process.stdin is not None
             assert process.stdout is not None
@@ -348,7 +348,7 @@ class Runs:
         self._follow(id, run, progress={}, **changes)
 
     def _follow(self, id: str, run: int, **changes: Any) -> None:
-        """What a run says, unless the file is gone or the run was ended."""
+        """Apply changes from a run, unless the file was removed or the run was stopped."""
         with self._lock:
             kept = self._kept.get(id)
             if kept is not None and kept.run == run:

@@ -9,7 +9,7 @@ function dropping(form) {
     const size = [...input.files].reduce((sum, file) => sum + file.size, 0);
     if (!input.files.length) return;
     if (size > Number(form.dataset.limit)) {
-      say(`That is more than ${form.dataset.limitWords}, the largest upload. A large file need not be uploaded: stop the server and start it with the file, majorant serve votes.csv.`);
+      say(`That is more than ${form.dataset.limitWords}, the largest upload. To open a large file without uploading it, stop the server and start it with the file, majorant serve votes.csv.`);
       return;
     }
     say("");
