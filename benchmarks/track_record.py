@@ -70,8 +70,8 @@ def as_record(name: str, votes: Votes) -> PublicSet | None:
         setting=result.setting,
         expected_gain=None if expected is None else round(expected, 5),
         gain=round(truth[WEIGHTED] - truth[MAJORITY], 5),
-        model_accuracy=None if said[WEIGHTED] is None else round(said[WEIGHTED], 5),
-        accuracy=round(truth[WEIGHTED], 5),
+        confidence=round(result.expected_accuracy, 5),
+        accuracy=round(true_accuracy(votes, result.labels.fit), 5),
     )
 
 

@@ -43,8 +43,8 @@ class PublicSet:
     setting: Setting
     expected_gain: float | None  # of the weighted vote over majority vote, on untied items, by the models
     gain: float  # the same by gold
-    model_accuracy: float | None  # of the weighted vote, by the models
-    accuracy: float  # the same by gold
+    confidence: float  # mean confidence of the labels that were written
+    accuracy: float  # the share of them that is right
 
 
 @cache
@@ -108,16 +108,12 @@ def _trust(pairs: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
 
 
 def overstatement(panel: bool, sets: Sequence[PublicSet] | None = None) -> tuple[int, Estimate]:
-    """By how much the models overstate accuracy on public panels or crowds: how many sets, the mean, most of the range.
+    """By how much confidence exceeds accuracy on public panels or crowds: the number of sets, and the mean.
 
     The interval covers eight of ten sets.
     """
-    every = public_sets() if sets is None else sets
-    excess = [
-        one.model_accuracy - one.accuracy
-        for one in every
-        if one.setting.panel == panel and one.model_accuracy is not None
-    ]
+    records = public_sets() if sets is None else sets
+    excess = [record.confidence - record.accuracy for record in records if record.setting.panel == panel]
     if not excess:
         return 0, Estimate(None)
     low, high = np.quantile(excess, [0.1, 0.9])

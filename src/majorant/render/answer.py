@@ -248,13 +248,13 @@ def next_line(result: Result) -> str:
 
 
 def accuracy_warning(panel: bool) -> str:
-    """How far to believe a model's figure of accuracy: what public data sets show."""
+    """How far an accuracy estimated without gold was off on public data sets."""
     n_sets, excess = overstatement(panel)
     if not n_sets or excess.low is None or excess.high is None:
-        return "This is the model's own figure."
-    kind = "panels" if panel else "crowds"
-    low, high = (max(round(100 * end), 0) for end in (excess.low, excess.high))
-    return f"This is the model's own figure; on {n_sets} public {kind} the truth was {low} to {high} points lower."
+        return "Estimated from the votes alone."
+    low, high = round(100 * excess.low), round(100 * excess.high)
+    off = f"{max(low, 0)} to {high} points lower" if low >= 0 else f"between {-low} points higher and {high} lower"
+    return f"Estimated from the votes; on {n_sets} public {'panels' if panel else 'crowds'} the truth was {off}."
 
 
 def python_command(result: Result) -> str:

@@ -61,7 +61,7 @@ def _accuracy(summary: Mapping[str, Any]) -> Card | None:
     rule = rule_name(answer["rule"], begins=True)
     number = "{accuracy.written.value:percent}"
     if accuracy["source"] == "model":
-        return Card(f"{rule} is right on, by the model", number, "", accuracy["warning"], "majority")
+        return Card(f"{rule} is right on about", number, "", accuracy["warning"], "majority")
     between = found["low"] is not None and found["low"] != found["high"]
     notes = ["{accuracy.written.low:percent} to {accuracy.written.high:percent}"] if between else []
     if answer["rule"] == LEARNED:

@@ -22,6 +22,7 @@ from majorant.render.rates import rate_facts
 from majorant.render.review import review_facts
 from majorant.render.words import quoted_number, shown
 from majorant.render.workers import copies_facts, workers_facts, workers_line
+from majorant.values import Estimate
 
 if TYPE_CHECKING:
     from majorant.ask.question import Outcome
@@ -240,7 +241,7 @@ def accuracy_facts(result: Result) -> Facts:
     return {
         "majority": to_plain(result.accuracy(MAJORITY)),
         "other": to_plain(result.accuracy(result.rated[1].method if len(result.rated) > 1 else MAJORITY)),
-        "written": to_plain(result.accuracy(result.rule)),  # of the rule behind the labels
+        "written": to_plain(result.accuracy(result.rule) if by_gold else Estimate(result.expected_accuracy)),
         "source": "gold" if by_gold else "model",
         "warning": "" if by_gold else accuracy_warning(result.setting.panel),
     }

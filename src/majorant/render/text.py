@@ -139,14 +139,16 @@ def _claims(result: Result) -> list[str]:
 
 
 def _accuracy(result: Result) -> list[str]:
-    """How often majority vote and the other rule are right, and how far to believe it."""
+    """How often the rules are right by gold; without gold, what the confidence of the labels implies."""
+    if result.gold is None:
+        share = result.expected_accuracy
+        sentence = f"about {percent(share)} of the labels. {accuracy_warning(result.setting.panel)}" if share else ""
+        return _wrapped("Right", sentence)
     rated = [row for row in result.rated[:2] if row.accuracy.value is not None]
     if not rated or rated[0].method != MAJORITY:
         return []
     rules = ", ".join(f"{row.method} {with_interval(row.accuracy, percent)}" for row in rated)
-    if result.gold is not None:
-        return _wrapped("Right", f"{rules} on {result.gold.n_items:,} gold items")
-    return _wrapped("Right", f"{rules}. {accuracy_warning(result.setting.panel)}")
+    return _wrapped("Right", f"{rules} on {result.gold.n_items:,} gold items")
 
 
 def _slices(result: Result) -> list[str]:

@@ -187,6 +187,12 @@ class Result:
         crowd = self.fitted.members.get("hierarchical") if self.fitted.item_p is None else None
         return calibrate(self.votes, self.written.here, rng=self.seed, refit=self.written.refit, crowd=crowd)
 
+    @property
+    def expected_accuracy(self) -> float | None:
+        """The share of right labels that the confidence implies: its mean over the items with votes."""
+        confidence_i = self.confidence.confidence_i
+        return float(np.nanmean(confidence_i)) if np.isfinite(confidence_i).any() else None
+
     @cached_property
     def labels(self) -> Labels:
         """What labels.csv holds."""

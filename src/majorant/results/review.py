@@ -158,6 +158,10 @@ def review(
     listed = take_items(votes, item_p)
     n_voted = np.count_nonzero(votes.votes_i) if n_items is None else n_items
     label_p = label_i[item_p]
+    # On public sets the median list has 1.3 times as many wrong labels as its confidence implies (truth.py), but a list
+    # cannot hold more wrong labels than there are.
+    wrong = float(np.minimum(1.3 * (1 - confidence_i[item_p]), 1).sum())
+    missing = float(np.nansum(1 - confidence_i)) if n_items is None else wrong
     return Review(
         item_p=item_p,
         label_p=label_p,
@@ -166,8 +170,7 @@ def review(
         votes_p=listed.votes_i,
         said=_who_said_what(listed if given is None else take_items(given, item_p), label_p),
         reason=_reasons(listed, label_p, good),
-        # On public sets the median list has 1.3 times as many wrong labels as its confidence implies (truth.py).
-        gain=float(np.minimum(1.3 * (1 - confidence_i[item_p]), 1).sum() / max(n_voted, 1)),
+        gain=min(wrong, missing) / max(n_voted, 1),
         by_models=bool(models),
         items=listed.items,
         labels=votes.labels,
