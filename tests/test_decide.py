@@ -111,7 +111,7 @@ def test_a_new_engine_is_a_function_that_returns_evidence():
 
 GOOD = Setting(panel=False, votes_per_worker=50.0, workers_differ=True)
 SETS = tuple(
-    PublicSet(name=f"s{n}", setting=GOOD, expected_gain=0.02, gain=gain, model_accuracy=0.95, accuracy=0.85)
+    PublicSet(name=f"s{n}", setting=GOOD, expected_gain=0.02, gain=gain, confidence=0.95, accuracy=0.85)
     for n, gain in enumerate((0.02, 0.02, 0.01, -0.01))
 )
 
