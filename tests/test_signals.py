@@ -1,17 +1,22 @@
 """SIGTERM and SIGHUP end a command in order: nothing stays in the temporary folder, and standard input has an end."""
 
+import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from pathlib import Path
 
 import pytest
+import uvicorn
 
 import majorant as mj
 from majorant.errors import DataError
+from majorant.web import ended_by_signals
 
 SIGNALS = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
 VOTES = b"item,worker,label\n" + b"".join(b"i%d,w%d,%d\n" % (i, j, i % 2) for i in range(50) for j in range(3))
@@ -22,13 +27,18 @@ def heed():
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+@contextlib.contextmanager
 def start(tmp_path, *words, **how):
     if hasattr(signal, "SIGHUP"):
         how.setdefault("preexec_fn", heed)
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     command = [sys.executable, "-m", "majorant", *words]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(command, env=environment, **pipes, **how)
+    with subprocess.Popen(command, env=environment, **pipes, **how) as process:
+        try:
+            yield process
+        finally:
+            process.kill()  # or a failed test would wait for it forever
 
 
 def wait_for(tmp_path):
@@ -63,6 +73,25 @@ def test_stopped_server_leaves_no_uploads(tmp_path, number):
         process.send_signal(number)
         assert process.wait(60) == 0
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_server_stops_when_the_signal_arrives_during_a_request(number):
+    async def app(scope, receive, send):
+        signal.raise_signal(number)
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", ws="none"))
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    request = threading.Thread(
+        target=lambda: urllib.request.build_opener(urllib.request.ProxyHandler({})).open(address)
+    )
+    request.start()
+    with ended_by_signals(server):
+        server.run(sockets=[listener])
+    request.join()
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no SIGHUP here")

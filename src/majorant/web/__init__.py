@@ -14,9 +14,12 @@ import tempfile
 import webbrowser
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from majorant.errors import ConfigError
+
+if TYPE_CHECKING:
+    import uvicorn
 
 HOST = "127.0.0.1"
 
@@ -51,18 +54,19 @@ def serve(
             say(address)
             if browser:
                 webbrowser.open(address)
-            with _ended_by_signals(), contextlib.suppress(KeyboardInterrupt):
-                uvicorn.Server(config).run(sockets=[listener])
+            server = uvicorn.Server(config)
+            with ended_by_signals(server), contextlib.suppress(KeyboardInterrupt):
+                server.run(sockets=[listener])
         finally:
             runs.close()
 
 
 @contextlib.contextmanager
-def _ended_by_signals() -> Iterator[None]:
+def ended_by_signals(server: uvicorn.Server) -> Iterator[None]:
     """End the server on SIGTERM and SIGHUP (a closed terminal) as on Ctrl-C; under nohup, ignore SIGHUP."""
 
-    def end(*_: Any) -> NoReturn:
-        raise KeyboardInterrupt
+    def end(*_: Any) -> None:
+        server.should_exit = True  # an exception would be lost if it were raised while a request is being answered
 
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     before = {number: signal.getsignal(number) for number in numbers}
