@@ -49,9 +49,9 @@ demo: $(VENV)/run.stamp
 test: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	@echo "$(BIN)/mypy & $(BIN)/pytest -q -n auto --dist loadgroup"
+	@echo "$(BIN)/mypy & $(BIN)/pytest -q -n auto --dist loadgroup --timeout 300"
 	@$(BIN)/mypy >$(VENV)/types.txt 2>&1 & mypy=$$!; \
-	$(BIN)/pytest -q -n auto --dist loadgroup; tests=$$?; \
+	$(BIN)/pytest -q -n auto --dist loadgroup --timeout 300; tests=$$?; \
 	wait $$mypy; types=$$?; cat $(VENV)/types.txt; exit $$((tests ? tests : types))
 
 long: $(VENV)/long.stamp

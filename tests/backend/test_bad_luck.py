@@ -104,7 +104,7 @@ def test_an_interrupted_run_ends_with_130_and_keeps_only_what_can_be_resumed(pla
     assert stopped.returncode == 130, stopped.stderr
     assert "Interrupted; no partial file was left behind." in stopped.stderr
     sorted_already = moment not in ("reading", "sorting")
-    assert ("go on with --resume" in stopped.stderr) == sorted_already
+    assert ("continue with --resume" in stopped.stderr) == sorted_already
     left = entries(path.parent)
     assert left[-1:] == ["votes.parquet"]
     assert len(left) == 1 + sorted_already
