@@ -26,12 +26,14 @@ from majorant.evidence.certificate import claims
 from majorant.evidence.certificate.claims import certification, certify
 from majorant.kernels import gather, scatter
 from majorant.methods import ESTIMATORS
+from majorant.methods.weighted_vote import differ_beyond_noise
 from majorant.output import votes_table, write_table
 from majorant.pipeline import check, judge_workers
 from majorant.read import read
 from majorant.read.options import ReadOptions
 from majorant.render.summary import result_summary
 from majorant.results.labels import label_table
+from majorant.results.rules import rule_fit
 from majorant.results.workers import assess_workers
 from majorant.simulate import one_coin_crew, simulate
 from majorant.tally import tally
@@ -427,6 +429,21 @@ def test_the_command_line(spark, tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit) as stop:
         main()
     assert (stop.value.code, "no.csv" in capsys.readouterr().err) == (2, True)
+
+
+def test_weighted_vote_of_workers_who_are_alike(spark, tmp_path):
+    votes, _ = simulate([0.7, 0.3], one_coin_crew([0.75] * 40), n_items=800, n_votes=4, rng=0)
+    assert not differ_beyond_noise(votes)
+    write_table(tmp_path / "votes.parquet", votes_table(votes))
+    there = read_frame(spark.read.parquet(str(tmp_path / "votes.parquet")), ReadOptions(), partitions=3)
+    labels = labels_there(there.votes, rule_fit(there, "weighted-vote", 0))
+    local = read(tmp_path / "votes.parquet")
+    table = label_table(local, rule_fit(MemoryBackend(local), "weighted-vote", 0))
+    expected = dict(zip(local.items, zip(table["label"], table["confidence"], strict=True), strict=True))
+    assert [str(label) for label in labels["label"]] == [str(expected[item][0]) for item in labels["item"]]
+    np.testing.assert_allclose(
+        np.array(labels["confidence"], dtype=float), [expected[item][1] for item in labels["item"]], atol=2e-9
+    )
 
 
 def test_block_with_wrong_checksum_is_rejected():

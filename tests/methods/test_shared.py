@@ -70,3 +70,12 @@ def test_it_recovers_its_own_model():
     np.testing.assert_allclose(answer.confusion, confusion, atol=0.02)
     np.testing.assert_allclose(answer.prior, prior, atol=0.02)
     assert (answer.codes("first") == truth).mean() > 0.9
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_counts_alone_give_the_same_matrix(n_classes):
+    votes = random_votes(np.random.default_rng(n_classes), n_classes=n_classes)
+    fit = SharedConfusion().fit(votes)
+    prior_k, confusion_kl = SharedConfusion().fit_counts(distinct_counts(counts(votes)))
+    np.testing.assert_allclose(prior_k, fit.prior, atol=1e-9)
+    np.testing.assert_allclose(confusion_kl, fit.confusion, atol=1e-9)

@@ -7,7 +7,6 @@ import pytest
 
 from majorant.backend import MemoryBackend
 from majorant.methods.majority import Majority
-from majorant.methods.shared import SharedConfusion
 from majorant.methods.weighted_vote import (
     combination,
     combine,
@@ -21,7 +20,7 @@ from sizes import many
 
 
 def model_of(votes):
-    return count_model(distinct_counts(counts(votes)), SharedConfusion().fit(votes))
+    return count_model(distinct_counts(counts(votes)))
 
 
 def alike(prior, right, n_items, n_votes, seed):

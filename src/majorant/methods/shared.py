@@ -13,6 +13,7 @@ from majorant.methods.dawid_skene import DawidSkene
 from majorant.methods.em import Progress, run_em, start_confusions
 from majorant.methods.fit import Fit, Traits
 from majorant.methods.tables import VoteData, count_totals, prepare, share_counts
+from majorant.tally import Patterns
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
@@ -59,7 +60,7 @@ class SharedConfusion:
     ) -> Fit:
         """The confusion matrix (K, K), prior and posterior; starts from the vote shares, or from an earlier fit."""
         data = count_patterns(prepare(votes, engine, weights, clamp_gold=self.clamp_gold, merge=False))
-        model = DawidSkene(smoothing=self.smoothing, max_iter=self.max_iter, tol=self.tol, accelerate=self.accelerate)
+        model = self._model()
         if start is None:
             begin = model.m_step(share_counts(data))
         else:  # a matrix for each worker: take their mean
@@ -69,6 +70,19 @@ class SharedConfusion:
         posterior_ik = data.posterior(model.tables(solution.params))
         confusion_jkl, prior_k = solution.params
         return data.fit_of(self, posterior=posterior_ik, confusion=confusion_jkl[0], prior=prior_k, **solution.steps)
+
+    def fit_counts(self, patterns: Patterns) -> tuple[FloatArray, FloatArray]:
+        """The prior and the confusion matrix, from counts of labels alone: the votes can be anywhere."""
+        n_patterns, n_classes = patterns.counts_pk.shape
+        rows = np.column_stack([patterns.counts_pk, np.full(n_patterns, -1)]).astype(float)
+        engine = _one_worker(PatternPart(rows, patterns.items_p.astype(float), np.arange(n_patterns)))
+        no_names = Votes.from_codes([], [], [], items=(), workers=("all",), labels=range(n_classes))
+        model, data = self._model(), VoteData(no_names, engine, count_totals(engine))
+        confusion_jkl, prior_k = run_em(model, data, model.m_step(share_counts(data)), None).params
+        return prior_k, confusion_jkl[0]
+
+    def _model(self) -> DawidSkene:
+        return DawidSkene(smoothing=self.smoothing, max_iter=self.max_iter, tol=self.tol, accelerate=self.accelerate)
 
 
 class PatternPart(NamedTuple):

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ from majorant.kernels import Block, rows_in, softmax_rows
 from majorant.limits import limit
 from majorant.methods import estimator_named
 from majorant.methods.fit import Fit
+from majorant.methods.shared import SharedConfusion
 from majorant.tally import Patterns, counts, distinct_counts, tied
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
@@ -116,18 +116,16 @@ def combination(votes: Votes, starts: Mapping[str, Fit] | None = None) -> Combin
     fits = {method: fit_method(method, votes, (starts or {}).get(method)) for method in members}
     models = {method: fit for method, fit in fits.items() if method != MAJORITY}
     fit = combine(fits)
-    if model := combined_counts(fits, partial(fit_method, "shared", votes), lambda: distinct_counts(counts(votes))):
+    if model := combined_counts(fits, lambda: distinct_counts(counts(votes))):
         fit = replace(
             fit, posterior=keep_majorities(model, fit.posterior.copy(), fits[MAJORITY].posterior, fit.votes_i)
         )
     return Combination(fits, fit, combine(models))
 
 
-def combined_counts(
-    members: Collection[str], alike: Callable[[], Fit], patterns: Callable[[], Patterns]
-) -> CountModel | None:
+def combined_counts(members: Collection[str], patterns: Callable[[], Patterns]) -> CountModel | None:
     """The posterior by vote counts, where workers do not differ; None where they do."""
-    return count_model(patterns(), alike()) if set(members) == set(SHRINKING) else None
+    return count_model(patterns()) if set(members) == set(SHRINKING) else None
 
 
 def members_for(votes: Votes) -> tuple[str, ...]:
@@ -256,22 +254,22 @@ class CountModel(NamedTuple):
         return np.asarray((best_i != leader_i) & (lead_i > 1.645 * error_i))  # 95%, one-sided
 
 
-def count_model(patterns: Patterns, fit: Fit) -> CountModel | None:
-    """What count patterns tell of one matrix for all near its fit; None where there are too many classes.
+def count_model(patterns: Patterns) -> CountModel | None:
+    """Fit one confusion matrix for all workers to counts, with its information; None if there are too many classes.
 
-    >>> from majorant.methods.shared import SharedConfusion
     >>> from majorant.simulate import simulate
     >>> from majorant.tally import counts, distinct_counts
     >>> for n_items in (300, 30_000):
     ...     votes, _ = simulate([.85, .15], [[.75, .25], [.25, .75]], n_items=n_items, n_votes=3, rng=0)
-    ...     model = count_model(distinct_counts(counts(votes)), SharedConfusion().fit(votes))
+    ...     model = count_model(distinct_counts(counts(votes)))
     ...     print(model.shows_wrong(np.array([[1.0, 2.0], [0.0, 3.0]])))
     [False False]
     [ True False]
     """
-    n_classes, prior_k, crowd_kl = len(fit.prior), fit.prior, fit.confusion
-    if n_classes > 12 or crowd_kl is None:  # beyond, the information is too large a table
+    n_classes = patterns.counts_pk.shape[1]
+    if n_classes > 12:  # beyond, the information is too large a table
         return None
+    prior_k, crowd_kl = SharedConfusion().fit_counts(patterns)
     information_aa = 1e-6 * np.eye(n_classes + n_classes**2)  # what is not known at all has a large variance
     for start in range(0, len(patterns.items_p), PATTERNS_AT_ONCE):
         count_pk = patterns.counts_pk[start : start + PATTERNS_AT_ONCE].astype(float)

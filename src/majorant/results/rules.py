@@ -137,7 +137,7 @@ def fit_weighted_vote(backend: Backend, sample: Votes) -> tuple[Fit, Mapping[str
     nothing = np.empty((0, len(backend.votes.labels)))
     mean = combine({method: replace(fit, posterior=nothing) for method, fit in fits.items()})
     rows = {method: fit.posterior for method, fit in fits.items()}
-    model = combined_counts(members, partial(backend.fit, "shared"), backend.patterns)
+    model = combined_counts(members, backend.patterns)
     return replace(mean, posterior=backend.rows(partial(mean_row, rows, model))), fits
 
 
