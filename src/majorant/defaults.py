@@ -1,7 +1,7 @@
 """Default argument values; imports nothing, so that --help stays fast."""
 
 LEVEL = 0.95  # of every interval, test and verdict
-TOLERANCE = 0.01  # a difference in accuracy that nobody would pay a model for
+TOLERANCE = 0.01  # a difference in accuracy too small to matter
 TARGET = 0.95  # the accuracy to buy votes for
 MAX_VOTES = 25  # on an item, that a plan looks at
 MAJORITY = "majority"  # the name of majority vote among the methods

@@ -38,7 +38,7 @@ class ConfigError(MajorantError, ValueError):
 
 
 class NotIdentified(MajorantError):
-    """The data cannot answer the question, however they are analysed.
+    """The data cannot answer the question with any analysis.
 
     >>> import majorant as mj
     >>> mj.plan([("a", "u", 1), ("b", "v", 0), ("b", "u", 0)])

@@ -1,4 +1,4 @@
-"""Values that are tables: their columns as lists, Arrow, pandas or polars, and cells that no spreadsheet runs.
+"""Results as tables: columns as lists, Arrow, pandas or polars, and cells that are safe in spreadsheets.
 
 A spreadsheet runs what begins with =, +, -, @, a tab or a return; after an apostrophe it is text.  Apostrophes that
 stand there already get one more, so that taking one away gives back every name; numbers stay as they are.
@@ -147,7 +147,7 @@ class Records(Tabular, tuple[R, ...]):
 
 
 def some_names(names: Sequence[Any] | Mapping[str, Any], most: int = 6) -> str:
-    """The first of some names, and how many more there are.
+    """The first few names, and the number of others.
 
     >>> some_names(["no", "yes"]), some_names(list(range(9)), most=2)
     ('no, yes', '0, 1 and 7 more')
@@ -252,7 +252,7 @@ def _cell(value: Any) -> str:
 
 
 def guarded(text: Any) -> Any:
-    """A cell that no spreadsheet runs.
+    """A cell that is safe in a spreadsheet.
 
     >>> guarded("=1+1"), guarded("'=1"), guarded("-1.5"), guarded("a=b"), guarded(7)
     ("'=1+1", "''=1", '-1.5', 'a=b', 7)
@@ -262,7 +262,7 @@ def guarded(text: Any) -> Any:
 
 
 def unguarded(text: str) -> str:
-    """The cell as it was before it was guarded.
+    """The original cell, without its guard.
 
     >>> unguarded("'=1+1"), unguarded("''=1"), unguarded("'tis")
     ('=1+1', "'=1", "'tis")

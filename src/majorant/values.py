@@ -1,4 +1,4 @@
-"""The small values that every room shares: a number with its interval, a level, a seed, locked arrays."""
+"""Small shared types: a number with its interval, confidence levels, seeds, read-only arrays."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ class Votes(Tabular):
     labels: tuple[Hashable, ...]
     account: Account
     gold_i: IntArray | None = None  # code of the true label, -1 where unknown
-    abstained_i: IntArray | None = None  # declared voters of the item who gave no vote
+    abstained_i: IntArray | None = None  # abstentions on the item
     seconds_n: NDArray[np.float64] | None = None  # time that each vote took
     slice_i: IntArray | None = None  # which part of the data an item belongs to, -1 for none
     slices: tuple[Hashable, ...] = ()
