@@ -106,7 +106,8 @@ def check(
     compare : bool
         Also run every method, for `result.comparison`.
     labelled : Recognised, optional
-        An expert's labels with the design that drew them.  A `gold_file` beside its design is recognised by itself.
+        An expert's labels with the design that drew them.  A `gold_file` next to its design is recognised
+        automatically.
     ties : str, optional
         The rule that decides ties, or `coin` for a coin fixed by the item's name; by default whichever has the better
         track record.
@@ -173,7 +174,7 @@ class _Settings:
 
 
 def _refuse(backend: Backend, settings: _Settings) -> None:
-    """Refuse what cannot be done, before any work: too many votes, a method, labels of other votes."""
+    """Reject impossible requests early: too many votes, unknown methods, labels of other votes."""
     refuse_size(*backend.votes.shape, backend.votes.n_votes)
     refuse_slices(len(backend.votes.slices))
     if settings.method in ESTIMATORS:
@@ -308,7 +309,7 @@ def _gold_evidence(rules: Rules, apart: Mapping[str, Difference], settings: _Set
 
 
 def _setting(rules: Rules, shape: VotingDesign, counts: Counts) -> Setting:
-    """What the votes show without any label."""
+    """Evidence from the votes alone."""
     n_votes = int(counts.votes_jl.sum())
     workers = int((counts.votes_jl.sum(axis=1) > 0).sum())
     items = int(counts.patterns.items_p[counts.patterns.votes_p > 0].sum())
@@ -327,7 +328,7 @@ def _doubts(setting: Setting, copies: Copies) -> tuple[Tested, ...]:
 
 
 def _tie_breaker(rule: str, setting: Setting, rules: Rules) -> str | None:
-    """Who decides ties: the rule to use, else the weighted vote where it has a good record, else a coin."""
+    """The rule that breaks ties: the rule in use, the weighted vote if its track record is good, or a coin."""
     if rule != MAJORITY:
         return rule
     return WEIGHTED_VOTE if WEIGHTED_VOTE in rules.by_name and setting.teaches else None
@@ -342,7 +343,7 @@ def _next_step(
     learned: LearnedRule | None,
     settings: _Settings,
 ) -> Next:
-    """The cheapest way to be surer of the answer."""
+    """The cheapest next step towards more certainty."""
     if answer.certainty is Certainty.PROVED:
         return Next()
     if expert is not None and expert.more:
@@ -367,7 +368,7 @@ def _next_step(
 
 
 def _known(settings: _Settings) -> Known:
-    """The labels that win over any rule."""
+    """Labels that override any rule."""
     if not settings.gold_labels:
         return Known(gold=False)
     labelled = settings.labelled

@@ -78,7 +78,7 @@ SENTENCES = [
     (
         claim("open", reason=Reason.TOO_FEW_ITEMS, n_items=1000, more_items=4321),
         "Cannot say whether any rule that ignores who voted beats majority vote: there are too few items; about 4,300 "
-        "fresh items would settle it.",
+        "fresh items would tell you more.",
     ),
     (
         claim("open", "gold", reason=Reason.TOO_FEW_ITEMS),

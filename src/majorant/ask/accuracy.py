@@ -1,6 +1,6 @@
-"""How many of the written labels are right, from items drawn uniformly: exact at any number of labels, no model.
+"""Bound the share of correct labels from a uniform sample, valid at every sample size and without a model.
 
-As the question of a design that is one rule, frozen.  Proofs: docs/theory/ask.md.
+As a question of `ask`, it concerns one frozen rule.  Proofs: docs/theory/ask.md.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.values import Estimate, Missing, as_level, lock
 
-AIM = 0.03  # half the width of the interval that is wanted
+AIM = 0.03  # desired half-width of the interval
 SHIFTS = (0.7, 1.5, 4.0)  # how far the rivals of a candidate lie from it, in multiples of the aim
 
 IntArray = NDArray[np.int64]
@@ -52,7 +52,7 @@ class Accuracy:
     n_skipped: int
     known: Known
     aim: float
-    reached: bool  # the interval is as short as was wanted
+    reached: bool  # the interval is short enough
 
 
 def bound_accuracy(
@@ -100,7 +100,7 @@ def bound_accuracy(
 def planned_labels(
     share: float, *, n_items: int, aim: float = AIM, level: float = LEVEL, known: Known = NOTHING
 ) -> int:
-    """About how many answers in the uniform order make the interval as short as `aim` wants, if `share` are right.
+    """Approximate number of answers until the interval is as short as `aim`, if a `share` of labels is right.
 
     The number at which a single look suffices if right and wrong answers come as often as expected; since all looks
     count, it mostly takes a little less.
@@ -137,9 +137,9 @@ def _bounds(right_t: IntArray, n_rest: int, shift_j: IntArray, tail: float) -> t
     low_t = _lowest(right_t, n_t, n_rest, shift_j, tail)
     high_t = n_rest - _lowest(wrong_t, n_t, n_rest, shift_j, tail)
     low, high = int(low_t.max()), int(high_t.min())
-    if low > high:  # one of the looks has missed: that has at most the promised probability
+    if low > high:  # the bounds crossed, which happens with at most the stated probability
         low, high = int(low_t[-1]), int(high_t[-1])
-    least, most = int(right_t[-1]), n_rest - int(wrong_t[-1])  # what the answers make impossible is out
+    least, most = int(right_t[-1]), n_rest - int(wrong_t[-1])  # exclude what the answers make impossible
     return min(max(low, least), most), max(min(high, most), least)
 
 
@@ -194,7 +194,7 @@ class WrittenLabels:
     known: Known = NOTHING
     aim: float = AIM
     level: float = LEVEL
-    confidence: float = 0.9  # what the rule believes of its labels, for planning
+    confidence: float = 0.9  # the rule's own accuracy estimate, for planning
 
     def __post_init__(self) -> None:
         lock(self)
@@ -205,7 +205,7 @@ class WrittenLabels:
         return len(self.label_d)
 
     def expected(self) -> int:
-        """About how many labels make the interval as short as was wanted, if the rule is as good as it believes."""
+        """Approximate number of labels until the interval is short enough, if the rule is as good as it believes."""
         return self._planned(min(max(self.confidence, 0.5), 1.0))
 
     def _planned(self, share: float) -> int:
@@ -221,7 +221,7 @@ class WrittenLabels:
         return np.flatnonzero(answer_d == UNASKED)
 
     def evaluate(self, answer_d: Codes) -> Outcome:
-        """The share of right labels; reached, once its interval is as short as was wanted."""
+        """The share of correct labels; "reached" once the interval is short enough."""
         answer_d = np.asarray(answer_d, dtype=np.int64)
         answered = np.flatnonzero(answer_d != UNASKED)
         prefix = slice(0, int(answered[-1]) + 1 if len(answered) else 0)

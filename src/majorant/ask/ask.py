@@ -1,4 +1,4 @@
-"""Which items an expert should label, drawn at random so that a few labels prove something without any model."""
+"""Draw items for an expert to label, at random, so that a few labels prove something without a model."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ def ask(
     votes : Any
         Whatever `mj.read` takes, with the same keyword arguments, or a backend.
     question : str
-        "teach": a random sample first, which teaches a rule and measures every judge, then items that prove the rule;
-        20 or more gold labels that came with the votes take the place of the sample.
-        "rules": items on which the rules `between` differ.  "accuracy": a random sample that bounds the accuracy of the
-        labels of the last rule of `between`.  "auto": "teach" for a panel of judges and where gold labels came
-        with the votes, "rules" for a crowd or where `between` is given.
+        "teach": first a random sample, from which a rule is learned and every judge measured, then items that prove the
+        rule; 20 or more gold labels in the votes replace the sample. "rules": items on which the rules `between`
+        differ.  "accuracy": a random sample that bounds the accuracy of the labels of the last rule of `between`.
+        "auto": "teach" for a panel of judges and where gold labels came with the votes, "rules" for a crowd or where
+        `between` is given.
     between : sequence of str
         Rules to compare, the one in use first: methods, `weighted-vote` (also `auto`), or names of workers, joined by
         "+" for the majority of some of them.  By default majority vote and the weighted vote.
     n : int
-        How many items to ask about now, 30 to teach and else 25 by default; `Design.more` adds others.
+        Number of items to draw now (default: 30 for "teach", otherwise 25); `Design.more` adds others.
     rng : int or numpy Generator
         Random seed.
     tolerance : float
@@ -60,7 +60,7 @@ def ask(
     level : float
         Probability that what the labels prove is true, at every number of labels.
     experts : str
-        Which label counts where several experts label an item: "majority" or "unanimous".
+        How to combine several experts: "majority" or "unanimous".
 
     Returns
     -------
@@ -82,7 +82,7 @@ def ask(
     if question not in (AUTO, *QUESTIONS):
         raise ConfigError(f"question must be one of {', '.join((AUTO, *QUESTIONS))}, not {question!r}.")
     if question == TEACH and between is not None:
-        raise ConfigError("question='teach' compares a rule that labels teach: leave out between=.")
+        raise ConfigError("question='teach' learns its own rule: omit between=.")
     backend, seed = without_copies(backend)[0], as_seed(rng)
     if question == AUTO:
         taught = len(gold_labels(backend)[0]) >= LEAST_LABELS

@@ -87,7 +87,7 @@ def _log_shares(y_t: FloatArray, n: NDArray[Any], mean: FloatArray) -> FloatArra
     left_mean_t = (total - before_t) / np.maximum(n[..., None] - np.arange(steps), 1)
     # Where nothing can be left, y = 0 is certain; a y above 0 makes the candidate impossible, which is marked below.
     y_t, left_mean_t = np.broadcast_arrays(y_t, left_mean_t)
-    with np.errstate(over="ignore"):  # next to nothing is left: any draw above 0 is worth all the money in the world
+    with np.errstate(over="ignore"):  # almost nothing is left: any draw above 0 wins without bound
         price_t = np.divide(y_t, left_mean_t, out=np.zeros(left_mean_t.shape), where=(y_t > 0) & (left_mean_t > 0))
     share = SHARES_F.reshape(-1, *[1] * price_t.ndim)
     log_ft = np.cumsum(np.log1p(share * (price_t - 1)), axis=-1)

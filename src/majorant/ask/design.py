@@ -1,8 +1,8 @@
-"""A design: the items that an expert should label, drawn at random, and all that is needed to judge the labels.
+"""A design: randomly drawn items for an expert to label, with everything needed to evaluate the labels.
 
 It is frozen when it is drawn: the order, and what the rules say of the items, are kept in a file beside the items to
-label, with a digest of the votes and of itself.  Judging labels fits nothing again and does not depend on how this
-package may change.
+label, with a digest of the votes and of itself.  Evaluating labels refits nothing, so it does not depend on the package
+version.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Design:
 
     @property
     def expected(self) -> int | None:
-        """About how many labels should settle the question; None where nothing tells."""
+        """Approximate number of labels to settle the question; None if unknown."""
         return self.question.expected()
 
     @property
@@ -127,7 +127,7 @@ class Design:
 
     @validated
     def evaluate(self, labels: Mapping[Any, Any]) -> Outcome:
-        """What the labels given so far settle, by item; "?" says that the expert cannot tell."""
+        """Evaluate labels given by item; "?" means that the expert cannot tell."""
         return self.judge([ExpertAnswer(item, label) for item, label in labels.items()])
 
     @validated
@@ -183,7 +183,7 @@ class Design:
         columns: Mapping[str, Sequence[Any]] | None = None,
         labels: Mapping[Any, Any] | None = None,
     ) -> list[Path]:
-        """Write the items to label, and the design beside them; both or neither.
+        """Write the items to label and the design next to them, both or neither.
 
         `columns` are the items' own columns to show, a value for each of `items`; `labels` are those that are known.
         """
@@ -319,7 +319,7 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recognised:
-    """A file of labels, the design that it came from, and where that lies."""
+    """A file of labels, its design, and the path of the design."""
 
     design: Design
     path: Path
@@ -341,7 +341,7 @@ def recognise(gold_file: Any, *, design: str | Path | None = None) -> Recognised
     """The design behind a file of labels (or several experts' files), None where there is none: gold of its own.
 
     It lies beside the file under the same name, or is the one in its folder that drew these items; `design` names it.
-    Labels that were drawn by design are no random sample: nothing but the design's own question may be read off them.
+    Labels drawn by design are not a random sample, so they only answer the design's own question.
     """
     files = gold_file if isinstance(gold_file, list | tuple) else [gold_file]
     paths = [file if isinstance(file, NamedFile) else Path(file) for file in files if is_file(file)]

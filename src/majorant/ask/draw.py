@@ -1,4 +1,4 @@
-"""Draw a design for votes wherever they are: the labels of the rules where they differ, and a random order of items.
+"""Draw a design on any backend: the rules' labels where they differ, and a random order of items.
 
 Items are put in order by numbers that depend on their names and the seed alone, so the same design is drawn in memory,
 from files and on a cluster, whatever the order of the rows.  Items whose votes are tied are no part of a comparison:
@@ -32,7 +32,7 @@ from majorant.tally import counts, tied
 from majorant.values import FloatArray
 from majorant.votes import Votes
 
-MOST = 20_000  # items of the order that a design keeps: nobody labels more
+MOST = 20_000  # maximum length of a design's order
 WHOLE_ORDER = 1_000_000  # up to so many items all are put in order; of more, those that come first
 MODELS = {LEARNED, WEIGHTED_VOTE, *ESTIMATORS} - {MAJORITY}  # rules that know probabilities
 DECIMALS = 9  # of figures for planning: sums over parts differ in their last digit, designs must not
@@ -54,7 +54,7 @@ def draw_rules(
     Nothing is asked yet: `more(n)` asks.  The rules must be fixed before any expert label is seen.
     """
     if len(fits) < 2:
-        raise ConfigError("A comparison takes two rules at least.")
+        raise ConfigError("A comparison needs at least two rules.")
     frozen = freeze(backend, fits)
     order = random_order(backend, frozen.item_d, seed)
     question = _race(fits, frozen, order, favourite=favourite, tolerance=tolerance, level=level)
@@ -353,7 +353,7 @@ def refuse_other_labels(backend: Backend, design: Design, fits: Mapping[str, Fit
         if not question.is_given_by(rule, np.asarray(fit_of_items(backend, fits[rule], item_d).posterior)):
             raise DataError(
                 f"{rule} gives other labels now than those that the design froze, so what the expert's labels show "
-                "does not hold for them. Use the version of majorant, and the seed, with which it was asked."
+                "does not hold for them. Use the same version of majorant and the same seed as for the design."
             )
 
 

@@ -1,4 +1,4 @@
-"""What a labelled design says, as evidence about rules, and what else its labels are good for."""
+"""Convert a labelled design to evidence about rules, and collect its labels for other uses."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class LabelEvidence:
 
 
 def evidence_from_labels(recognised: Recognised) -> LabelEvidence:
-    """What labels say that were drawn by design; nothing is fitted again."""
+    """Evaluate labels drawn by design, without refitting."""
     design = recognised.design
     answer_d = design.codes(recognised.answers)
     outcome = recognised.outcome
@@ -94,7 +94,7 @@ def _evidence(question: Question, outcome: Outcome, answer_d: Codes) -> tuple[Ev
     proof = Evidence(source=Source.LABELS, other=rule, gain=outcome.value, **facts)
     if outcome.decided or not leads or wins <= losses:
         return (proof,)
-    # While the proof goes on, the learned rule stays the answer: other rules lead on fewer labels.
+    # During the proof the learned rule stays the answer, because other rules lead on fewer labels.
     return proof, replace(proof, gain=Estimate(outcome.value.value))
 
 

@@ -1,4 +1,4 @@
-"""A substitute for an expert: a file, a column or a stronger judge answers what a design asks."""
+"""A stand-in for the expert: a file, a column or a stronger judge labels the items of a design."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AT_ONCE = 10  # items
 
 
 def answer_design(design: Design, label_of: Mapping[str, Any], most: int) -> tuple[Design, dict[Any, Any]]:
-    """Go on with a design until it is settled or `most` items are asked; labels by item, "?" where there is none.
+    """Continue a design until it is settled or `most` items are labelled; returns labels by item, "?" if missing.
 
     >>> import majorant as mj
     >>> votes, truth = mj.simulate([.5, .5], [[.9, .1], [.6, .4]], n_items=300, n_votes=5, rng=0)
@@ -51,7 +51,7 @@ def without_worker(backend: Backend, worker: str) -> Backend:
     """The votes of all others: rules must not see the votes of the worker who judges them."""
     votes = backend.whole
     if votes is None:
-        raise ConfigError(f"{worker} can answer in place of an expert only where all votes fit into memory.")
+        raise ConfigError(f"{worker} can stand in for the expert only if all votes fit into memory.")
     kept = votes.worker_n != _code_of(votes, worker)
     offsets_i = np.concatenate([[0], np.cumsum(np.bincount(votes.item_n[kept], minlength=len(votes.items)))])
     seconds_n = None if votes.seconds_n is None else votes.seconds_n[kept]

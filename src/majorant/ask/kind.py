@@ -24,7 +24,7 @@ class Kind(StrEnum):
 
 
 def kind_of(votes: AnyVotes) -> Kind:
-    """A table at least half full: a panel; fewer than 10 votes per worker: a thin crowd.
+    """A panel fills at least half of the table; a thin crowd has fewer than 10 votes per worker.
 
     >>> kind_of(Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="xyz", labels=("no", "yes")))
     <Kind.PANEL: 'panel'>

@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
 Codes = NDArray[np.int64]
 LEARNED = "learned"  # the name of the rule
-LEAST_LABELS = 20  # below, there is too little to learn from
+LEAST_LABELS = 20  # minimum number of labels
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Weights:
-    """The numbers that turn votes into scores."""
+    """Coefficients of the learned rule."""
 
     mix: FloatArray  # (2,): of the weighted vote and of the vote shares
     weight_j: FloatArray  # of each worker
@@ -188,7 +188,7 @@ def _rows(item_n: Codes, n_classes: int) -> Codes:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class LearnedRule:
-    """What labels taught, and how well it does on labels that it was not taught.
+    """A rule learned from labels, with its cross-validated accuracy.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ class LearnedRule:
 
     @property
     def adopted(self) -> bool:
-        """Whether it beats the baseline on labels that it was not taught."""
+        """Whether it beats the baseline in cross-validation."""
         return self.lead > 1e-9
 
     def weights_for(self, workers: Sequence[Hashable]) -> Weights:
@@ -314,7 +314,7 @@ def learn_rule(
     >>> rule.adopted, [round(weight, 1) for weight in rule.weights.values()]
     (True, [0.9, -0.5, -0.4, -0.5])
     """
-    most_taught = 20_000  # labels: more would take time and teach nothing new
+    most_taught = 20_000  # labels; more would cost time without improving the rule
     backend, item_p, truth_p = as_backend(votes), np.asarray(item_p, np.int64), np.asarray(truth_p, np.int64)
     rising = np.argsort(item_p)
     labelled, truth_n = item_p[rising], truth_p[rising]

@@ -1,4 +1,4 @@
-"""What a design asks: one protocol for every kind of question, and the facts that come back.
+"""The protocol of questions, and the outcome they return.
 
 A question knows the items that may be asked as positions 0, 1, ... of a random order, never by name, and what the
 expert said as one code per position.  It holds all that it needs to judge the answers; `Design` adds names and files.
@@ -26,7 +26,7 @@ OPEN = "open"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What the caller of `ask` wants, as far as a question needs it."""
+    """The request passed to a question."""
 
     rules: tuple[str, ...]  # to compare, the one in use first
     n: int | None = None  # items to ask about now; None for the question's own default
@@ -46,10 +46,10 @@ class Question(Protocol):
         """How many items may be asked: the positions of the order."""
 
     def expected(self) -> int | None:
-        """About how many labels should settle the question, before any is given; None where nothing tells."""
+        """Approximate number of labels to settle the question, before any is given; None if unknown."""
 
     def advance(self, answer_d: Codes) -> Question:
-        """The question to go on with, given the answers so far: the same one, or its next stage."""
+        """The question to continue with after these answers: itself, or its next stage."""
 
     def next_items(self, answer_d: Codes) -> Codes:
         """The positions to ask about, the next one first, given the answers so far."""
@@ -88,7 +88,7 @@ class Outcome:
     leader: str | None = None  # the rule to use now
     alive: tuple[str, ...] = ()  # rules that may be the best
     right: Mapping[str, int] = field(default_factory=dict)  # answers on which each rule was right
-    below: float | None = None  # the leader may be so far below the best
+    below: float | None = None  # upper bound on how far the leader is below the best
     facts: Mapping[str, Any] = field(default_factory=dict)  # what is particular to the question
     learned: LearnedRule | None = None  # the rule that labels of a random sample taught
     n_taught: int = 0  # labels of that sample
@@ -98,7 +98,7 @@ class Outcome:
     waiting: int = 0  # items that were asked and have no answer yet
     truth: str = ""  # whose labels count as true, where it is not an expert
     ignored: tuple[Any, ...] = ()  # labelled items that the design did not draw
-    unknown: tuple[Any, ...] = ()  # labels that are no class of the votes; such an item counts as skipped
+    unknown: tuple[Any, ...] = ()  # labels that are not classes of the votes; such items count as skipped
     relabelled: tuple[Any, ...] = ()  # items labelled more than once by one expert: the last label counts
     disagreed: tuple[Any, ...] = ()  # items on which experts do not agree; they count as skipped
 

@@ -20,7 +20,7 @@ from majorant.methods.fit import Fit
 from majorant.read.tasks import ExpertAnswer
 from majorant.results.rules import AUTO, rule_fit, rule_named, settle_everywhere
 
-FIRST_BATCH = 25  # labels: with fewer the leader among rules is mostly the luckiest (docs/ask.md)
+FIRST_BATCH = 25  # labels; with fewer, the leading rule is often just lucky (docs/ask.md)
 TEACH = "teach"
 MOST_RULES = 20
 
@@ -93,7 +93,7 @@ def plain_rule(backend: Backend, rule: str) -> str:
 
 
 def _tie_worth(backend: Backend, weighted: Fit | None) -> float | None:
-    """What a vote on tied items is worth in a crowd; judges of a panel may share mistakes, which no model knows.
+    """Value of one more vote on tied items in a crowd; not known for panels, whose judges may share mistakes.
 
     Rounded, so that the same design is drawn wherever the votes are.
     """

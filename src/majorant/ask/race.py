@@ -170,7 +170,7 @@ class Race:
         return np.full(len(self.rules), np.nan) if mean_qr is None else np.asarray(mean_qr[leader])
 
     def advance(self, answer_d: Codes) -> Race:  # noqa: ARG002
-        """The same race: it has one stage."""
+        """A race has one stage."""
         return self
 
     def next_items(self, answer_d: Codes) -> Codes:
@@ -243,7 +243,7 @@ class Race:
         alive_r: Mask = np.logical_not(np.any(beats_qr, axis=0, keepdims=True))[0]
         alive_r[[r for r in range(size) if r not in runners]] = False
         favourite = self._first_choice
-        if not alive_r.any():  # claims that contradict each other: rarer than 1 - level
+        if not alive_r.any():  # contradictory claims, which have probability below 1 - level
             alive_r[favourite] = True
         lead_qr = np.nan_to_num(estimate_qr) * self.differ_qr / self.n_items
         worst_q = np.where(alive_r[None], lead_qr, np.inf).min(axis=1)
@@ -359,7 +359,7 @@ class Race:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standing:
-    """Who may be the best, who leads, and which rules the leader may be behind by more than the tolerance."""
+    """Rules that may be best, the leader, and rules that may beat it by more than the tolerance."""
 
     leader: int
     alive_r: Mask

@@ -29,7 +29,7 @@ from majorant.values import FloatArray, lock
 
 IntArray = NDArray[np.integer[Any]]
 
-INTERCEPT_PENALTY = 0.5  # how strongly the mean is drawn to its prior, in labels
+INTERCEPT_PENALTY = 0.5  # strength of the prior on the mean, in labels
 ROUNDING = 1e-9  # a candidate counts as impossible only beyond this, relative to the range of a residual
 
 
@@ -92,7 +92,7 @@ class Features:
 
 
 def _centred(column_ip: FloatArray) -> FloatArray:
-    """Columns less their means; 0 where there is no value."""
+    """Centered columns, with 0 for missing values."""
     known = ~np.isnan(column_ip)
     mean_p = np.where(known, column_ip, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
     return np.where(known, column_ip - mean_p, 0.0)
@@ -135,7 +135,7 @@ def offer_bets(
     low_i: ArrayLike = 0.0,
     high_i: ArrayLike = 1.0,
 ) -> Bets:
-    """What each label is worth, given predictions of all n units before it.
+    """Compute the bets from the predictions of all n units before each label.
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ def _bet(
     from scipy.special import ndtri_exp
 
     most_staked = 0.99  # of an account
-    least = 1e-6 * (risk + chance)  # bets at worse odds would bet on rounding
+    least = 1e-6 * (risk + chance)  # beyond these odds, bets would be dominated by rounding
     log_share = np.minimum(log_share, -1e-9)
     x = ndtri_exp(log_share)
     stake = np.exp(-x * x / 2 - np.log(2 * np.pi) / 2 - log_share) * speed

@@ -1,4 +1,4 @@
-"""One labelling session that answers everything: a random sample teaches a rule, then other items prove it.
+"""A labelling session in two stages: a rule is learned from a random sample, then proved on other items.
 
 There is one random order of all items.  The labels of its first items are a random sample: they measure every rule and
 every judge, and teach a rule (`learn`).  Then the rule is frozen, and the session goes on, in the same order, with the
@@ -79,7 +79,7 @@ class Taught:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Session:
-    """Items in a random order with their votes; labels of the first teach a rule, labels of others prove it."""
+    """Items in random order: a rule is learned from the first labels and proved on later ones."""
 
     kind: ClassVar[str] = "teach"
     workers: tuple[Hashable, ...]
@@ -138,7 +138,7 @@ class Session:
 
     @property
     def is_idle(self) -> bool:
-        """Whether labels taught nothing better, nor a rule that differs enough for labels to tell: more may teach."""
+        """Whether no better or sufficiently different rule was learned, so that more labels may help."""
         return self.taught is not None and not self.taught.learned.adopted and self.contest()[0].expected() == 0
 
     def advance(self, answer_d: Codes) -> Session:
@@ -208,7 +208,7 @@ class Session:
         return place[race.next_items(answer_d[place])]
 
     def evaluate(self, answer_d: Codes) -> Outcome:
-        """What the labels so far taught and proved."""
+        """The outcome of the labels so far."""
         answer_d = np.asarray(answer_d, dtype=np.int64)
         session = self.advance(answer_d)
         if session.taught is None:

@@ -1,4 +1,4 @@
-"""What is known about two rules: the Evidence type, and the engines that produce it.
+"""Evidence about two rules: the Evidence type and the engines that produce it.
 
 May import backends, methods and theory; imported by `decide`, `ask`, results, the pipeline and rendering.
 """

@@ -27,7 +27,7 @@ class Comparison:
         The rules by name, fitted to these votes; majority vote is among them.  Majority vote and the weighted vote
         leave ties tied.
     belief : ndarray of shape (items, classes), optional
-        What the models believe of each item; None where no rule could be learned.
+        The models' posterior; None if no rule could be learned.
     setting : Setting
         Panel or crowd, votes per worker, whether workers differ.
     copies : Copies

@@ -4,11 +4,11 @@ Two workers A and B agree because both are often right, or because one repeats t
 the other voters R on the same items, and how often those agree among themselves, says how much agreement skill
 explains: with votes centred at each worker's label shares, `AB = AR * BR / RR` for workers who err independently,
 whatever their skills, and nearly so where items differ in difficulty.  What is left over, as a share of what could be
-left over, estimates how often one repeats the other.  No model is fitted: a model trusts whoever agrees most, and those
-are the copies.
+left over, estimates how often one repeats the other.  No model is fitted, because a model would trust exactly the
+copies, who agree most.
 
-Without two voters outside the pair, copies cannot be told from two excellent workers.  Identical answers are a fact,
-whoever else voted.
+Without two voters outside the pair, copies cannot be told from two excellent workers.  Identical answers count
+regardless of other voters.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class CopyGroup:
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """Groups of workers who repeat each other, and what is known about the assumption that nobody does."""
+    """Groups of workers who repeat each other, and the status of the assumption that there are none."""
 
     groups: tuple[CopyGroup, ...]
     tested: Tested
@@ -352,7 +352,7 @@ def _compare(index: _VoteIndex, pair: _Pair, partners: dict[int, list[tuple[int,
     Others who agree with one of the two nearly as well may be copies too, and are left out where enough voters remain.
     """
     compared_items = 20_000  # compared for one pair
-    most_close = 10  # others who are left out; of more, a few copies among them matter little
+    most_close = 10  # maximum number left out; among more voters a few copies matter little
     item_a, label_a = index.of(pair.a)
     item_b, label_b = index.of(pair.b)
     item, at_a, at_b = np.intersect1d(item_a, item_b, assume_unique=True, return_indices=True)
@@ -395,7 +395,7 @@ def _compare(index: _VoteIndex, pair: _Pair, partners: dict[int, list[tuple[int,
 def _differ_rarely(pair: _Pair, expected: float | None, n_tested: int) -> bool:
     """Whether so few differences are improbable, in any of so many pairs, if one repeats REPEATED of the votes.
 
-    `expected` is how often the two would agree by themselves.  With few items or few differences the standard errors
+    `expected` is their agreement rate if independent.  With few items or few differences the standard errors
     are too small; these binomial tails are not.
     """
     from scipy.special import bdtr

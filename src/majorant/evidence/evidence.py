@@ -1,4 +1,4 @@
-"""Evidence: what one engine knows about majority vote and another rule, and what it assumes."""
+"""Evidence: one engine's statement about majority vote and another rule, with its assumptions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Status(StrEnum):
 
 
 class Assumption(StrEnum):
-    """What an engine takes for granted."""
+    """Assumptions of the engines."""
 
     RANDOM_LABELS = "random labels"  # the labelled items are a random sample
     INDEPENDENT_VOTES = "independent votes"  # given the truth
@@ -46,7 +46,7 @@ class Assumption(StrEnum):
 
 
 class Certainty(StrEnum):
-    """How sure an answer or a verdict is."""
+    """Certainty of an answer or a verdict."""
 
     PROVED = "proved"
     SUPPORTED = "supported"
@@ -77,7 +77,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What one engine says about the gain of a rule over the rule in use.
+    """An engine's statement about the gain of a rule over the rule in use.
 
     Parameters
     ----------

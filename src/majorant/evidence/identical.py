@@ -1,4 +1,4 @@
-"""Identical rules: how many labels a switch would change bounds what it can gain or lose, whatever the truth is."""
+"""Nearly identical rules: the number of changed labels bounds the gain or loss of a switch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels: what gold labels that came with the votes say about other rules, exactly, at any number of labels."""
+"""Evidence from gold labels in the votes: exact at any number of labels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from majorant.methods.fit import Fit, chances
 from majorant.values import Estimate, FloatArray, clopper_pearson
 from majorant.votes import IntArray, Votes
 
-ORDER_SEED = 2**32 + 1  # of the order in which labels are looked at: any that no label has decided
+ORDER_SEED = 2**32 + 1  # seed of the order of the labels, chosen independently of them
 
 
 class Leads(NamedTuple):
@@ -80,7 +80,7 @@ def holdout_evidence(
     alpha: float,
     level: float,
 ) -> Evidence:
-    """What the labels that a rule was not taught say about it, on the items that it was not taught.
+    """Evidence about a learned rule from held-out labels.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def gold_accuracy(votes: Votes, fit: Fit, *, level: float) -> GoldAccuracy | Non
     if not len(known) or votes.gold_i is None:
         return None
     right = float(right_share(fit.posterior[known], votes.gold_i[known]).sum())
-    whole = len(known) == int((votes.votes_i > 0).sum())  # then there is nothing left to guess
+    whole = len(known) == int((votes.votes_i > 0).sum())  # then the accuracy is known exactly
     low, high = (right / len(known),) * 2 if whole else clopper_pearson(right, len(known), level)
     return GoldAccuracy(right / len(known), low, high, len(known))
 

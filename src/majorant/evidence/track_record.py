@@ -1,4 +1,4 @@
-"""Track record: how the weighted vote did on public data sets like this one, and how far to believe the models.
+"""Track record: results of the weighted vote on similar public data sets, and how far to trust the models.
 
 `track_record.json` is written by `benchmarks/track_record.py` from every public data set with gold labels.
 """
@@ -88,7 +88,7 @@ def track_record(
             assumptions=(Tested(Assumption.LIKE_PUBLIC_SETS, Status.UNTESTED),),
             record=Record(
                 sets=len(like),
-                better=int((gains > 0.0005).sum()),  # half a label in a thousand is no difference
+                better=int((gains > 0.0005).sum()),  # differences below half a label per thousand count as none
                 worse=int((gains < -0.0005).sum()),
                 mean_gain=float(gains.mean()),
                 worst_gain=float(gains.min()),
@@ -98,7 +98,7 @@ def track_record(
 
 
 def _trust(pairs: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
-    """What became of an expected gain: its mean, and where eight tenths of it lie, as shares of what was expected."""
+    """Realised share of expected gains: the mean and the 80% range."""
     expected, gained = np.array([pair for pair in pairs if pair[0] > 0]).T
     ratio = gained / expected
     order = np.argsort(ratio)

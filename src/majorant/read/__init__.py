@@ -39,7 +39,8 @@ def as_votes(votes: Any, **reading: Unpack[Reading]) -> Votes:
     options = ReadOptions.of(reading).given()
     if options:
         raise ConfigError(
-            f"{next(iter(options))}= says how to read a table, but these votes have been read: give it to read instead."
+            f"{next(iter(options))}= applies to reading a table, but these votes have already been read. "
+            "Pass it to mj.read instead."
         )
     return votes
 
@@ -54,7 +55,7 @@ def read(source: Any, **reading: Unpack[Reading]) -> Votes:
         table; a dict of columns; a list of (item, worker, label) or of dicts. Judge logs and the exports of labelling
         tools are recognised by their content.
     item, worker, label, status, seconds : str, optional
-        The columns, where their names or contents do not tell; "" if there is no such column. Several columns may name
+        Column names, needed only if they cannot be detected; "" if there is no such column. Several columns may name
         an item together: ``item=["question", "system"]`` or ``item="question,system"``.
     gold : str, path, frame, Series or dict, optional
         True labels: a column of the table, or a table of items and labels of its own.
@@ -65,26 +66,26 @@ def read(source: Any, **reading: Unpack[Reading]) -> Votes:
         without names, such as ``"worker,item,label"``; the sheet of a workbook.
     several, order, threshold, codes, fold_case : optional
         Several labels per vote, each a yes or no; the labels from lowest to highest; a score that makes two classes;
-        what codes mean (``"1=yes,2=no"``); merge labels that differ only in case, spaces or invisible signs.
+        what codes mean (``"1=yes,2=no"``); merge labels that differ only in case, whitespace or invisible characters.
     repeats : {"error", "first", "last", "each"}
-        What counts if a worker labels an item twice and differently.
+        Which vote counts if a worker gives an item two different labels.
     empty : str or list of str
         Labels that mean no vote, such as "NA".
 
     Returns
     -------
     Votes
-        ``votes.account`` says what became of every row, and which column was taken for what.
+        ``votes.account`` records how every row was handled and which role each column has.
 
     Raises
     ------
     DataError, ConfigError
-        They name the file, row, column and value, and what to do.
+        The message names the file, row, column and value, and how to fix it.
 
     Warns
     -----
     DataNote
-        Something that changes what the votes mean, such as NA counted as a label.
+        Something that changes the meaning of the data, such as NA counted as a label.
 
     Examples
     --------
@@ -105,7 +106,7 @@ def read(source: Any, **reading: Unpack[Reading]) -> Votes:
 
 
 def _depth_of_caller() -> int:
-    """How many frames up a warning finds the line that called this package."""
+    """Stack level at which a warning points to the caller's code outside this package."""
     frame, depth = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "majorant":
         frame, depth = frame.f_back, depth + 1
@@ -117,7 +118,7 @@ read.__signature__ = reading_signature("source")  # type: ignore[attr-defined]
 
 @naming_faults
 def read_with(source: Any, options: ReadOptions) -> Votes:
-    """Read votes by options that have been checked, without warnings."""
+    """Read votes with validated options, without emitting warnings."""
     with open_table(source, options) as table:
         if options.gold_file is not None:
             options = one_gold(options, table)

@@ -456,9 +456,9 @@ def build_votes(coded: Coded, items: Ids, gold: Gold | None, options: ReadOption
 
 
 def no_votes(coded: Coded) -> DataError:
-    """The error for a table in which no row holds a vote."""
+    """Error for a table without a single vote."""
     return DataError(
-        f"{coded.table.source}: no row holds a vote; column {coded.table.columns['label']!r} is empty throughout. "
+        f"{coded.table.source}: no row contains a vote; column {coded.table.columns['label']!r} is empty throughout. "
         "Say which column holds the labels with label='NAME'."
     )
 
@@ -512,7 +512,7 @@ def gold_codes(coded: Coded, items: Ids, named: LabelCodes) -> Codes | None:
 
 
 def abstained(items: Ids, workers: Ids, vote_n: Mask) -> Codes:
-    """Declared voters without a vote, per item: a worker who failed and then voted has not abstained."""
+    """Abstentions per item. A worker who failed first and voted later did not abstain."""
     from scipy.sparse import csr_array
 
     shape = len(items.values), len(workers.values)
@@ -531,7 +531,7 @@ def abstained(items: Ids, workers: Ids, vote_n: Mask) -> Codes:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """Which votes stay (None: all), and how many went as exact copies and as repeats that differ."""
+    """Which votes to keep (None for all), and the number of exact duplicates and conflicting repeats dropped."""
 
     kept_n: NDArray[np.bool_] | None = None
     merged: int = 0
@@ -596,10 +596,10 @@ class Coverage:
     n_bare: int
     silent: Sequence[Hashable]
     n_silent: int
-    gold_k: NDArray[np.bool_] | None  # which labels are gold of some item
+    gold_k: NDArray[np.bool_] | None  # labels that occur as gold
     n_compared: int = 0  # items with several votes
     n_disputed: int = 0  # items whose votes differ
-    items: Known = ()  # all names, where they are looked at for some that look alike
+    items: Known = ()  # all names, kept only when checking for look-alikes
     workers: Known = ()
 
 
@@ -652,7 +652,9 @@ def make_account(
     used = np.flatnonzero(coverage.votes_l)
     if len(used) == 1:
         notes.append(Note(NoteKind.SINGLE_CLASS, {"label": str(coverage.labels[used[0]])}))
-    elif coverage.n_compared >= 20 and not coverage.n_disputed:  # perhaps everybody was given the final label
+    elif (
+        coverage.n_compared >= 20 and not coverage.n_disputed
+    ):  # the export may have given every worker the final label
         notes.append(Note(NoteKind.UNANIMOUS, {"items": coverage.n_compared}))
     unused = np.flatnonzero(coverage.gold_k & (coverage.votes_l == 0)) if coverage.gold_k is not None else ()
     for kind, names, count in (
@@ -680,7 +682,7 @@ def make_account(
 
 
 def mask(votes: Votes) -> Votes:
-    """The same votes, items and workers numbered from 1 in the order in which they first appear; labels stay.
+    """The same votes with items and workers renamed to 1, 2, ... in order of first appearance. Labels are kept.
 
     >>> votes = Votes.from_codes([0, 1], [0, 0], [0, 1], items=["x.jpg", "y.jpg"], workers=["ann"], labels="ny")
     >>> mask(votes).items, mask(votes).workers

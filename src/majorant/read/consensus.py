@@ -1,4 +1,4 @@
-"""Labels for labelling tools to import: predictions, suggestions or tasks, with confidence and the items' text."""
+"""Export labels to labelling tools as predictions, suggestions or tasks, with confidence and item text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Consensus(NamedTuple):
 
 
 class Tool(NamedTuple):
-    """What an export needs: the items' own fields, the classes, and the names of the controls."""
+    """Inputs of an export: item fields, classes and control names."""
 
     fields: Mapping[str, Mapping[str, Any]]  # text of the item -> its fields
     labels: Sequence[Any]

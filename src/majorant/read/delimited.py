@@ -1,4 +1,4 @@
-"""CSV and the like: the first rows tell the dialect, DuckDB reads the rows, and bad ones are named."""
+"""Delimited text. The dialect is detected from the first rows, DuckDB reads the data, and errors name the bad row."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def open_delimited(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
     dialect = _dialect(lines, how.delimiter or ("\t" if how.format == "tsv" else sign and sign[1]), choice)
     first = next(dialect.reader(lines, strict=False), None)
     if first is None:
-        raise DataError(f"{file.name} holds only blank lines. Check that the export that wrote it finished.")
+        raise DataError(f"{file.name} contains only blank lines. Check that the export completed.")
     header = choice.columns is None
     if header:
         names = tuple(cell.strip() for cell in first)
@@ -119,7 +119,7 @@ def _dialect(lines: Sequence[str], delimiter: str | None, choice: Choice) -> Dia
 
 
 def _fit(dialect: Dialect, lines: Sequence[str], choice: Choice) -> tuple[int, float, int]:
-    """How well a dialect explains the first rows: roles found by name, rows of equal length, columns."""
+    """Score a dialect on the first rows: recognised column names, equal row lengths, number of columns."""
     rows = _sample(dialect, lines)
     if not rows or len(rows[0]) < 2:
         return 0, 0.0, 0
@@ -183,9 +183,9 @@ def _stream(
     file: File, dialect: Dialect, n_columns: int, positions: Sequence[int], *,
     header: bool, stack: ExitStack, threads: int | None,
 ) -> Iterator[list[Column]]:  # fmt: skip
-    """The chosen columns; where DuckDB refuses a row, Python's csv goes on, and names the row if it is wrong.
+    """Stream the chosen columns. If DuckDB rejects a row, Python's csv takes over and names the row if it is invalid.
 
-    A small file is read by Python's csv from the start: it takes less time than loading DuckDB does.
+    Small files go straight to Python's csv, which is faster than loading DuckDB.
     """
     if not file.packing and file.path.stat().st_size <= SMALL_FILE:
         yield from _slow_stream(file, dialect, n_columns, positions, skip=int(header))
@@ -203,7 +203,7 @@ def _stream(
             if batch.num_rows > skip:
                 yield [column.slice(skip) for column in batch.columns]
     except (duckdb.Error, UnicodeDecodeError, EOFError, OSError):
-        refused = True  # left here first, so that the message below does not drag DuckDB's along
+        refused = True  # leave the except block first, so that DuckDB's error is not chained
     if refused:
         yield from _slow_stream(file, dialect, n_columns, positions, skip=max(done, int(header)))
 
@@ -222,7 +222,7 @@ def _sql(path: Path, packing: str, dialect: Dialect, n_columns: int, positions: 
 def _slow_stream(
     file: File, dialect: Dialect, n_columns: int, positions: Sequence[int], *, skip: int
 ) -> Iterator[list[Column]]:
-    """The records from number `skip` on, as Python reads them: mixed line ends and huge fields are fine here."""
+    """Records from number `skip` on, read by Python's csv, which accepts mixed line endings and huge fields."""
     with _huge_fields(), file.open() as raw:
         text = io.TextIOWrapper(raw, encoding=file.encoding, errors="surrogateescape", newline="")
         rows: list[list[str]] = []

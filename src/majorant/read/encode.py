@@ -1,6 +1,6 @@
-"""A Table read once, part by part, into codes: what is left of a column is one integer per row and its vocabulary.
+"""Encode a Table in one streaming pass: each column becomes integer codes and a vocabulary.
 
-A whole column of text is never in memory.
+A full text column is never held in memory.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ Progress = Callable[[int], None]  # called with the number of rows read so far
 
 
 class Coder:
-    """Collects one column; `finish` gives its codes (-1 where a cell is empty) and its values in order of appearance.
+    """Encodes one column. `finish` returns codes (-1 for empty cells) and values in order of appearance.
 
-    Parts are encoded one by one.  Their values wait, and are merged when they outnumber the known ones: so every value
-    is merged a bounded number of times.
+    Parts are encoded one by one.  New values are merged once they outnumber the known ones, so that each is merged a
+    bounded number of times.
     """
 
     def __init__(self, source: str, column: str) -> None:
@@ -83,7 +83,7 @@ class Coder:
         if pa.types.is_dictionary(column.type):
             return dictionary_codes(column), plain_text(column.dictionary)
         column = plain_text(column)
-        if not self.repeats and not column.null_count and is_plain(column):  # encoding it twice would win nothing
+        if not self.repeats and not column.null_count and is_plain(column):  # encoding it twice gains nothing
             return np.arange(len(column), dtype=np.int32), column
         try:
             encoded = column.dictionary_encode()
@@ -165,7 +165,7 @@ def plain_text(array: ArrowArray) -> ArrowArray:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where the entries from `start` on come from."""
+    """Origin of the entries from `start` on."""
 
     start: int
     source: str
@@ -189,7 +189,7 @@ class Coded:
     row_n: NDArray[np.int64] | None = None  # which entry of the table each one is; None: all, in order
 
     def where(self, n: int) -> str:
-        """The place of entry n in the user's words."""
+        """Location of entry n, for messages."""
         return _where(self.spans, n if self.row_n is None else int(self.row_n[n]))
 
     def where_declared(self, n: int) -> str:
@@ -245,7 +245,7 @@ def collect_codes(table: Table, max_classes: int, progress: Progress | None = No
 
 
 def refuse_long(known: Known, source: str, name: str) -> None:
-    """Refuse names that are whole documents: each is written many times, in tables and on the page."""
+    """Reject names as long as documents, because names are repeated in tables and on the page."""
     if isinstance(known, list):
         longest = max((len(value) for value in known if isinstance(value, (str, bytes))), default=0)
     else:
@@ -260,7 +260,7 @@ def refuse_long(known: Known, source: str, name: str) -> None:
 def no_rows(table: Table) -> DataError:
     """The error for a table without rows."""
     what = "has a header but no rows" if table.kind == "text" else "holds no rows"
-    return DataError(f"{table.source} {what}. Check that the export that wrote it finished.")
+    return DataError(f"{table.source} {what}. Check that the export completed.")
 
 
 def encode_part(
@@ -284,11 +284,11 @@ def encode_part(
 
 
 def too_many_labels(source: str, role: str, name: str, most: int, shown: object) -> DataError:
-    """The refusal of a column that is hardly one of labels."""
+    """Error for a column with too many distinct values to be labels."""
     kind = "labels" if role == "label" else "gold labels"
     return DataError(
         f"{source}, column {name!r}: more than {most:,} different labels, e.g. {str(shown)[:60]!r}; it is probably not "
-        f"the column of {kind}. Say which is with {role}='NAME', or allow more with max_classes=."
+        f"the column of {kind}. Specify the right one with {role}='NAME', or allow more with max_classes=."
     )
 
 

@@ -147,7 +147,7 @@ def _open_zstandard(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
 
 STANDARD_INPUT = "standard input"
 HEAD_BYTES = 1 << 18
-UNREAD = (  # what else the first bytes may be, and what to do about it
+UNREAD = (  # other signatures, and what to do about them
     (b"BZh", "bzip2 data", "Unpack it with bunzip2, or pack it with gzip."),
     (b"\xfd7zXZ", "xz data", "Unpack it with unxz, or pack it with gzip."),
     (b"SQLite format 3", "an SQLite database", "Export the table as CSV."),
@@ -160,7 +160,7 @@ UNREAD = (  # what else the first bytes may be, and what to do about it
 
 @dataclass(frozen=True, slots=True)
 class NamedFile(os.PathLike[str]):
-    """A file that messages call by another name: an upload, stored under a name of ours.
+    """A file with a different display name, such as an upload.
 
     >>> f"{NamedFile(Path('/tmp/votes-1.csv'), 'my votes.csv')} is empty"
     'my votes.csv is empty'
@@ -307,7 +307,7 @@ def _spool(name: str, stream: IO[bytes], stack: ExitStack) -> Path:
 
 @contextmanager
 def _room() -> Iterator[None]:
-    """Report a full temporary folder as what it is."""
+    """Report a full temporary folder clearly."""
     try:
         yield
     except OSError as error:
@@ -441,12 +441,12 @@ def _encoding(name: str, head: bytes, encoding: str | None) -> str:
         even, odd = sample[::2].count(0), sample[1::2].count(0)
         if max(even, odd) > len(sample) // 4 and min(even, odd) < max(even, odd) // 8 + 1:
             return "utf-16-be" if even > odd else "utf-16-le"
-        raise DataError(f"{name} holds zero bytes: it is not a text file. Export the votes as CSV, JSON or Parquet.")
+        raise DataError(f"{name} contains NUL bytes: it is not a text file. Export the votes as CSV, JSON or Parquet.")
     return "utf-8"
 
 
 def _expected_type(name: str, unpacked_name: str, content: FileType, format: str | None) -> FileType:
-    """What the file is, if that is what --format or its name says."""
+    """The file type, checked against --format or the extension."""
     named = None if format is None else type_of_word(format)
     if format is not None and named is None:
         raise ConfigError(f"format={format!r}: choose one of {', '.join(format_words())}.")
@@ -466,7 +466,9 @@ def _type_of_text(name: str, head: bytes, encoding: str) -> FileType:
         if kind.text and re.match(kind.text, text, re.DOTALL):
             return kind
     if re.match(r"<(!doctype|html|\?xml)", text, re.IGNORECASE):
-        raise DataError(f"{name} is a web page or XML, not a table of votes. Perhaps a download asked for a login.")
+        raise DataError(
+            f"{name} is a web page or XML, not a table of votes. A download may have been redirected to a login page."
+        )
     return FILE_TYPES[0]
 
 

@@ -103,7 +103,7 @@ def _open_stream(source: Any, module: str) -> RowSource:
     import pyarrow as pa
 
     name = f"{module.lstrip('_')} {type(source).__name__}"
-    once = not isinstance(source, (pa.Table, pa.RecordBatch))  # others may lend their rows once
+    once = not isinstance(source, (pa.Table, pa.RecordBatch))  # other objects may be iterable only once
     reader = pa.RecordBatchReader.from_stream(source)
 
     def stream(positions: Sequence[int]) -> Iterator[list[Column]]:

@@ -1,4 +1,4 @@
-"""Gold labels: a column beside the votes, or a table of their own; at most one per item."""
+"""Gold labels from a column of the votes or from a separate table; at most one per item."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def one_gold(options: ReadOptions, table: Table) -> ReadOptions:
 
     if sample_design(options.gold_file) is None:
         raise ConfigError(
-            f"gold labels stand both in column {table.columns['gold']!r} and in the gold file. Leave one out: gold='' "
+            f"gold labels are both in column {table.columns['gold']!r} and in the gold file. Leave one out: gold='' "
             "ignores the column."
         )
-    return replace(options, gold_file=None)  # the column is gold; labels that ask drew are used by its design
+    return replace(options, gold_file=None)  # the column is gold; labels from `ask` are handled by its design
 
 
 def gold_of_file(options: ReadOptions, items: Sequence[Any]) -> Gold | None:
@@ -44,7 +44,7 @@ def gold_of_file(options: ReadOptions, items: Sequence[Any]) -> Gold | None:
 
 
 def read_gold(source: Any, how: ReadOptions, items: Sequence[Any], *, what: str = "gold label") -> Gold:
-    """Gold labels from a file of their own, matched to the items; `what` is the word for them in messages."""
+    """Gold labels from a separate file, matched to the items; messages call them `what`."""
     return match_gold(load_gold(source, how, what), items)
 
 

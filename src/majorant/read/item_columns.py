@@ -29,8 +29,7 @@ LONGEST_CELL = 100_000  # characters
 def item_columns(source: Any, items: Sequence[Any], how: ReadOptions) -> dict[str, list[Any]]:
     """The columns that agree in all rows of an item, with a value for each of `items`, or None.
 
-    Columns that take part in the votes, and those that could influence an expert, are left out; with text=, all but the
-    column of that name.
+    Vote columns and columns that could bias an expert are left out; with text=, only that column is kept.
 
     >>> table = {"item": ["a", "a", "b"], "worker": ["w", "x", "w"], "label": [1, 0, 1], "text": ["A!", "A!", "B."]}
     >>> item_columns(table, ["b", "a"], ReadOptions())
@@ -75,7 +74,7 @@ def _collect(
             if known is not None:
                 for column, values in zip(own, cells, strict=True):
                     value = values[n][:LONGEST_CELL] if isinstance(values[n], str) else values[n]
-                    nested = isinstance(value, (list, dict))  # perhaps what judges said
+                    nested = isinstance(value, (list, dict))  # may contain judges' verdicts
                     if nested or (value not in (None, "") and known.setdefault(column, value) != value):
                         dropped.add(column)
 

@@ -123,7 +123,7 @@ def _is_closed(file: File) -> bool:
 
 
 def _keys(text: _Text) -> tuple[str, ...]:
-    """Every key that occurs, in order of first use: a status may well stand on the failed votes only."""
+    """All keys in order of first use: `status` may occur only on failed votes."""
     sql = f"""SELECT key, min(row * 1000000 + place) AS first FROM (
         SELECT unnest(keys) AS key, generate_subscripts(keys, 1) AS place, row
         FROM (SELECT json_keys(json) AS keys, row_number() OVER () AS row FROM {text.scan("read_json_objects")})
@@ -133,7 +133,7 @@ def _keys(text: _Text) -> tuple[str, ...]:
 
 
 def _records(file: File, text: _Text) -> Iterator[dict[str, Any]]:
-    """The objects; DuckDB takes a comma after the last value, which Python and the standard do not."""
+    """Stream the objects. DuckDB accepts a trailing comma, which Python and the standard do not."""
     try:
         for batch in batches(f"SELECT json FROM {text.scan('read_json_objects')}", text.threads):
             yield from map(loads, batch.columns[0].to_pylist())
@@ -157,7 +157,7 @@ def _pointer(key: str) -> str:
 
 
 def _diagnose(file: File, shape: str) -> DataError:
-    """Where the JSON breaks, in the words of Python's parser, which counts lines and columns."""
+    """Locate a JSON error with Python's parser, which reports line and column."""
     diagnosed_bytes = 1 << 28  # a larger array that is broken is not parsed again to find the place
     _refuse_bytes(file)
     try:
@@ -201,7 +201,7 @@ def _problem(file: File, text: str, line: int | None) -> DataError | None:
         text_keys = [key for key, _ in loads(text, object_pairs_hook=list)] if line else []
         twice = [key for key, n in Counter(text_keys).items() if n > 1]
         if twice:
-            return DataError(f"{file.name}, line {number}: the key {twice[0]!r} is there twice. Keep one.")
+            return DataError(f"{file.name}, line {number}: the key {twice[0]!r} occurs twice. Keep one.")
     return None
 
 

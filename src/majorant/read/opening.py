@@ -85,7 +85,9 @@ def open_rows(source: Any, how: ReadOptions) -> Iterator[list[RowSource]]:
             ]
             for (name, path), earlier in zip(named, before, strict=True):
                 if _stamp(path) != earlier:
-                    raise DataError(f"{name} changed while it was read. Run again when nothing writes to it any more.")
+                    raise DataError(
+                        f"{name} changed while it was read. Run the command again once the file is complete."
+                    )
         else:
             for option in ("encoding", "delimiter", "format"):
                 if getattr(how, option) is not None:
@@ -94,7 +96,7 @@ def open_rows(source: Any, how: ReadOptions) -> Iterator[list[RowSource]]:
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
-    """What changes when a file is written to or replaced; None if it is gone, which readers report themselves."""
+    """Fingerprint that changes when a file is modified; None if it is gone (readers report that)."""
     try:
         status = path.stat()
     except OSError:
@@ -391,7 +393,7 @@ def preview(source: Any, *, rows: int = 6, **reading: Unpack[Reading]) -> Previe
 
 
 def _roles_by_name(names: Sequence[str], choice: Choice) -> dict[str, str]:
-    """The roles that are clear, where others are not."""
+    """The roles that could be assigned."""
     roles: dict[str, str] = {}
     for role in () if choice.columns is not None else VOTE_ROLES:
         alone = {other: "" for other in ALIASES if other != role}

@@ -131,7 +131,7 @@ class Scale:
         return cls(order=tuple(names), codes=names_of_codes)
 
     def note(self) -> Note | None:
-        """A note on what claims are about."""
+        """Note on how labels were interpreted."""
         if self.threshold is not None:
             return Note(NoteKind.THRESHOLD, {"threshold": self.threshold})
         return None if self.order is None else Note(NoteKind.ORDER, {"labels": list(self.order)})
@@ -225,7 +225,7 @@ class Reading(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
-    """The same with defaults, checked; None means: find out from the content."""
+    """Validated options with defaults; None means detect automatically."""
 
     item: str | Sequence[str] | None = None  # several columns may name an item together
     worker: str | None = None
@@ -234,8 +234,8 @@ class ReadOptions:
     status: str | None = None
     seconds: str | None = None
     by: str | None = None  # a column of the items, by which to slice them
-    text: str | None = None  # the column with the items' own text
-    columns: str | Sequence[str] | None = None  # what each position holds, where there are no names
+    text: str | None = None  # column with the item text
+    columns: str | Sequence[str] | None = None  # role of each column, for tables without a header
     gold_file: Any = None
     repeats: str = "error"
     empty: str | Sequence[str] = ()
@@ -359,12 +359,12 @@ def _check_types(options: ReadOptions) -> None:
     for name in texts.split():
         value = getattr(options, name)
         if value is not None and not isinstance(value, str):
-            raise ConfigError(f"{name}={value!r}: give a text.")
+            raise ConfigError(f"{name}={value!r}: expected a string.")
     for name, kind in listed.items():
         value = getattr(options, name)
         many = isinstance(value, (list, tuple, set, frozenset)) and all(isinstance(one, kind) for one in value)
         if value is not None and not isinstance(value, str) and not many:
-            raise ConfigError(f"{name}={value!r}: give a text, or a list of them.")
+            raise ConfigError(f"{name}={value!r}: expected a string or a list of strings.")
     for name in ("wide", "several", "fold_case", "allow_network"):
         if not isinstance(getattr(options, name), bool):
             raise ConfigError(f"{name}={getattr(options, name)!r}: give True or False.")

@@ -1,8 +1,8 @@
 """Pairwise judgements: tables with two candidates, a winner and a judge, perhaps in both orders.
 
 They are laid out as votes: an item is a question and a pair of candidates, a vote names the winner or says tie.  A
-judge who was asked in both orders is one judge with one vote: the verdict, if both are the same, else a tie.  Without
-columns for the candidates, a column such as `order` says which of them was shown first.
+judge asked in both orders has one vote: the verdict if both agree, otherwise a tie.  Without columns for the
+candidates, a column such as `order` says which of them was shown first.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def is_tie(label: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Where a table of pairwise judgements says what."""
+    """Column positions in a table of pairwise judgements."""
 
     item: int | None
     judge: int | None  # None in a table of gold verdicts
@@ -60,7 +60,7 @@ class Columns:
 
 @dataclass(slots=True)
 class Judged:
-    """How one judge took the order of the candidates."""
+    """How a judge's verdicts depend on the order of the candidates."""
 
     judge: Hashable
     both_orders: int = 0
@@ -95,7 +95,7 @@ def find_columns(names: Sequence[str], choice: Choice, source: str) -> Columns |
     if pair is None or choice.columns is not None:
         return None
     swapped = [p for p, name in enumerate(names) if says_position(name)]
-    left = ["" if p in (*pair, *swapped) else name for p, name in enumerate(names)]  # these are no item and no worker
+    left = ["" if p in (*pair, *swapped) else name for p, name in enumerate(names)]  # neither items nor workers
     named = {role: name for role, name in choice.named.items() if name != PAIR}
     roles = find_roles(left, replace(choice, named=named, needed=()), source)
     winner = roles.get("label", roles.get("gold"))
@@ -115,7 +115,7 @@ def find_columns(names: Sequence[str], choice: Choice, source: str) -> Columns |
 
 @dataclass(slots=True)
 class _Laid:
-    """Votes in the making."""
+    """Votes under construction."""
 
     rows: dict[tuple[str, Any], dict[bool, Any]] = field(default_factory=dict)  # (item, judge) -> verdict by order
     pair_of: dict[str, str] = field(default_factory=dict)
@@ -180,7 +180,7 @@ def _lay_out_orders(rows: RowSource, how: ReadOptions) -> RowSource:
         first, second = candidates([label for label in cells["label"] if not is_empty(label)])
         in_order = [shown_in_order(value, first, second, rows.source) for value in cells["position"]]
     except (DataError, ConfigError):
-        return rows  # the column is about something else
+        return rows  # not a column of presentation orders
     keys = list(zip(cells["item"], cells["worker"], strict=True))
     if len(set(zip(keys, in_order, strict=True))) < len(keys) or len(set(keys)) == len(keys):
         return rows
@@ -327,7 +327,7 @@ def _add(laid: _Laid, row: Mapping[int, Any], columns: Columns, rows: RowSource)
     in_order = (low == first) != swapped  # whether the candidate that is listed first was shown first
     if in_order in given and given[in_order] != verdict and verdict is not None:
         raise DataError(
-            f"{where}: judge {judge!r} judges {item!r} a second time in the same order, {verdict!r} after "
+            f"{where}: judge {judge!r} judged {item!r} twice in the same order, {verdict!r} after "
             f"{given[in_order]!r}. Keep one."
         )
     if verdict is None or in_order in given:

@@ -1,4 +1,4 @@
-"""Parquet: columns with their own types, streamed by DuckDB: damaged statistics can make Arrow abort."""
+"""Parquet files, streamed by DuckDB because damaged statistics can crash Arrow."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def open_parquet(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:  
 
 
 def _declared_size(connection: Any, path: Path) -> int:
-    """The bytes that a file says it holds, at least one a cell: runs of one value take no room in the file."""
+    """Declared uncompressed size, at least one byte per cell because run-length encoding can hide millions of cells."""
     sql = f"SELECT sum(num_values), sum(total_uncompressed_size) FROM parquet_metadata({path_literal(path)})"
     ((n_cells, n_bytes),) = connection.sql(sql).fetchall()
     return int(max(n_cells or 0, n_bytes or 0))

@@ -273,9 +273,9 @@ def written_list(text: str) -> list[Any] | None:
 
 
 def split_labels(rows: RowSource, roles: dict[str, int]) -> tuple[RowSource, dict[str, int]]:
-    """A row for each label that anybody gave: item and label, worker, yes or no, and the label."""
+    """One yes/no vote per item, worker and label in use."""
     if not rows.again:
-        raise ConfigError("several=True reads the votes twice. Give a table, or write the votes to a file first.")
+        raise ConfigError("several=True has to read the votes twice. Give a table, or write the votes to a file first.")
     if "slice" in roles:
         raise ConfigError("several=True gives a verdict for each label, so by= does not apply. Leave it out.")
     vocabulary = _vocabulary(rows, roles)

@@ -19,7 +19,7 @@ def main(library: str, path: str, sheet: str, memory: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     except (ImportError, ValueError, OSError):
-        pass  # not on this system: at least only this process aborts
+        pass  # not supported here; a crash still ends only this process
     sys.path.append(library)
     import python_calamine
 

@@ -78,5 +78,5 @@ def _choose_sheet(source: str, book: dict[str, Any], sheet: str | None) -> str:
     if not filled:
         raise DataError(f"{source} has no sheet with data.")
     if sheet is None and len(filled) > 1:
-        raise DataError(f"{source} has several sheets: {listed}. Say which with sheet={filled[0]!r}.")
+        raise DataError(f"{source} has several sheets: {listed}. Choose one with sheet={filled[0]!r}.")
     return sheet or str(filled[0])

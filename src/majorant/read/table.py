@@ -60,12 +60,12 @@ class RowSource:
     format: str
     # Positions of columns -> those columns, batch by batch
     stream: Callable[[Sequence[int]], Iterator[list[Column]]]
-    first_row: int = 1  # what the user would call the first row
+    first_row: int = 1  # number of the first row as users count
     unit: str = "row"
     named: bool = True  # False: columns have positions only
     again: bool = True  # the rows can be streamed more than once
-    judges: bool = False  # a log of judges of a model's answers
-    rounded: Mapping[int, float] = field(default_factory=dict)  # columns with numbers that have lost digits: such a one
+    judges: bool = False  # a judge log
+    rounded: Mapping[int, float] = field(default_factory=dict)  # columns whose numbers lost digits, with an example
     notes: tuple[Note, ...] = ()
 
 

@@ -30,12 +30,12 @@ LABEL_KEYS = "123456789abcdefghijklmnoprtvwxyz"  # for classes; s, u and q have 
 TASK_ENDINGS = {"csv": ".csv", "label-studio": ".json", "argilla": ".json", "prodigy": ".jsonl"}
 UNASKED = -2  # no answer: not asked, or not reached yet
 SKIPPED = -1  # the expert cannot tell
-EXPERTS = ("majority", "unanimous")  # what counts where several experts label an item
+EXPERTS = ("majority", "unanimous")  # how to combine several experts
 CANNOT_TELL_WORDS = ("?", "skip", "cannot tell", "can't tell", "don't know", "unsure")
 
 
 class ExpertAnswer(NamedTuple):
-    """What one expert said about an item: a label, nothing (None), or that they cannot tell."""
+    """An expert's answer: a label, None, or "cannot tell"."""
 
     item: Any
     label: Any
@@ -274,7 +274,7 @@ def _design(record: Mapping[str, Any]) -> str | None:
 
 
 def _answer(item: Any, worker: Any, answers: Mapping[str, Any], expert: str) -> ExpertAnswer:
-    """The answer to the first question; submitting none means that the expert cannot tell."""
+    """The answer to the first question; an empty submission means "cannot tell"."""
     value = next(iter(answers.values()), None)
     if isinstance(value, list):
         value = value[0] if len(value) == 1 else None
@@ -315,7 +315,9 @@ def sample_size(content: Mapping[str, Any]) -> int:
         return 0
     if question["taught"] is None:
         return len(content["order"])
-    taught = int(question["taught"]["positions"])  # 0 where gold taught: the order holds the other items
+    taught = int(
+        question["taught"]["positions"]
+    )  # 0 if gold labels trained the rule, because the order then contains only the other items
     return max(taught, int(content.get("sampled", 0))) if taught else 0
 
 
@@ -344,7 +346,7 @@ def sample_design(source: Any) -> Mapping[str, Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """One code per item of the order, and what was odd about the answers."""
+    """One code per item in order, and irregularities in the answers."""
 
     answer_d: NDArray[np.int64]  # a class code, SKIPPED or UNASKED
     ignored: tuple[Any, ...]  # labelled items that are not in the order
@@ -361,7 +363,7 @@ def count_answers(
     asked: Sequence[int],
     experts: str = "majority",
 ) -> Counted:
-    """The last answer of an expert on an item counts, experts count as `experts` says.
+    """Resolve answers: an expert's last answer counts, and `experts` says how to combine experts.
 
     `asked` are positions of the order, as the rows stand in the file.  Rows are to be labelled from the top: an item
     without an answer above one that has it counts as skipped.

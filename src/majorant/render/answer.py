@@ -1,4 +1,4 @@
-"""The answer in words: what to do, how sure that is, what it rests on, and what would make it surer."""
+"""The answer in words: what to do, how certain it is, the evidence, and what would make it more certain."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def rule_name(rule: str, *, begins: bool = False) -> str:
 
 
 def headline(result: Result) -> str:
-    """The answer in one sentence that a manager understands."""
+    """The answer in one plain sentence."""
     answer = result.answer
     if answer.action is Action.SWITCH:
         return f"Switch to {rule_name(answer.rule)}: {_switch(result)}"
@@ -68,7 +68,7 @@ def _switch(result: Result) -> str:
         return f"{points_range(basis.gain)}, proved by {count(basis.n_labels, 'label')}{fresh}."
     if basis.other == LEARNED:
         labels = basis.n_labels if result.learned is None else result.learned.n_labels
-        taught = f"taught by your {count(labels, 'label')}, likely {about_points(basis.gain.value)} better"
+        taught = f"learned from your {count(labels, 'label')}, likely {about_points(basis.gain.value)} better"
         return f"{taught}. {_labels_to_decide(answer)}".rstrip()
     if basis.source is Source.LABELS:
         return f"it leads on {_right_of(basis)}. {_labels_to_decide(answer)}"
@@ -85,11 +85,11 @@ def _labels_to_decide(answer: Answer) -> str:
         more = "more label" if answer.basis is not None and answer.basis.n_labels else "label"
         return f"{count(answer.next.labels, more)} would prove it."
     if answer.next.step is Step.GO_ON and not answer.next.items:
-        return f"{count(answer.next.labels, 'more label')} will teach a rule."
+        return f"{count(answer.next.labels, 'more label')} are enough to learn a rule."
     if answer.next.step is Step.GO_ON:
         return f"About {count(answer.next.labels, 'more label')} would decide."
     if answer.next.step is Step.TEACH:
-        return f"{count(answer.next.labels, 'label')} would tell."
+        return f"{count(answer.next.labels, 'label')} would tell you more."
     return ""
 
 
@@ -176,7 +176,7 @@ def _by_labels(basis: Evidence, other: str) -> str:
 
 def _by_learning(learned: LearnedRule) -> str:
     """How the learned rule did on labels that it had not seen, and what it weighs."""
-    right = f"It is right on {100 * learned.accuracy:.0f}% of the labels that it was not taught (cross-validation)"
+    right = f"It is right on {100 * learned.accuracy:.0f}% of the labels it was not trained on (cross-validation)"
     heavy = sorted(learned.weights.items(), key=lambda pair: -abs(pair[1]))[:3]
     shown = ", ".join(f"{worker} {weight:+.1f}" for worker, weight in heavy)
     return f"{right}. Largest weights beyond one vote each: {shown}."
@@ -195,12 +195,12 @@ def _by_record(basis: Evidence) -> str:
 
 def _no_guess(result: Result) -> str:
     if result.setting.panel:
-        return "On panels of judges, models of the votes are as often wrong as right about which rule is better."
-    return "Public crowds like yours do not show which of the two is better."
+        return "On panels of judges, models of the votes pick the better rule only about half the time."
+    return "Public crowds like yours give no clear answer."
 
 
 def _doubts(basis: Evidence) -> str:
-    """What could not be shown, or failed."""
+    """Assumptions that failed or could not be tested."""
     parts = []
     if any(one.assumption is Assumption.NO_COPIES for one in basis.with_status(Status.FAILED)):
         parts.append(" Some repeat others.")
@@ -236,7 +236,7 @@ def next_line(result: Result) -> str:
     if step.step is Step.NOTHING:
         return "Use the labels."
     if step.step is Step.TEACH:
-        return f"Label {step.labels} random items: they measure every judge and teach a better rule."
+        return f"Label {step.labels} random items: they measure every judge and train a better rule."
     if step.step is Step.GO_ON and step.waiting:
         return f"Label the {count(step.waiting, 'item')} that {'has' if step.waiting == 1 else 'have'} no label yet."
     if step.step is Step.GO_ON:

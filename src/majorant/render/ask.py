@@ -1,4 +1,4 @@
-"""What `ask` and `label` say: what is asked and why, what labels prove, and what to do next."""
+"""Sentences of `ask` and `label`: the question and why, what the labels prove, and what to do next."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def at_stake(rules: Sequence[str], differ: int, n_items: int, tolerance: float) 
         return f"{names} give all {count(n_items, 'item')} the same labels."
     share = f"{names} differ on {differ:,} of {count(n_items, 'item')}"
     if len(rules) > 2:
-        return f"{share}; on the others the choice does not matter."
+        return f"{share}; elsewhere the choice makes no difference."
     if differ <= tolerance * n_items:
         return f"{share} ({percent_of(differ, n_items)}): whichever you use, accuracy changes by at most that."
     return f"{share}, so at most {one_decimal(differ / n_items)} points are at stake."
@@ -45,7 +45,7 @@ def labels_planned(expected: int | None, asked: int) -> str:
     ('About 18 labels should settle it.', 'About 40 labels should settle it; these 25 come first.')
     """
     if expected is None:
-        return "How many labels it takes will show after these."
+        return "These will show how many more are needed."
     if expected == 0:
         return "No labels are needed."
     first = "" if asked >= expected else f"; these {asked:,} come first"
@@ -68,14 +68,14 @@ def outcome_sentence(outcome: Outcome) -> str:
 def _session_sentence(outcome: Outcome) -> str:
     learned = outcome.learned
     if learned is None:
-        more = f"; {count(outcome.more or 0, 'more label')} will teach a rule" if outcome.more else ""
+        more = f"; {count(outcome.more or 0, 'more label')} are enough to learn a rule" if outcome.more else ""
         return f"{count(outcome.labels, 'label')} so far{_skipped(outcome)}{more}."
     taught = learned_sentence(learned)
     if outcome.verdict == "open" and not outcome.n_proving:
         left = f" About {count(outcome.more, 'more label')} to go." if outcome.more else ""
         return f"{taught}{left}"
     if outcome.verdict == "better" and not learned.adopted:
-        return f"{_two_rules(outcome)} {count(learned.n_labels, 'label')} taught it.{_weights(learned)}"
+        return f"{_two_rules(outcome)} {count(learned.n_labels, 'label')} trained it.{_weights(learned)}"
     return f"{_two_rules(outcome)} {taught}"
 
 
@@ -83,10 +83,10 @@ def learned_sentence(learned: LearnedRule, whose: str = "label") -> str:
     """What labels taught, and how well it does on labels that it was not taught."""
     right, before = (round(share * learned.n_labels) for share in (learned.accuracy, learned.baseline_accuracy))
     baseline = rule_name(learned.baseline)
-    tested = f"right on {right} of {learned.n_labels} labels it was not taught, {baseline} on {before}"
+    tested = f"right on {right} of {learned.n_labels} labels it was not trained on, {baseline} on {before}"
     if not learned.adopted:
-        return f"{count(learned.n_labels, whose)} taught no better rule yet ({tested})."
-    return f"{count(learned.n_labels, whose)} taught a rule ({tested}).{_weights(learned)}"
+        return f"{count(learned.n_labels, whose)} have not produced a better rule yet ({tested})."
+    return f"{count(learned.n_labels, whose)} trained a rule ({tested}).{_weights(learned)}"
 
 
 def _weights(learned: LearnedRule) -> str:
@@ -136,7 +136,7 @@ def _several_rules(outcome: Outcome) -> str:
     below = f"It may be up to {one_decimal(outcome.below or 0.0)} points below the best."
     return (
         f"After {count(outcome.labels, 'label')}{_skipped(outcome)} {leads}. {below}{dropped} "
-        f"Use {best} now, or go on. {_more(outcome)}"
+        f"Use {best} now, or continue. {_more(outcome)}"
     )
 
 
@@ -221,7 +221,7 @@ def ask_lines(facts: Mapping[str, Any], check: str, learned: LearnedRule | None 
     in_tool = "Label them from the top in your tool and export them, here to EXPORT."
     return [
         *lines,
-        f"Wrote    {one_of(files)}: {count(asked, 'item')} in random order, and the design that will judge them.",
+        f"Wrote    {one_of(files)}: {count(asked, 'item')} in random order, and the design that evaluates them.",
         labelling_help(labels) if files[0].endswith(".csv") else in_tool,
         label_next(files[0], check),
     ]
@@ -237,18 +237,18 @@ def _whose_truth(outcome: Outcome) -> str:
 
 
 def tie_lines(facts: Mapping[str, Any]) -> list[str]:
-    """What ties are worth: they are decided the same way under every rule."""
+    """What resolving ties would be worth."""
     ties = facts.get("ties")
     if not ties or not ties["items"]:
         return []
     worth = "" if ties["vote"] is None else f"; one more vote on each would gain {one_decimal(ties['vote'])} points"
     tied = "1 item has tied votes" if ties["items"] == 1 else f"{ties['items']:,} items have tied votes"
-    return [f"{tied}, which every rule decides alike, so they do not count in the comparison{worth}."]
+    return [f"{tied}, which all rules resolve the same way, so they are left out of the comparison{worth}."]
 
 
 def more_lines(added: int, files: Sequence[str], check: str) -> list[str]:
     """What was added to a file of items to label, and what to do with it."""
-    wrote = f"Wrote    {one_of(files)}: {count(added, 'further item')}; labels in the file stay."
+    wrote = f"Wrote    {one_of(files)}: {count(added, 'further item')}; existing labels are kept."
     return [wrote if added else "No item is left to ask about.", label_next(files[0], check)]
 
 
@@ -299,7 +299,7 @@ QUESTION_TEXTS = {
         outcome=lambda outcome: _two_rules(outcome) if len(outcome.rules) == 2 else _several_rules(outcome),
     ),
     "teach": QuestionText(
-        asks=lambda _: "Which judges are right, and what rule follows from that?",
+        asks=lambda _: "Which judges are right, and which rule follows from that?",
         begins=lambda facts: (
             f"Label {count(facts['asked'], 'random item')}: they measure each judge and teach a rule; "
             "a few more then prove it."

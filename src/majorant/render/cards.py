@@ -14,7 +14,7 @@ from majorant.render.answer import rule_name
 
 
 class Card(NamedTuple):
-    """A number with what it is, and how sure."""
+    """A number, its meaning and its uncertainty."""
 
     title: str
     number: str
@@ -34,10 +34,10 @@ def _gain(summary: Mapping[str, Any]) -> Card | None:
     if gain["value"] is None:
         if not answer["step"]["labels"]:
             return None
-        return Card("Labels that would tell", "{answer.step.labels}", "", "votes alone cannot", "best")
+        return Card("Labels that would tell you more", "{answer.step.labels}", "", "votes alone cannot", "best")
     note = ""
     if answer["other"] == LEARNED and gain["low"] is None:
-        note = "by cross-validation on {answer.labels} labels"
+        note = "cross-validated on {answer.labels} labels"
     elif gain["low"] is not None and gain["low"] != gain["high"]:
         record = " (best guess)" if answer["source"] == "track record" else ""
         note = f"{{answer.gain.low:gain}} to {{answer.gain.high:gain}}{record}"
@@ -65,7 +65,7 @@ def _accuracy(summary: Mapping[str, Any]) -> Card | None:
     between = found["low"] is not None and found["low"] != found["high"]
     notes = ["{accuracy.written.low:percent} to {accuracy.written.high:percent}"] if between else []
     if answer["rule"] == LEARNED:
-        notes.append("on labels it was not taught")
+        notes.append("on labels it was not trained on")
     # The gain of a learned rule may be proved by other labels than those that rate it.
     if answer["rule"] != MAJORITY and not (answer["rule"] == LEARNED and answer["gain"]["low"] is not None):
         notes.append("majority vote: {accuracy.majority.value:percent}")

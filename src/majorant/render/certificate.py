@@ -94,7 +94,7 @@ def _why_open(claim: Claim) -> str:
         if claim.family == Family.GOLD:
             return "no item with votes has a gold label"
         whose = "each worker is" if claim.family == Family.NAMED else "the votes are"
-        return f"the votes do not show how good {whose}"
+        return f"the votes do not determine how good {whose}"
     return f"there are too few items; {more_items_text(claim)}"
 
 
@@ -104,14 +104,14 @@ def failed_text(tested: Tested) -> str:
 
 
 def more_items_text(claim: Claim) -> str:
-    """How many fresh items would settle an open claim."""
+    """How many new items would settle an open claim."""
     what = "gold labels" if claim.family == Family.GOLD else "items"
     more = more_items(claim)
-    return f"about {_round(more):,} fresh {what} would settle it" if more else f"more {what} would hardly settle it"
+    return f"about {_round(more):,} fresh {what} would tell you more" if more else f"more {what} are unlikely to settle it"
 
 
 def more_items(claim: Claim) -> int | None:
-    """How many fresh items would settle an open claim; None beyond ten times those that there are.
+    """How many new items would settle an open claim; None if more than ten times the current number.
 
     >>> more_items(Claim(family=Family.NAMED, n_items=100, more_items=2000)) is None
     True
@@ -177,7 +177,7 @@ def dependence_sentence(dependence: Dependence | None) -> str:
     p_value = f"p = {dependence.tested.p_value:.2g}"
     if dependence.tested.status == Status.PASSED:
         return f"No shared errors are seen ({p_value})."
-    parts = [f"They err together, or avoid each other's errors ({p_value})", worth_text(dependence)]
+    parts = [f"Their errors are correlated ({p_value})", worth_text(dependence)]
     return f"{'; '.join(part for part in parts if part)}."
 
 
@@ -201,8 +201,8 @@ def plug_in_sentence(verdict: PlugIn) -> str:
 
 
 PLUG_IN_NOTE = (
-    "The estimate is taken for the truth and votes for independent, so nothing bounds the error. "
-    "Leave out --plug-in for a verdict with a level."
+    "This treats the estimate as the truth and votes as independent, so its error is not controlled. "
+    "Omit --plug-in for a verdict with a confidence level."
 )
 
 

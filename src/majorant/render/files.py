@@ -1,4 +1,4 @@
-"""The files of a result, in one folder: written, and read again."""
+"""Write and read the files of a result."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def write_result(
 
 
 def _sets(result: Result, place: Path) -> dict[Path, Content]:
-    """Of several labels per item, one table that puts them together; numbers in place of names say no label."""
+    """Table that recombines several labels per item; not available for masked names."""
     votes = result.backend.whole
     several = votes is not None and any(note.kind == "several" for note in votes.account.notes)
     if not several or votes is None or not all(isinstance(item, str) for item in votes.items):
@@ -180,5 +180,5 @@ def mixed_set(path: Any, names: Sequence[str]) -> str:
     are = "is" if len(names) == 1 else "are"
     return (
         f"{one_of(names)} beside {path} {are} not what was written with it: a run was cut short, or the content was "
-        "changed since. Run majorant check again to have one set."
+        "changed since. Run majorant check again for a consistent set."
     )

@@ -1,4 +1,4 @@
-"""HTML: the page, one file that holds its figures, style and data and asks nothing of the network; and its pieces.
+"""The HTML report, one self-contained file, and its parts for notebooks.
 
 The pieces are the figures and short displays of results for notebooks, and what the script of the live map,
 templates/map.js, is given.
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).parent / "templates"
 MAP_SCRIPT, MAP_STYLE = TEMPLATES / "map.js", TEMPLATES / "map.css"
-# What a hostile name must not be able to end or begin, and what older readers take for line ends.
+# Characters that could open or close markup, and line separators of older parsers.
 INERT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 NAME_KEYS = (
     "name",
@@ -74,7 +74,7 @@ ADDRESS = re.compile(r"\{([\w.]+)(?::([\w ]+))?\}")
 
 
 def render(summary: dict[str, Any]) -> str:
-    """The page of a summary as one string of HTML; the same summary, the same bytes."""
+    """The report of a summary as HTML; deterministic."""
     from markupsafe import Markup
 
     facts = clip({name: fact for name, fact in summary.items() if name != "files"})
@@ -173,8 +173,8 @@ def _scope(summary: Mapping[str, Any]) -> str:
 
 
 def _confidence(confidence: Mapping[str, Any]) -> str:
-    whose = "calibrated on the gold labels" if confidence["source"] == "gold" else "the model's own figure"
-    trust = "Gold labels for some items would show how far to trust it."
+    whose = "calibrated on the gold labels" if confidence["source"] == "gold" else "the model's own estimate"
+    trust = "Gold labels for some items would show how well calibrated it is."
     if confidence["ece"] is not None:
         trust = (
             "On the {confidence.gold_items} items with gold labels it is off by {confidence.ece:points} on average "
@@ -229,7 +229,7 @@ def _environment() -> Environment:
 
 
 def _bound(value: Any) -> Any:
-    """Text without signs that could hide or reverse the writing."""
+    """Text without invisible and bidirectional control characters."""
     from markupsafe import Markup
 
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
@@ -252,7 +252,7 @@ def _embedded(facts: dict[str, Any]) -> Markup:
 
 
 def lookup(summary: Mapping[str, Any], path: str) -> Any:
-    """The value at `votes.label_votes.0.votes`; None where the way ends early."""
+    """The value at an address such as `votes.label_votes.0.votes`; None if it does not exist."""
     value: Any = summary
     for key in path.split("."):
         if value is None:
@@ -304,7 +304,7 @@ def say(summary: Mapping[str, Any], text: str) -> Markup:
 
 
 def clip(value: Any, key: str = "") -> Any:
-    """The summary with names of a length that a page can bear; sentences may be longer."""
+    """The summary with long names shortened."""
     if isinstance(value, dict):
         return {clip(str(name)): clip(one, key if key == "columns" else str(name)) for name, one in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Judges in words: is one good enough to gate on, which to keep, who repeats whom."""
+"""Judges in words: which is good enough for a gate, which to keep, which repeat each other."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def gate_text(judges: Judges) -> str:
         high = f"at most {best.accuracy.high or 0:.1%} in general"
         return f"Not good enough to gate on at {bar}: even the best, {name}, {seen}, {high} ({sure})."
     few = f"{count(judges.n_gold, 'gold label')} {'is' if judges.n_gold == 1 else 'are'} too few"
-    return f"Not known yet: {few} to show whether any judge is right {bar} of the time."
+    return f"Not known yet: {few} to tell whether any judge is right {bar} of the time."
 
 
 def keep_text(sub_panels: Sequence[SubPanel], n_judges: int, n_gold: int) -> list[str]:
@@ -122,7 +122,7 @@ def _mistakes(confusion_kl: Sequence[Sequence[int]], labels: Sequence[Hashable])
 
 
 def _worth(judges: Judges) -> list[str]:
-    """How many independent judges they are worth: by gold, or at most as many as do not repeat each other."""
+    """Effective number of independent judges, from gold labels; otherwise an upper bound without copies."""
     worth = judges.worth
     if worth.value is not None and worth.low is not None and worth.high is not None:
         ends = f"{worth.low:.1f} to {worth.high:.1f}"

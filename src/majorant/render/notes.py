@@ -17,7 +17,7 @@ REASONS = {  # why a column of a wide table is not a worker's
     "alone": "shares no value with the others",
     "about": "describes the item, by its name",
     "truth": "may hold true or combined labels, by its name",
-    "unlike": "is named unlike the others",
+    "unlike": "has a name unlike the others",
 }
 
 
@@ -125,10 +125,10 @@ def _text(kind: NoteKind, facts: Mapping[str, Any], spell: Spell) -> str:
             labels = count(facts["labels"], "label")
             return f"{labels}{example} may be several labels in one. If so, ask about each: {spell('several')}."
         case NoteKind.REPEATED_HEADER:
-            return f"{count(facts['rows'], 'row')} repeated the header and did not count (were files joined?)."
+            return f"{count(facts['rows'], 'row')} repeated the header and ignored (were files concatenated?)."
         case NoteKind.UNANIMOUS:
             same = f"All votes agree on each of the {facts['items']:,} items with several votes."
-            return f"{same} Are these labels combined already? Give each worker's own label."
+            return f"{same} Have these labels already been merged? Give each worker's own label."
         case NoteKind.GOLD_UNKNOWN_ITEMS:
             shown = f": {_names(facts['items'], n)}" if "items" in facts else ""
             return f"{count(n, 'item')} of {facts['source']} without votes{shown}."
@@ -136,10 +136,10 @@ def _text(kind: NoteKind, facts: Mapping[str, Any], spell: Spell) -> str:
             return f"Every claim is about whether a score is at least {facts['threshold']:g}, not about its size."
         case NoteKind.ORDER:
             shown = " < ".join(facts["labels"][:6])
-            claim = f"Every claim is about the exact label ({shown}), however far labels are apart"
+            claim = f"Every claim is about the exact label ({shown}), regardless of the distance between labels"
             return f"{claim}; majorant scores measures distances."
         case NoteKind.SEVERAL:
-            return "Every claim is about one label at a time: is it given, yes or no?"
+            return "Each label is treated as a separate yes/no question."
         case NoteKind.FOLDED_LABELS:
             return f"Merged labels that look alike: {_counted_groups(facts['groups'])}."
         case NoteKind.ABSTAINED:
@@ -152,7 +152,7 @@ def _text(kind: NoteKind, facts: Mapping[str, Any], spell: Spell) -> str:
             dropped = count(facts["rows"], "repeated vote")
             return f"{dropped} left out: the {facts['repeats']} of each worker and item counts."
         case NoteKind.SINGLE_CLASS:
-            return f"Every vote says {facts['label']!r}: there is nothing to decide."
+            return f"Every vote says {facts['label']!r}: there is nothing to choose between."
         case NoteKind.UNLABELLED_ITEMS | NoteKind.SILENT_WORKERS:
             what = "item" if kind == NoteKind.UNLABELLED_ITEMS else "worker"
             shown = f": {_names(facts['names'], n)}" if "names" in facts else ""
@@ -163,7 +163,7 @@ def _text(kind: NoteKind, facts: Mapping[str, Any], spell: Spell) -> str:
             source, labels = facts["source"], facts["labels"]
             return f"The {labels:,} gold labels of {source} are a random sample: ask drew the items."
         case NoteKind.GOLD_SKIPPED:
-            return f"{facts['items']:,} items of the sample have no label: gold says nothing of them."
+            return f"{facts['items']:,} items of the sample have no label: they are treated as unlabelled."
         case _:
             assert_never(kind)
 
@@ -182,13 +182,13 @@ def _number_labels(facts: Mapping[str, Any], spell: Spell) -> str:
     low, high = facts["low"], facts["high"]
     commands = "mj.scores and mj.rate" if spell is _as_argument else "majorant scores and majorant rate"
     return (
-        f"{facts['classes']:,} different numbers from {low:g} to {high:g} count as classes, each its own. If they are "
+        f"{facts['classes']:,} different numbers from {low:g} to {high:g} are treated as separate classes. If they are "
         f"scores, make two classes with {spell('threshold', _short(low, high))}, or see {commands}."
     )
 
 
 def _short(low: float, high: float) -> float | int:
-    """A threshold half way, as one would type it."""
+    """A threshold halfway between the ends, with few digits."""
     middle = float(f"{(low + high) / 2:.2g}")
     return int(middle) if middle.is_integer() else middle
 

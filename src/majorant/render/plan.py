@@ -35,7 +35,7 @@ def _advice(plan: Plan) -> str:
 def _gain(plan: Plan) -> str:
     """What two more votes per item gain; on panels, nothing is forecast."""
     if plan.panel:
-        return "What more judges would gain cannot be forecast: on public panels, more of the same kind gained nothing."
+        return "The gain of more judges cannot be forecast: on public panels, more of the same kind gained nothing."
     ahead = round(plan.votes_now) + 2
     more = [point for point in plan.points if point.n_votes == ahead and point.gain.value is not None]
     if not more:
@@ -96,7 +96,7 @@ def _table(plan: Plan) -> list[str]:
     ]
     widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
     table = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
-    basis = "The gain is a model's forecast; the range is what came true of such forecasts on public crowds."
+    basis = "The gain is a model's forecast; the range reflects how such forecasts turned out on public crowds."
     return [*table, "", basis]
 
 

@@ -1,4 +1,4 @@
-"""Rates in words: the number, what the judges say it is, who beats whom, and how many labels would say more."""
+"""Rates in words: the rate, the judges' own rates, who beats whom, and how many labels would narrow it."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def headline(rates: Rates) -> str:
     low, high = _number(said[0], rates), _number(said[-1], rates)
     if len(said) == 1 or low == high:
         return f"{what}: the panel says {low}. There are no labels to check that."
-    return f"{what}: {low} to {high}, whichever rule you take. There are no labels to check that."
+    return f"{what}: {low} to {high}, depending on the rule. There are no labels to check that."
 
 
 def panel_line(rates: Rates) -> str:
@@ -93,7 +93,7 @@ def panel_line(rates: Rates) -> str:
         record = rates.record
         return (
             f"On {record.panels} public panels of judges, majority vote's own rate was off by {100 * record.least:.0f} "
-            f"to {100 * record.most:.0f} points ({100 * record.middle:.0f} in the middle)."
+            f"to {100 * record.most:.0f} points ({100 * record.middle:.0f} median)."
         )
     sides = [_side(one, rates.overall) for one in rules]
     said = [f"{_rule(one.name)} says {_number(one.rate, rates)}" for one in rules]
@@ -264,7 +264,7 @@ def _comparisons(rates: Rates) -> list[str]:
             more = (
                 "this file cannot settle it"
                 if one.more is None
-                else f"about {count(max(one.more, 5), 'more label')} would settle it"
+                else f"about {count(max(one.more, 5), 'more label')} would tell you more"
             )
             line = f"{ahead} or {behind}: open, {_points(one, rates, turned=turned)}; {more}."
             still_open.append((one.more is None, one.more or 0, line))

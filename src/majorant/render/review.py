@@ -1,4 +1,4 @@
-"""The labels to look at first, in words."""
+"""The most doubtful labels, in words."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ REASON_HEADINGS = {  # above items with the same reason
 
 
 def review_line(review: Review) -> str:
-    """What a look at the most doubtful labels is expected to gain."""
+    """Expected gain of reviewing the most doubtful labels."""
     if not len(review.item_p):
         return ""
-    gain = f"An expert on the {count(len(review.item_p), 'most doubtful item')} would add about {_points(review.gain)}"
-    return f"{gain} of accuracy; review.csv lists them."
+    items = count(len(review.item_p), "most doubtful item")
+    gain = f"would add about {_points(review.gain)} of accuracy"
+    return f"Having an expert review the {items} {gain}; review.csv lists them."
 
 
 def _points(share: float) -> str:

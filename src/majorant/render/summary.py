@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from majorant.results.workers import Workers
     from majorant.votes import IntArray
 
-SCHEMA = 4  # rises when a field changes its meaning or goes
+SCHEMA = 4  # incremented when a field changes its meaning or is removed
 
 
 def result_summary(

@@ -101,11 +101,11 @@ def _wrapped(title: str, text: str) -> list[str]:
 
 
 def _judges(account: Account) -> list[str]:
-    """What else there is to ask of a log of judges."""
+    """A pointer to `majorant judges` for judge logs."""
     if not account.judges:
         return []
     command = f"majorant judges {account.source.split(' (')[0]}"
-    return _wrapped("Judges", f"{command} rates each judge by gold and says who repeats whom.")
+    return _wrapped("Judges", f"{command} rates each judge against gold and finds judges that repeat each other.")
 
 
 def _expert(result: Result) -> list[str]:
@@ -220,7 +220,7 @@ def _votes_counted(result: Result) -> str:
 
 
 def _votes_sentence(result: Result) -> str:
-    """The same, and what the votes are for."""
+    """Vote counts, and the share of each label."""
     votes_l = result.counts.votes_jl.sum(axis=0)
     shares = (
         f"{shown(label)} {_share_of(int(n), int(votes_l.sum()))}"
@@ -256,7 +256,7 @@ def labels_lines(fit: Fit, counts: LabelCounts) -> list[str]:
 
 
 def _share_of(part: int, whole: int) -> str:
-    """Part of a whole in percent, or a dash of nothing."""
+    """A share in percent; a dash if the whole is zero."""
     return percent(part / whole) if whole else "-"
 
 

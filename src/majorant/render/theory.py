@@ -1,4 +1,4 @@
-"""What is known of a model, as plain data, as text, and as a picture of where majority vote is optimal."""
+"""A theoretical model as plain data, text and a map of where majority vote is optimal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from majorant.theory.two_class import Region
 
 NO_DATE: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
-OPTIMAL, DIFFERENT, LINE = "#9ecae1", "#fbe3c0", "#08306b"  # told apart also in grey
+OPTIMAL, DIFFERENT, LINE = "#9ecae1", "#fbe3c0", "#08306b"  # distinguishable in greyscale
 MARKER: dict[str, Any] = {
     "marker": "o",
     "markersize": 9,

@@ -39,11 +39,11 @@ def flag_text(flag: Flag) -> str:
     if flag.kind is FlagKind.DISAGREES:
         agrees = f"agrees with {flag.agreement or 0:.0%} of the other votes on the same items"
         return f"{agrees}, where chance would give {flag.chance or 0:.0%}"
-    return f"{flag.votes} votes are fewer than the {FEW_VOTES} that it takes to judge a worker"
+    return f"{flag.votes} votes are too few to judge a worker (at least {FEW_VOTES})"
 
 
 def copies_text(groups: Sequence[CopyGroup]) -> str:
-    """Who repeats whom; empty where nobody does.
+    """Which workers repeat others; empty if none.
 
     >>> group = CopyGroup(workers=("a", "b"), identical=True, shared=500, agreed=500, expected=.6)
     >>> copies_text([group])
@@ -84,7 +84,7 @@ def _skill_text(workers: Workers) -> str:
     """How many are good, and who is not."""
     everyone = count(len(workers.names), "judge" if workers.panel else "worker")
     if workers.panel and not workers.gold_votes_j.any():
-        about = f"{everyone}. Votes alone do not show how accurate a judge of a panel is: judges may share mistakes."
+        about = f"{everyone}. Votes alone cannot show how accurate judges are, because they may share mistakes."
         if apart := _flagged_names(workers, FlagKind.DISAGREES):
             agree = "agrees" if len(apart) == 1 else "agree"
             about += f" {len(apart):,} {agree} with the others no more than chance would: {listed(apart)}."
@@ -123,7 +123,7 @@ def accuracy_source(workers: Workers) -> str:
         return f"Accuracy by gold labels, with {level} intervals."
     if workers.panel:
         return "Accuracy by gold labels." if workers.by_gold_j.any() else ""
-    estimated = "estimated from the votes, with intervals widened to what public crowds show"
+    estimated = "estimated from the votes, with intervals widened to match public crowds"
     return (
         f"Accuracy by gold labels where marked, else {estimated}."
         if workers.by_gold_j.any()

@@ -2,7 +2,7 @@
 
 It is the geometric mean of two opinions: the rule's probabilities, tempered because votes depend on each other, and
 the shares of votes, with one extra vote spread over all labels.  On public data sets the mean is better calibrated
-than either.  Twenty gold labels or more shift and stretch it: docs/decide.md.
+than either.  With at least twenty gold labels it is recalibrated by a logistic fit: docs/decide.md.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Labels:
 
 
 class Calibration(NamedTuple):
-    """What was learned about confidence: small, so that it goes wherever the items are.
+    """Calibration parameters, small enough to send to another machine.
 
     A gold item is calibrated by what the gold labels of other items taught (`by_fold`), not by its own.
     """
@@ -64,7 +64,7 @@ class Calibration(NamedTuple):
 
 
 class _Lesson(NamedTuple):
-    """What the rule says of some items, and what is believed of them."""
+    """The rule's scores and the target probabilities of some items."""
 
     score_sk: FloatArray
     believed_sk: FloatArray
@@ -116,7 +116,7 @@ def calibrate(
             fit=fit, confidence_i=confidence_i, calibration=None, reliability=judged, source=None, dependence=None,
         )  # fmt: skip
     lesson = _learn(votes, fit, refit, crowd, as_generator(rng))
-    # Two numbers are learned from them: 50,000 items are enough.
+    # 50,000 items are plenty for two parameters.
     some = slice(None, None, len(lesson.score_sk) // 50_000 + 1)
     learned = Calibration(*learn_calibration(lesson.score_sk[some], lesson.believed_sk[some]))
     source: Literal["gold", "votes"] = "votes"

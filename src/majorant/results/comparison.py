@@ -1,4 +1,4 @@
-"""All methods side by side, and how accurate each is: by gold where there is gold, else by the models."""
+"""Compare all methods, with their accuracy measured on gold labels or estimated by the models."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ def compare(
     Returns
     -------
     Records of Alternative
-        One row per rule; a method that does not suit these votes says why.  Nothing is chosen here, so the accuracy of
-        each by gold is unbiased; a method that learns from gold judges each gold item without its own label.
+        One row per rule; a method that does not suit these votes says why.  Nothing is selected, so accuracies on gold
+        are unbiased; methods that learn from gold leave out each item's own label.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def _row(
             return Alternative(method=method, note=reason)
         try:
             fit = _fit_blind(method, votes)
-        except (ConfigError, NotIdentified):  # what only the data show, such as too little overlap
+        except (ConfigError, NotIdentified):  # reasons that only the data reveal, such as too little overlap
             return Alternative(method=method, note=Caveat.NOT_IDENTIFIED)
     belief = None if combined is None else combined.belief.posterior
     return rate_method(fit, votes, majority, belief, level=level, name=method)

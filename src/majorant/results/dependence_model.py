@@ -162,7 +162,7 @@ def fit_models(arrays: VoteArrays) -> ModelAverage:
     Dirichlet difficulty).  `common_cause`: it repeats an impression that all voters of the item share, drawn from the
     crowd's habit.  `difficulty`: it repeats only whether an earlier vote was right.  Two votes on an item then have the
     correlation `dependence` given the truth (`difficulty`: in being right); none is Dawid-Skene.
-    Strengths beyond one that the votes rule out are not tried.
+    Larger strengths are skipped once the votes rule one out.
     """
     first = _m_step(arrays, arrays.posterior_ik, _first_hand(arrays, arrays.posterior_ik, None), None)
     none = _converge(arrays, first, "none", 0.0)
@@ -183,7 +183,7 @@ def fit_models(arrays: VoteArrays) -> ModelAverage:
 def case_weights(dependence_r: FloatArray, evidence_r: FloatArray, discount: float = 1.0) -> FloatArray:
     """The probability of each case: even odds on any dependence at all, all shapes alike, strengths exponential.
 
-    A `discount` above 1 makes less of the evidence, as far as the model may be wrong.
+    A `discount` above 1 tempers the evidence to allow for misspecification.
 
     >>> case_weights(np.array([0.0, 0.2, 0.2]), np.zeros(3)).round(2).tolist()
     [0.88, 0.06, 0.06]
@@ -299,7 +299,7 @@ def _common_cause(
     base_ik = np.add.reduceat(np.log((1 - pull) * own_nk), arrays.votes.offsets_i[:-1], axis=0)
     lift_mk = alike.together_mn @ -np.log1p(-repeat_nk)
     habit_mk = crowd_kl[:, alike.label_m].T
-    # The impression may be a label that nobody gave the item.
+    # The impression may be a label without votes on the item.
     other_ik = np.maximum(1 - np.add.reduceat(habit_mk, alike.start_i, axis=0), LEAST_CHANCE)
     top_ik = np.maximum(np.maximum.reduceat(lift_mk, alike.start_i, axis=0), 0.0)
     part_mk = habit_mk * np.exp(lift_mk - top_ik[alike.item_m])

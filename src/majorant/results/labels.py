@@ -1,4 +1,4 @@
-"""The label of every item: an expert's or gold label where there is one, else the rule's; never a blank."""
+"""One label for every item: the expert's or gold label if there is one, otherwise the rule's."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def decided_labels(
 
 
 def toss_coins(best_tk: NDArray[np.bool_], names: list[Hashable]) -> NDArray[np.int32]:
-    """One of the tied classes of each item, fixed by its name: the same one wherever and whenever it is tossed.
+    """A reproducible coin toss: the item's name determines the choice among its tied classes.
 
     >>> toss_coins(np.array([[True, True]] * 4), ["a", "b", "c", "d"]).tolist()
     [0, 1, 1, 0]
@@ -163,7 +163,7 @@ def toss_coins(best_tk: NDArray[np.bool_], names: list[Hashable]) -> NDArray[np.
 
 
 def decide_coins(fit: Fit, votes: Votes) -> Fit:
-    """The fit without ties: the class that the coin chose is ahead by as little as counts."""
+    """Break ties by moving the chosen class ahead by the smallest margin."""
     open_t = np.flatnonzero(fit.tied_i)
     if not len(open_t):
         return fit
@@ -173,7 +173,7 @@ def decide_coins(fit: Fit, votes: Votes) -> Fit:
 
 
 def label_sets(table: Mapping[str, Any], *, between: str = " | ") -> dict[str, list[Any]]:
-    """Yes and no on each label put together again: a row per item with the labels that it is given.
+    """Recombine yes/no answers into one row per item with its labels.
 
     `confidence` is that of the least sure of its answers, `doubtful` the label that it is about.
 
@@ -204,7 +204,7 @@ class LabelCounts(NamedTuple):
 
 
 class LabelChanges(NamedTuple):
-    """What becomes of the items under majority vote and under a rule; the changes of parts of the items add up."""
+    """Cross-table of majority-vote labels and the rule's labels; tables of parts can be added."""
 
     majority: LabelCounts
     rule: LabelCounts

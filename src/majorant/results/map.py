@@ -1,4 +1,4 @@
-"""The map of a data set: where majority vote is optimal, and where these votes lie with what they leave open."""
+"""Map of where majority vote is optimal, with the estimate for these votes and its confidence region."""
 
 from __future__ import annotations
 

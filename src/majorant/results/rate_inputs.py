@@ -1,4 +1,4 @@
-"""What a rate is about, and the labels that measure it: targets and labelled items, as the user gives them."""
+"""Inputs of a rate: the target and the labelled items."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def find_target(votes: Votes, pairs: Pairs | None, label: Any, limits: tuple[flo
 
 
 def obvious_class(labels: Sequence[Hashable]) -> Hashable | None:
-    """Which of two classes a rate is about if nobody says; None where that is not obvious.
+    """Default class of a rate with two classes; None if not obvious.
 
     >>> obvious_class(["fail", "pass"]), obvious_class([0, 1]), obvious_class([1, 2])
     ('pass', 1, None)
@@ -129,7 +129,7 @@ def obvious_class(labels: Sequence[Hashable]) -> Hashable | None:
 
 
 def needs_class(labels: Sequence[Hashable]) -> bool:
-    """Whether the user must say which class a rate is about."""
+    """Whether the class must be specified."""
     return obvious_class(labels) is None and not _are_scores([_as_number(one) for one in labels])
 
 
@@ -150,7 +150,7 @@ def _score_target(value_k: FloatArray, limits: tuple[float, float] | None) -> Ta
     usual = ((0.0, 1.0), (1.0, 5.0), (0.0, 5.0), (1.0, 10.0), (0.0, 10.0), (0.0, 100.0))
     fitting = [scale for scale in usual if scale[0] <= least and most <= scale[1]]
     if limits is None and not fitting:
-        raise ConfigError(f"scores from {least:g} to {most:g}: what is their range? Say limits=(LOW, HIGH).")
+        raise ConfigError(f"scores from {least:g} to {most:g}: specify their range with limits=(LOW, HIGH).")
     low, high = fitting[0] if limits is None else limits
     if not low <= least <= most <= high or low == high:
         raise ConfigError(f"limits=({low:g}, {high:g}) do not hold scores from {least:g} to {most:g}.")
@@ -268,7 +268,7 @@ def find_questions(votes: Votes) -> list[Codes]:
 
 
 def came_by_question(question_i: Codes, item_t: Codes) -> bool:
-    """Whether nearly every labelled question is labelled in full, which chance alone would not bring about."""
+    """Whether nearly all labelled questions are completely labelled, which does not happen by chance."""
     if not len(item_t) or len(item_t) > 0.8 * len(question_i):
         return False
     size_q = np.bincount(question_i)

@@ -1,6 +1,6 @@
 """Rates: the share of a class, the mean of a score or a win rate, from votes and a few labels; and who beats whom.
 
-What the panel itself reports is off wherever judges err in one direction.  A few labels of randomly drawn items measure
+The panel's own rate is biased if judges tend to err in one direction.  A few labels of randomly drawn items measure
 the rate exactly, at any time; the votes make the interval shorter, and cannot make it wrong (`ask/rate.py`).
 """
 
@@ -208,8 +208,8 @@ def rate(
         Labels of items drawn uniformly at random, in the order in which they were labelled; a file drawn by
         `majorant ask` knows its order.  None: the gold labels that were read with the votes, if any.
     label : a label of the votes
-        The class whose share is wanted; by default the obvious one (pass, yes, correct, 1).  Numbers without a label
-        are scores, whose mean is wanted.
+        The class to measure; by default the obvious one (pass, yes, correct, 1).  Without it, numeric labels are
+        treated as scores and averaged.
     by : str
         A column by which to slice the items, such as the system that answered: a rate for each, and differences.
     limits : (low, high)
@@ -252,7 +252,7 @@ def rate(
         if column is not None:
             raise DataError(f"gold: there is no file {gold!r}. To use a column, name it when the votes are read.")
         if by is not None and table.slice_i is None:
-            raise ConfigError(f"these votes were read without slices: say by={by!r} when you read them.")
+            raise ConfigError(f"these votes were read without slices: pass by={by!r} when reading them.")
         return measure_rate(table, gold, how=how, **settings)
     how = replace(how, by=by, gold=column if column is not None else how.gold)
     pairs = read_pairs(votes, how)
@@ -473,7 +473,7 @@ def _rate(s: int | None, panel: Panel, sample: Sample, target: Target, tail: flo
         value = min(max(float(bets.estimate or 0.0), low), high)
         value, low, high = (low_limit + scale * end for end in (value, low, high))
     more = {}
-    for aim in (0.05, 0.03):  # half-widths that people ask for, as shares of the range
+    for aim in (0.05, 0.03):  # common half-widths, as shares of the range
         units = labels_for(aim, spread=bets.spread, n=bets.n, alpha=tail)
         reached = low is not None and high is not None and high - low <= 2 * aim * scale
         more[aim] = 0 if reached else max(round((units - bets.drawn) * per_unit), 1)

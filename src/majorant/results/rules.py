@@ -95,7 +95,7 @@ def _fit_judges(backend: Backend, rule: str) -> Fit:
     votes_j = backend.votes_by_worker().sum(axis=1)
     if silent := [str(backend.votes.workers[j]) for j in judges if not votes_j[j]]:
         raise ConfigError(
-            f"{silent[0]} has no votes of its own: if it repeats another worker, name that one, which counts for both."
+            f"{silent[0]} has no votes of its own. If it duplicates another worker, use that worker's name."
         )
     weight_j = np.zeros(len(votes_j))
     weight_j[judges] = 1.0
@@ -154,7 +154,7 @@ def settle_ties(fit: Fit, majority: Fit, breaker: Fit | None) -> Fit:
 
 
 def settle_everywhere(backend: Backend, fit: Fit, majority: Fit, breaker: Fit | None) -> Fit:
-    """The same for fits to all votes, wherever they are."""
+    """The same for fits on any backend."""
     if backend.whole is not None:
         return settle_ties(fit, majority, breaker)
     posteriors = (fit.posterior, majority.posterior, (majority if breaker is None else breaker).posterior)

@@ -22,7 +22,7 @@ from majorant.votes import IntArray
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SliceAnswer:
-    """The items with one value, and what to do about majority vote there."""
+    """A slice of the items and its answer."""
 
     value: Hashable
     n_items: int

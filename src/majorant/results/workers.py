@@ -116,7 +116,7 @@ class Workers(Tabular):
 
     @property
     def weak_j(self) -> NDArray[np.bool_]:
-        """Who is barely better than guessing, or worse."""
+        """Workers at or below chance level."""
         weak = (FlagKind.ADVERSARIAL, FlagKind.NEAR_CHANCE)
         return np.array([any(flag.kind in weak for flag in flags) for flags in self.flags], dtype=bool)
 
@@ -435,7 +435,7 @@ def benjamini_hochberg(p_value: FloatArray, tested: NDArray[np.bool_]) -> FloatA
 def _accuracy_flags(flags: list[list[Flag]], record: _Record, tested_j: NDArray[np.bool_], level: float) -> None:
     """Worse than guessing; or within 15 points of it, and less than half as far above it as the typical worker."""
     accuracy_j, chance_j = np.nan_to_num(record.accuracy_j), np.nan_to_num(record.chance_j)
-    typical = float(np.median(accuracy_j[tested_j])) if tested_j.any() else 0.0  # spammers do not pull it down
+    typical = float(np.median(accuracy_j[tested_j])) if tested_j.any() else 0.0  # robust to spammers
     worse_j = holm(_fewer(accuracy_j, record.known_j, chance_j), tested_j) <= 1 - level
     half_j = (chance_j + np.maximum(typical, chance_j)) / 2
     weak_j = benjamini_hochberg(_fewer(accuracy_j, record.known_j, half_j), tested_j) <= 1 - level

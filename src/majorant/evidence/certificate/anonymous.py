@@ -1,6 +1,6 @@
 """The anonymous claim for two classes, from counts of votes alone.
 
-Votes are taken for independent given the class as long as the histograms look so; else items may differ in difficulty.
+Votes are assumed independent given the class unless the histograms contradict it; then items may differ in difficulty.
 If neither model fits, the claim keeps its numbers, but its verdict is open.
 """
 
@@ -81,7 +81,7 @@ def certify_counts(
     """Compare majority vote with all rules that ignore who voted, from histograms of vote counts alone.
 
     Two classes. Assumes that votes are independent given the class (tested where the data allow it), that workers are
-    exchangeable and better than guessing, and that the number of votes on an item has nothing to do with the item.
+    exchangeable and better than guessing, and that the number of votes on an item is unrelated to the item.
     Statistics and their proofs: docs/theory/certificate.md.
 
     Parameters
@@ -349,7 +349,7 @@ def _difficulty_starts(theta_3: FloatArray) -> FloatArray:
 def _ratios(
     cells: HistogramCells, items_c: FloatArray, null: Sides, psi_5: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """By how many nats the best model beats each null, and the likeliest model in it."""
+    """Log-likelihood lead of the best model over each null, and the likeliest null model."""
     starts = np.concatenate([psi_5[None], _difficulty_starts(psi_5[[0, 1, 4]])[::4]])
     which, begin = np.repeat(np.arange(len(null)), len(starts)), np.tile(np.arange(len(starts)), len(null))
     psi, value_c = beta_climb(cells, np.tile(items_c, (len(which), 1)), null.take(which), starts[begin])

@@ -1,9 +1,9 @@
-"""Tests of what claims assume: independent votes, exchangeable workers, numbers of votes unrelated to the item.
+"""Tests of the claims' assumptions: independent votes, exchangeable workers, vote numbers unrelated to the item.
 
 The test of independent votes asks whether the fitted model explains the counts, and whether it could have failed: votes
 on an item may depend on each other because items differ or workers err together. Given the class they are then
-beta-binomial with an intra-item correlation, by gold -.01 to .32 on public crowds, typically .15. A test that would
-hardly see such votes has tested nothing. Arguments: docs/theory/certificate.md.
+beta-binomial with an intra-item correlation, by gold -.01 to .32 on public crowds, typically .15. A test without power
+against such votes counts as no test. Arguments: docs/theory/certificate.md.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from majorant.values import FloatArray, as_generator
 from majorant.votes import IntArray, Votes
 
 TEST_LEVEL = 0.05  # error of the test of independent votes
-ENOUGH_POWER = 0.8  # a test with less power against typical dependence has tested nothing
+ENOUGH_POWER = 0.8  # a test with less power against typical dependence counts as no test
 MOST_BETA_CELLS = 300  # cells of histograms up to which beta-binomials are searched
 
 
@@ -69,7 +69,9 @@ def fit_p_value(
     observed = float(misfit(cells, items_c[None], log_share_c[None])[0])
     p_value = float(chdtrc(df, observed))
     expected_c = cells.totals(items_c) * np.exp(log_share_c)
-    sparse = (expected_c < 1).mean() > 0.2  # then the misfit is far below its degrees of freedom, and hides
+    sparse = (
+        expected_c < 1
+    ).mean() > 0.2  # small expected counts push the misfit below its degrees of freedom and hide it
     if expected_c.min() >= 5 or (p_value > 0.3 and not sparse):
         return p_value
     extreme, drawn = 0, 0
@@ -103,7 +105,7 @@ def _simulated_misfits(
 def check_independence(
     cells: HistogramCells, items_c: FloatArray, theta_3: FloatArray, rng: np.random.Generator
 ) -> Tested:
-    """Whether two binomials fit the histograms; they fit any histogram of three votes, which tests nothing.
+    """Whether two binomials fit the histograms; they fit any histogram of three votes, which is therefore no test.
 
     Sees dependence that widens or bends the histograms (hard items, shared errors), but not an error that all workers
     share alike.

@@ -30,7 +30,7 @@ LEAST = -1e9  # log-probability of the impossible: finite, so that differences a
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Replicates:
-    """What each replicate b estimated: class probabilities, confusion matrices, and what majority vote loses."""
+    """Estimates of each replicate b: class probabilities, confusion matrices, and the loss of majority vote."""
 
     prior_bk: FloatArray
     confusion: FloatArray  # (B, workers, K, K), or (B, K, K) where all share one

@@ -85,7 +85,7 @@ def _claim(family: Family, model: Model, case: Case, finding: Finding, level: fl
 
 
 def unidentified(family: Family, model: Model, level: float) -> Claim:
-    """A claim about which these votes say nothing."""
+    """A claim that these votes do not identify."""
     reason = Reason.NOT_IDENTIFIED
     return Claim(family=family, reason=reason, model=model, assumptions=_assumptions(model), level=level)
 
@@ -106,7 +106,7 @@ def _is_identified(case: Case, *, per_worker: bool) -> bool:
 
 
 def _loss_and_accuracy(case: Case) -> tuple[float, float]:
-    """What majority vote gives away, and how often it is right, on the votes seen and given who gave them."""
+    """Loss and accuracy of majority vote on the observed votes, given who cast them."""
     votes, fit, copies_i = case.votes, case.fit, as_copies(case.votes, case.copies)
     assert fit.confusion is not None
     top_ik, voted_i = leaders(votes), votes.votes_i > 0
@@ -151,7 +151,7 @@ def named_claim(case: Case, replicates: Replicates | None, *, level: float) -> C
 
 
 def is_thin(votes: Votes, copies: ArrayLike | None = None) -> bool:
-    """Whether workers gave too few votes to distinguish them.
+    """Whether there are too few votes per worker to tell workers apart.
 
     Confusion matrices of workers with few votes fit noise, and overstate what knowing them gains.
     """

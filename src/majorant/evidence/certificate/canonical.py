@@ -73,7 +73,7 @@ def _signatures(votes: Votes) -> tuple[Keys, Keys, Keys]:
     first_n = mix_bits(agreeing_n * np.uint64(1 << 32) + by_item.sizes.astype(np.uint64)[votes.item_n])
     signature_i, signature_j, signature_k = (mix_bits(group.sums(first_n)) for group in (by_item, by_worker, by_label))
     n_known = 0
-    for _ in range(8):  # two or three rounds tell apart what can be told apart
+    for _ in range(8):  # two or three rounds suffice
         label_n = mix_bits(signature_k)[votes.label_n]
         of_item_n = mix_bits(mix_bits(signature_j)[votes.worker_n] * np.uint64(3) + label_n)
         of_worker_n = mix_bits(mix_bits(signature_i)[votes.item_n] * np.uint64(5) + label_n)

@@ -1,4 +1,4 @@
-"""The facts of a certificate: what was found about majority vote, how sure that is, and what it assumes."""
+"""Result types of a certificate: verdicts about majority vote, their certainty and assumptions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Model(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Claim:
-    """Whether majority vote is as good as the best rule of a family, and what that rests on.
+    """Whether majority vote is as good as the best rule of a family, with the supporting facts.
 
     Items with a tied vote are left out: which label they get is not majority vote's decision. A claim whose
     assumptions failed, or cannot be tested, keeps its numbers, but its verdict is open: see `assume`.
@@ -71,7 +71,7 @@ class Claim:
         Log-odds, in nats, by which the model's best rule agrees with majority vote on the closest call; above 0 if it
         always agrees.
     loss : Estimate
-        Accuracy that majority vote gives away to the best rule on untied items, as a share of all items.
+        Accuracy that majority vote loses to the best rule on untied items, as a share of all items.
     accuracy : float or None
         How often majority vote is right, by the model or by gold, a tie counted as a fair draw.
     tied_share : float
@@ -212,7 +212,7 @@ class Certificate:
 
     @property
     def standing(self) -> Claim:
-        """The claim to go by: gold if that decides, since it assumes least, else the anonymous one."""
+        """The decisive claim: gold if it decides, because it assumes least, otherwise the anonymous one."""
         return self.anonymous if self.gold is None or self.gold.verdict == Verdict.OPEN else self.gold
 
     def evidence(self) -> tuple[Evidence, ...]:

@@ -1,4 +1,4 @@
-"""Certify majority vote: gather what claims need, test what they assume, and make them on demand.
+"""Certify majority vote: collect the inputs of the claims, test their assumptions, and make the claims.
 
 `examine` does the cheap part: it tells a crowd from a panel, fits the models and tests their assumptions.
 `make_certificate` turns that into claims with verdicts and intervals. Both work in canonical order, so the same votes
@@ -70,7 +70,7 @@ class Certification:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ClaimInputs:
-    """What claims are made from: small, whatever the number of votes.
+    """Inputs of the claims; small regardless of the number of votes.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def sample_codes(backend: Backend, votes_jl: NDArray[np.int64], *, rng: int | np
     Items are drawn by their names, so every backend draws the same ones.
     """
     share = sampled_share(backend.votes.n_votes, backend.votes.shape[2], typical(votes_jl.sum(axis=1).astype(float)))
-    if backend.whole is None:  # no more than memory should hold
+    if backend.whole is None:  # limited by memory
         share = min(share, 5_000_000 / max(backend.votes.n_votes, 1))
     return None if share >= 1 else backend.draw(share, int(as_generator(rng).integers(2**32)))
 

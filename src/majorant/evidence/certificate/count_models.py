@@ -315,7 +315,7 @@ def ascend(
         won = going[better]
         point_pu[won], value_p[won] = tried[better], value_tried[better]
         radius_p[going] = np.where(better, np.minimum(2 * radius_p[going], 6.0), radius_p[going] / 4)
-        # Nats: an ascent that promises less has arrived
+        # Nats: stop when the predicted gain is smaller
         going = going[(promise > 1e-7) & (radius_p[going] > 1e-7)]
         if not len(going):
             break

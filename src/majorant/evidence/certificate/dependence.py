@@ -1,4 +1,4 @@
-"""Do workers err together?  Residual dependence of pairs given the true label, one test, and what the panel is worth.
+"""Residual dependence of workers given the true label: pairwise correlations, a joint test, effective panel size.
 
 Without gold labels, pairs are tested by the scores of the independent model for each vote pattern; with gold labels,
 without a model.  Statement, calibration and limits: docs/theory/dependence.md.
@@ -368,7 +368,8 @@ def agreement_moments(gold: GoldItems, a: int, b: int) -> AgreementMoments:
 def normal_score(z: float, skew: float) -> float:
     """The standard normal number with the same tail as `z` has, of a law with this skewness (Pearson's third type).
 
-    One shared error of two workers who hardly ever err is 8 standard errors from the mean, and no proof.
+    One shared error of two workers who hardly ever err is 8 standard errors from the mean, and not significant on its
+    own.
 
     >>> round(normal_score(8.6, 17.), 1), normal_score(2., 0.), normal_score(-2., 1.)
     (2.8, 2.0, -2.0)
@@ -385,7 +386,8 @@ def worth_by_gold(gold: GoldItems, level: float) -> Estimate:
 
     With e the votes less their worker's mean in the class, the design effect is `sum |sum_j e|^2 / sum sum_j |e|^2`;
     its interval comes from leaving out one item at a time, on the log scale, with half an item more: for the low end
-    one on which all err together, for the high end one on which one errs alone.  Else rare errors would hide.
+    one on which all err together, for the high end one on which one errs alone.  Otherwise rare errors would go
+    unnoticed.
 
     >>> label_gj = np.array([[0, 0], [1, 1], [0, 0], [0, 1]] * 20)
     >>> worth = worth_by_gold(GoldItems(label_gj, np.zeros(80, dtype=int), np.ones(80), 2), .95)

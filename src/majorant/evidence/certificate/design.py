@@ -30,7 +30,7 @@ class WorkerSets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VotingDesign:
-    """Who voted on what.
+    """The voting design.
 
     Parameters
     ----------

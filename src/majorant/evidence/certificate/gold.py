@@ -265,7 +265,7 @@ def _at_least(wins: NDArray[Any], trials: NDArray[Any], chance: FloatArray | flo
 
 
 def gold_loss(cells: GoldCells, level: float) -> Estimate:
-    """What majority vote gives away on untied items, as a share of all items, with a simultaneous interval over cells.
+    """Loss of majority vote on untied items, as a share of all items, with a simultaneous interval over cells.
 
     It holds with probability at least `level` whatever the sample size and however votes depend on each other. A cell
     with too few gold items to tell is estimated at no loss; the upper end then allows for all of majority's errors in
@@ -435,7 +435,7 @@ def _bounds(wins: int, losses: int, trials: int, error: float) -> tuple[float, f
 
 
 def _by_model(posterior_ik: np.ndarray[tuple[int, int], np.dtype[np.float64]] | None, label_i: IntArray) -> Estimate:
-    """mean of max_k q_ik - q_i,label: what the model itself expects to lose; it knows no error of its own."""
+    """mean of max_k q_ik - q_i,label: what the model itself expects to lose; its own error is not included."""
     if posterior_ik is None or not len(label_i):
         return Estimate(None, reason=Missing.NO_MODEL if posterior_ik is None else Missing.NO_LABELS)
     chosen_i = posterior_ik[np.arange(len(label_i)), label_i]

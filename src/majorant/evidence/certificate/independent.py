@@ -1,4 +1,4 @@
-"""What counts of votes say about majority vote if votes are independent given the class: two classes, any sizes.
+"""Claims from vote counts under conditional independence: two classes, any numbers of votes.
 
 Evidence for and against is in likelihood ratios, for many data sets at once (axis b). Large-sample statistics support a
 verdict; tailored linear inversion proves "optimal" at any number of items. Arguments: docs/theory/certificate.md.
@@ -114,8 +114,8 @@ def plan_items(
 ) -> int | None:
     """Fresh items that would decide on their own with 80% power; None if no feasible number would.
 
-    By the nats per item between the fitted model and the nearest one on the other side. The present items have been
-    looked at: judging them again together with others would be a second test of the same items, at no level.
+    By the nats per item between the fitted model and the nearest one on the other side. Only new items count, because
+    retesting the present ones together with others would not control the error.
     """
     expected_c = cells.totals(items_c) * np.exp(BINOMIALS.log_shares(cells, theta_3))
     wrong, inside = contradictions(sizes), count_margin(theta_3, sizes) > 0

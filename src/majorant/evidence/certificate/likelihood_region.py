@@ -1,7 +1,7 @@
-"""All models that the vote counts allow: what majority vote gives away over them, and their outline on a plane.
+"""The likelihood region of the vote counts: the range of majority vote's loss, and its outline on a plane.
 
 The loss is against the best rule that ignores who voted.  A model of two classes has three numbers, the share of class
-0 and both accuracies; a plane shows two of them, and the third is chosen for each point as the votes like it best.
+0 and both accuracies; a plane shows two of them, and the third is profiled out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Model = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]  # x, y, logi
 
 
 def count_loss(class_logs: tuple[FloatArray, FloatArray], cells: HistogramCells, total_c: FloatArray) -> FloatArray:
-    """What majority vote gives away on untied counts, as a share of all items, under each model.
+    """Loss of majority vote on untied counts under each model, as a share of all items.
 
     `class_logs` are those of a model, `total_c` items have as many votes as cell c. The sum runs over the cells that
     the best rule decides otherwise, so nothing cancels.

@@ -1,4 +1,4 @@
-"""Verdicts with an estimate put in the place of the truth, as the paper does: exact margins, but without a level."""
+"""Plug-in verdicts as in the paper: exact margins at an estimate, without a confidence level."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class PlugIn:
 
     @property
     def loss(self) -> float | None:
-        """What majority gives away at the estimate, over the items; None if some number of votes is out of reach."""
+        """Loss of majority vote at the estimate; None if some number of votes is too large to enumerate."""
         gaps = {n_votes: description.gap for n_votes, description in self.by_votes.items()}
         total = sum(self.items[n_votes] for n_votes in gaps)
         known = [self.items[n_votes] * gap for n_votes, gap in gaps.items() if gap is not None]

@@ -1,4 +1,4 @@
-"""The format of another tool: how it is recognised, and where the votes are in a record.
+"""Base classes for formats of other tools: how to recognise one and where a record keeps its votes.
 
 The votes of a recognised file are written to a temporary file, one per line, and read like any other table.
 """
@@ -29,25 +29,25 @@ class Vote:
     answers: dict[str, Any]  # question -> label, or a list of labels
     seconds: float | None = None
     is_gold: bool = False
-    partial: bool = False  # other records may hold the answer to another question: no abstention where one lacks
+    partial: bool = False  # a missing answer is no abstention: another record may answer that question
     fields: Mapping[str, Any] = field(default_factory=dict)  # what the file says of the item
 
 
 @dataclass(slots=True, kw_only=True)
 class Context:
-    """Where records come from, and what the caller asks for."""
+    """Source of the records, and the options that apply."""
 
     source: str
     question: str | None = None  # as the caller named it
     predicted: bool = False  # models' predictions are the votes
     item_prefix: str = ""  # several logs: what tells the items of this one from those of others
     worker_suffix: str = ""  # ... and its workers
-    counted: dict[str, set[Any]] = field(default_factory=dict)  # for the description: what there is how many of
+    counted: dict[str, set[Any]] = field(default_factory=dict)  # for the description: counts of each kind
     responses: int = 0  # that a model gave, where a log keeps only some of them
     kept: int = 0
 
     def count(self, **found: Any) -> None:
-        """Remember one of each kind for the description."""
+        """Count something for the description."""
         for kind, value in found.items():
             self.counted.setdefault(kind, set()).add(value)
 
@@ -75,7 +75,7 @@ class TableFormat:
     prefix: str = ""  # and one that begins like this
     roles: Callable[[Sequence[str]], Mapping[str, str]]  # role -> column; other roles are detected as usual
     workers: Callable[[Sequence[str]], Sequence[str]] | None = None  # a row an item: the columns of its workers
-    answer: Callable[[str], Any] | None = None  # what a cell of labels says that holds JSON; else the cell as it is
+    answer: Callable[[str], Any] | None = None  # decodes a label cell that contains JSON
     judges: bool = False
 
 

@@ -50,7 +50,7 @@ def open_annotations(file: File, how: ReadOptions, stack: ExitStack) -> RowSourc
         else:
             with file.open() as stream:
                 records = list(images(stream))
-    except (ElementTree.ParseError, NotImplementedError) as error:  # the latter: packed in a way that zipfile lacks
+    except (ElementTree.ParseError, NotImplementedError) as error:  # the latter: unsupported compression
         raise DataError(f"{file.name} is a CVAT export that cannot be read ({error}). Export it again.") from None
     if not records:
         raise DataError(f"{file.name} is a CVAT export without images. Export the job as CVAT for images.")
@@ -68,7 +68,7 @@ def _votes(record: Record, context: Context) -> Iterator[Vote]:
 def _shapes_only(keys: frozenset[str], first: Record) -> str | None:
     del keys
     if first["cvat_shapes"] and not first["cvat_tags"]:
-        return "with shapes only, which are no votes on a shared item. Annotate images with tags to vote on them."
+        return "with shapes only, which are not votes on a shared item. Annotate images with tags to vote on them."
     return None
 
 

@@ -1,4 +1,4 @@
-"""doccano: an export of a project in which everyone labels for themselves, one file per member, named after them.
+"""doccano: export of a project without shared annotations, one file per member, named after the member.
 
 Layout: doccano/doccano, backend/data_export/celery_tasks.py (a file per member, `all` where labels are shared) and
 pipeline/factories.py (text or filename, label or cats, Comments).
@@ -15,7 +15,7 @@ LABEL_FIELDS = ("label", "cats")
 
 
 def _votes(record: Record, context: Context) -> Iterator[Vote]:
-    """Its categories are the labels; an example without one is one that the member has not labelled."""
+    """Categories are labels; an example without any was not labelled by this member."""
     worker = Path(context.source).name.split(".")[0]
     context.count(member=worker, example=record["id"])
     labels = list(record["cats"] if "cats" in record else record["label"])
@@ -29,8 +29,8 @@ def _shared_or_spans(keys: frozenset[str], first: Record) -> str | None:
     labels = next((first[key] for key in LABEL_FIELDS if key in first), None) or []
     if any(isinstance(label, (list, dict)) for label in labels):
         return (
-            "with spans, which are no votes on a shared item. Export a project of document or image classification, or "
-            "give a table with a row per span."
+            "with spans, which are not votes on a shared item. Export a project of document or image classification, "
+            "or give a table with a row per span."
         )
     return None
 
@@ -38,7 +38,7 @@ def _shared_or_spans(keys: frozenset[str], first: Record) -> str | None:
 def _refuse_shared(source: str) -> str | None:
     if Path(source).name.split(".")[0] == "all":  # the one file of a project whose members share their labels
         return (
-            "of a project whose members share their labels, so that nobody's own label is known. Turn off 'Share "
+            "of a project whose members share annotations, so individual labels are unknown. Turn off 'Share "
             "annotations across all users' in the project, and export again: one file per member."
         )
     return None

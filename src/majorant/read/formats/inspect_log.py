@@ -101,7 +101,7 @@ def _header_of(file: File) -> Mapping[str, Any] | None:
 
 
 def header(log: Record) -> dict[str, Any]:
-    """What tells logs apart: the task, the model whose answers are judged, and the scorers."""
+    """Identity of a log: task, judged model and scorers."""
     said = log.get("eval") or {}
     return {"task": said.get("task"), "model": said.get("model"), "scorers": frozenset(_scorers(log))}
 
@@ -114,7 +114,7 @@ def _scorers(log: Record) -> list[str]:
 
 
 def _named(part: Any, key: str) -> list[Record]:
-    """What a part of the log lists by name; entries without one are passed over."""
+    """Named entries of a section of the log; unnamed ones are skipped."""
     listed = part.get(key) if isinstance(part, dict) else None
     known = listed if isinstance(listed, list) else []
     return [one for one in known if isinstance(one, dict) and isinstance(one.get("name"), str)]
@@ -145,7 +145,7 @@ def _graders(log: Record) -> dict[str, str]:
 
 
 def _scores(sample: Record, log: Record) -> Mapping[str, Any]:
-    """The scores by scorer; logs of old hold one, without its name."""
+    """Scores by scorer; older logs have a single unnamed one."""
     if "score" in sample and sample.get("score"):
         return {next(iter(_numbered(log)), "score"): sample["score"]}
     scores: Mapping[str, Any] = sample.get("scores") or {}
@@ -179,8 +179,8 @@ def _is_silent(value: Any) -> bool:
 
 
 def _text(sample: Record) -> str | None:
-    """The question; of a conversation, what the user said last."""
-    attached = "attachment://"  # a long text stands elsewhere in its sample
+    """The question, or the last user message of a conversation."""
+    attached = "attachment://"  # long texts are stored elsewhere in the sample
     given = sample.get("input")
     if isinstance(given, list):
         said = [message.get("content") for message in given if message.get("role") == "user"]
@@ -197,7 +197,7 @@ def _empty(keys: frozenset[str], first: Record) -> str | None:
     if not first.get("samples"):
         return "without samples: a header alone. Name the .eval file, or write the log with its samples."
     if not _scorers(first):
-        return "whose samples nobody has scored. Score them with `inspect score`."
+        return "whose samples have not been scored. Score them with `inspect score`."
     return None
 
 

@@ -58,7 +58,7 @@ def _results(annotation: Record) -> dict[str, Any]:
 
 
 def _shapes_only(keys: frozenset[str], first: Record) -> str | None:
-    """Boxes and spans have no item that two annotators share."""
+    """Boxes and spans have no item shared by two annotators."""
     del keys
     found = {r.get("type") for a in first.get("annotations") or () for r in a.get("result") or ()}
     if found and found <= {
@@ -66,8 +66,8 @@ def _shapes_only(keys: frozenset[str], first: Record) -> str | None:
         *(f"{shape}labels" for shape in ("rectangle", "polygon", "keypoint", "brush", "ellipse")),
     }:
         return (
-            "with boxes or spans only, which are no votes on a shared item. Ask a choice per task (<Choices>), or give "
-            "a table with the columns item, worker and label, such as one row per region."
+            "with boxes or spans only, which are not votes on a shared item. Ask a choice per task (<Choices>), or "
+            "give a table with the columns item, worker and label, such as one row per region."
         )
     return None
 
@@ -82,7 +82,7 @@ EXPORT = Format(
 
 
 def _minimal(row: Record, context: Context) -> Iterator[Vote]:
-    """The keys of a row that are not fields of the task are its questions; nothing in the row says which they are."""
+    """Keys that are not task fields are questions; a single row cannot tell which is which."""
     context.count(annotator=row["annotator"], task=row["id"])
     own = [key for key in row if key not in OF_ROW]
     answers = {key: given for key in own if (given := _chosen(row[key])) is not None}
@@ -108,7 +108,7 @@ def _chosen(value: Any) -> Any:
 
 
 def _cell(text: str) -> Any:
-    """What a CSV cell says that contains JSON."""
+    """Decode a CSV cell that contains JSON."""
     if not text.startswith(("{", "[{")):
         return text
     said = _chosen(loads(text))
@@ -130,7 +130,7 @@ MINIMAL = Format(
 
 
 def _roles(names: Sequence[str]) -> Mapping[str, str]:
-    """The question is the column right before the annotator's in files of old, anywhere in new ones: two may remain."""
+    """Older files put the question right before the annotator, newer ones anywhere, so two candidates may remain."""
     roles = {"item": "id", "worker": "annotator", "status": ""}
     if "lead_time" in names:
         roles["seconds"] = "lead_time"

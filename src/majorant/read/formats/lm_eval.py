@@ -15,7 +15,7 @@ from majorant.read.table import whole_number
 
 
 def _votes(sample: Record, context: Context) -> Iterator[Vote]:
-    """Each answer of the model is a vote, the target gold; of several filters each is a question."""
+    """Each model answer is a vote and the target is gold; each filter is a question."""
     question = sample.get("filter") or "answer"
     answers, target = _answers(sample["filtered_resps"]), sample["target"]
     context.count(sample=sample["doc_id"], filter=question)
@@ -73,7 +73,7 @@ def _text(arguments: Any) -> Any:
 
 
 def _model(source: str) -> str:
-    """The folder is named after the model; a file elsewhere is its own name."""
+    """The model, from the name of the folder, or else of the file."""
     path = Path(source)
     return path.parent.name or path.name.split(".")[0]
 

@@ -11,7 +11,7 @@ from majorant.read.formats.base import Context, Format, Record, Vote, scalar_fie
 
 
 def _votes(task: Record, context: Context) -> Iterator[Vote]:
-    """The chosen option is the label; where there are none to choose, accept and reject are the labels."""
+    """The chosen option is the label; without options, accept and reject are the labels."""
     worker = task.get("_annotator_id") or task["_session_id"]
     own = scalar_fields({key: value for key, value in task.items() if not key.startswith("_")}, ["answer"])
     if "options" in task or "accept" in task:
@@ -32,7 +32,7 @@ def _unreadable(keys: frozenset[str], first: Record) -> str | None:
         )
     if "spans" in keys and first.get("_view_id") in ("ner_manual", "spans_manual", "image_manual", "rel"):
         return (
-            "with spans or boxes, which are no votes on a shared item. Export a binary recipe (accept, reject) or "
+            "with spans or boxes, which are not votes on a shared item. Export a binary recipe (accept, reject) or "
             "textcat, or give a table with a row per span."
         )
     return None

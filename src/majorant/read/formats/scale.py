@@ -1,4 +1,4 @@
-"""Scale AI: a finished task with one response for all who worked on it, so that there are no votes in it.
+"""Scale AI: a finished task has one merged response, so it contains no individual votes.
 
 Layout: scale.com/docs/api-reference (callbacks).
 """
