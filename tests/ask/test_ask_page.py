@@ -21,7 +21,7 @@ def votes():
 
 def test_the_page_says_what_ask_says(votes):
     truth = {votes.items[i]: votes.labels[k] for i, k in enumerate(votes.gold_i) if k >= 0}
-    assert f"SP: {votes.shape[0]:,} items, {votes.shape[1]:,} workers, two classes" in PAGE
+    assert f"SP has {votes.shape[0]:,} items, {votes.shape[1]:,} workers and two classes" in PAGE
     design = mj.ask(replace(votes, gold_i=None), n=25)
     before = design.evaluate({})
     assert at_stake(before.rules, before.n_differ, before.n_items, before.tolerance) in PAGE

@@ -123,7 +123,7 @@ def test_copies_are_not_separate_rules(run, tmp_path):
     (tmp_path / "votes.csv").write_text("item,worker,label\n" + "".join(f"q{i},{w},{k}\n" for i, w, k in rows))
     code, _, err = run("check", "votes.csv", "--method", "twin")
     assert code == 2
-    assert "name that one" in err
+    assert "use that worker's name" in err
 
 
 def test_plans_ignore_what_a_judge_believes_of_itself(panel, tmp_path):

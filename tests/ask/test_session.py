@@ -111,7 +111,7 @@ def test_too_few_labels_teach_nothing_and_ask_for_more(finished):
     few = {item: truth[item] for item in design.items[:12]}
     outcome = design.evaluate(few)
     assert (outcome.verdict, outcome.learned, outcome.more, outcome.n_taught) == ("open", None, 18, 12)
-    assert "12 labels so far; 18 more labels will teach a rule" in outcome_sentence(outcome)
+    assert "12 labels so far; 18 more labels are enough to learn a rule" in outcome_sentence(outcome)
 
 
 def test_labels_that_teach_little_are_followed_by_more_of_the_sample():
@@ -316,7 +316,7 @@ def test_a_tool_gets_its_next_items_from_its_export(run, files, tmp_path):
     more = ("--more", 10, "--design", "to_label.design.json", "--tool", "prodigy", "--gold-file", "export.jsonl")
     code, out, err = run("ask", "panel.csv", *FLAGS, *more)
     assert (code, err) == (0, "")
-    assert "30 labels taught a rule" in out
+    assert "30 labels trained a rule" in out
     design = Design.read(tmp_path / "to_label.design.json")
     assert design.question.taught is not None
     assert len(design.items) == 40
@@ -335,7 +335,7 @@ def test_check_points_to_items_that_were_drawn_and_wait_for_a_label(run, tmp_pat
     design.write(tmp_path / "to_label.csv", labels={item: truth[item] for item in design.items[:12]})
     out = run("check", "votes.csv", "--gold-file", "to_label.csv")[1]
     assert "Label the 18 items that have no label yet." in out
-    assert "18 more labels will teach a rule." in " ".join(out.split())
+    assert "18 more labels are enough to learn a rule." in " ".join(out.split())
     assert "majorant label to_label.csv" in out
 
 

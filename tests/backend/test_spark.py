@@ -352,7 +352,7 @@ def test_bad_frames_are_refused_in_the_users_words(spark):
     for message, columns, settings in (
         (r"worker 'w' labels item 'a' twice, 'no' and 'yes'.*repeats='each'", {}, {}),
         ("column 'label': more than 1 different labels", {}, {"max_classes": 1}),
-        ("no row holds a vote", {"label": ["", ""]}, {}),
+        ("no row contains a vote", {"label": ["", ""]}, {}),
         ("column 'worker': the worker is empty", {"worker": ["w", None]}, {}),
         ("column 'worker': the worker is empty", {"worker": ["w", " "]}, {}),
         ("column 'worker': the worker is empty", {"worker": [1.0, float("nan")]}, {}),

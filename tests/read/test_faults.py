@@ -153,7 +153,7 @@ def test_a_file_name_that_is_not_utf8(tmp_path):
 def test_a_column_with_too_many_labels_is_named_once(role, kind):
     table = {"item": range(5), "worker": ["w"] * 5, "label": ["y"] * 5, role: [f"text {n}" for n in range(5)]}
     with pytest.raises(
-        DataError, match=rf"column '{role}': more than 3 .*, e\.g\. 'text 3'; .* the column of {kind}\. Say"
+        DataError, match=rf"column '{role}': more than 3 .*, e\.g\. 'text 3'; .* the column of {kind}\. Specify"
     ):
         mj.read(table, max_classes=3)
 

@@ -80,7 +80,7 @@ def test_a_misspelt_argument_gets_the_nearest():
 
 
 def test_read_votes_reject_column_names():
-    with pytest.raises(mj.ConfigError, match="item= says how to read a table"):
+    with pytest.raises(mj.ConfigError, match="item= applies to reading a table"):
         mj.check(mj.read(FRAME), item="task")
 
 

@@ -249,7 +249,7 @@ def test_empty_item_or_worker(write, column, blank):
 
 
 def test_every_label_empty(write):
-    refused(write(HEADER + "q1,ana,\nq1,bo, \n"), "no row holds a vote", "label=")
+    refused(write(HEADER + "q1,ana,\nq1,bo, \n"), "no row contains a vote", "label=")
 
 
 def test_unknown_status_names_row_and_way_out(write):

@@ -86,7 +86,7 @@ def test_the_users_own_column_names():
     [
         (arena(["A", "C3PO"]), "row 1: winner 'C3PO' is neither 'y' nor 'x'"),
         (arena(["A", "B"], model_b=["y", "y"]), "row 1: a pair needs two candidates, not 'y' and 'y'"),
-        (arena(["A", "B"], model_a=["x", "x"], model_b=["y", "y"]), "a second time in the same order, 'y' after 'x'"),
+        (arena(["A", "B"], model_a=["x", "x"], model_b=["y", "y"]), "twice in the same order, 'y' after 'x'"),
     ],
 )
 def test_inconsistent_arguments_are_named(table, said):

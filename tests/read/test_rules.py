@@ -48,7 +48,7 @@ def by_hand(table, policy):
 def test_repeats_and_abstentions_against_counting_by_hand(table, policy):
     expected = by_hand(table, policy)
     if expected is None or not expected[0]:
-        with pytest.raises(DataError, match=r"second time|no row holds a vote"):
+        with pytest.raises(DataError, match=r"second time|no row contains a vote"):
             read(table, repeats=policy)
         return
     votes = read(table, repeats=policy)

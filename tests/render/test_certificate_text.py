@@ -83,7 +83,7 @@ SENTENCES = [
     (
         claim("open", "gold", reason=Reason.TOO_FEW_ITEMS),
         "By the gold labels, cannot say whether any rule that ignores who voted beats majority vote: there are too few "
-        "items; more gold labels would hardly settle it.",
+        "items; more gold labels are unlikely to settle it.",
     ),
     (
         claim("open", reason=Reason.NOT_IDENTIFIED),
@@ -249,7 +249,7 @@ def test_user_labels_are_compared(run):
 def test_plug_in_says_that_it_has_no_level(run):
     code, text, _ = run("certify", "--plug-in", "dawid-skene")
     assert code in (0, 1)
-    assert "nothing bounds the error" in text
+    assert "its error is not controlled" in text
     code, printed, _ = run("certify", "--plug-in", "majority", "--share", ".5", "--json")
     facts = json.loads(printed)
     assert (facts["level"], facts["items"], facts["method"]) == (None, 20, "majority")

@@ -207,7 +207,7 @@ def test_scores_out_of_range_are_refused():
     rows = [(i, j, 3) for i in range(5) for j in "ab"] + [(9, "a", 1), (9, "b", 2)]
     with pytest.raises(mj.DataError, match="label 7 of item 1 is not a score from 1 to 5"):
         mj.rate(rows, gold={1: 7})
-    with pytest.raises(mj.ConfigError, match="what is their range"):
+    with pytest.raises(mj.ConfigError, match="specify their range"):
         mj.rate([(1, "a", -3), (1, "b", 400), (2, "a", 7)])
     assert mj.rate([(1, "a", -3), (1, "b", 400)], limits=(-10, 1000)).limits == (-10, 1000)
 
@@ -271,7 +271,7 @@ def test_ambiguous_class_must_be_specified():
 
 def test_slices_must_be_read():
     table, _, _ = log(questions=5)
-    with pytest.raises(mj.ConfigError, match="say by='system' when you read them"):
+    with pytest.raises(mj.ConfigError, match="pass by='system' when reading them"):
         mj.rate(mj.read(table), label="pass", by="system")
 
 

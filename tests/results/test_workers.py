@@ -56,7 +56,7 @@ def test_a_panel_without_gold_gets_no_accuracy_interval_or_accuracy_flag():
     assert not any("accuracy" in name or name in ("low", "high", "chance") for name in found.table())
     assert not any("labelled" in name for name in found.table())
     line = workers_line(found, (), None)
-    assert "judges may share mistakes" in line
+    assert "they may share mistakes" in line
     assert "2 agree with the others no more than chance would: " in line
 
 

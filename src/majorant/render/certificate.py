@@ -71,7 +71,7 @@ def claim_sentence(claim: Claim) -> str:
     """What a claim says, how sure it is, or why it is open.
 
     >>> print(claim_sentence(Claim(family=Family.NAMED, reason=Reason.NOT_IDENTIFIED)))
-    Cannot say whether any rule beats majority vote: the votes do not show how good each worker is.
+    Cannot say whether any rule beats majority vote: the votes do not determine how good each worker is.
     """
     rule, source = _RULES[claim.family], "By the gold labels, " if claim.family == Family.GOLD else ""
     if claim.verdict == Verdict.OPEN:
