@@ -78,7 +78,7 @@ SENTENCES = [
     (
         claim("open", reason=Reason.TOO_FEW_ITEMS, n_items=1000, more_items=4321),
         "Cannot say whether any rule that ignores who voted beats majority vote: there are too few items; about 4,300 "
-        "fresh items would tell you more.",
+        "fresh items would settle it.",
     ),
     (
         claim("open", "gold", reason=Reason.TOO_FEW_ITEMS),
@@ -87,8 +87,8 @@ SENTENCES = [
     ),
     (
         claim("open", reason=Reason.NOT_IDENTIFIED),
-        "Cannot say whether any rule that ignores who voted beats majority vote: the votes do not show how good the "
-        "votes are.",
+        "Cannot say whether any rule that ignores who voted beats majority vote: the votes do not determine how good "
+        "the votes are.",
     ),
 ]
 

@@ -107,7 +107,7 @@ def more_items_text(claim: Claim) -> str:
     """How many new items would settle an open claim."""
     what = "gold labels" if claim.family == Family.GOLD else "items"
     more = more_items(claim)
-    return f"about {_round(more):,} fresh {what} would tell you more" if more else f"more {what} are unlikely to settle it"
+    return f"about {_round(more):,} fresh {what} would settle it" if more else f"more {what} are unlikely to settle it"
 
 
 def more_items(claim: Claim) -> int | None:

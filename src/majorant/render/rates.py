@@ -264,7 +264,7 @@ def _comparisons(rates: Rates) -> list[str]:
             more = (
                 "this file cannot settle it"
                 if one.more is None
-                else f"about {count(max(one.more, 5), 'more label')} would tell you more"
+                else f"about {count(max(one.more, 5), 'more label')} would settle it"
             )
             line = f"{ahead} or {behind}: open, {_points(one, rates, turned=turned)}; {more}."
             still_open.append((one.more is None, one.more or 0, line))

@@ -46,7 +46,7 @@ def look(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 
 
 def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
-    """The whole line: the files of a result, and items to label where labels would tell you more."""
+    """The whole line: the files of a result, and items to label where labels would settle it."""
     labelled = _labelled(job)
     gold = _page_labels(job) if job["labels"] else _gold(job)
     with _opened(job, tell, gold=gold if labelled is None or labelled.sample else None) as backend:
