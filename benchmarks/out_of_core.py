@@ -58,7 +58,7 @@ def task(name: str, source: Path, work: Path) -> Callable[[], object]:
         return lambda: anonymous_claim(as_histograms(two_class_histograms(backend.patterns())), 0.95, rng)
     if name == "labels":
         fit = backend.fit("majority")
-        return lambda: write_table(work / "labels.csv", backend.labelled(fit, label_table))
+        return lambda: write_table(work / "labels.csv", backend.labelled([fit], label_table))
     return lambda: backend.fit(name)
 
 

@@ -60,6 +60,16 @@ def test_a_panel_without_gold_gets_no_accuracy_interval_or_accuracy_flag():
     assert "2 agree with the others no more than chance would: " in line
 
 
+def test_a_worker_with_few_votes_gets_no_accuracy():
+    votes, _ = crowd(0, [0.9] * 400, n_items=500, n_votes=7)
+    found = assess_workers(votes, Majority().fit(votes))
+    few_j = found.votes_j < 10
+    assert 0 < few_j.sum() < 400
+    for value_j in (found.accuracy_j, found.low_j, found.high_j):
+        np.testing.assert_array_equal(np.isnan(value_j), few_j)
+    assert workers_line(found, (), None).endswith(f"{few_j.sum()} gave fewer than 10 votes, too few to judge.")
+
+
 def test_gold_gives_a_panel_exact_accuracy_at_any_number_of_labels():
     votes, truth = simulate(HALF, one_coin_crew([0.9, 0.7, 0.6]), 300, 3, rng=0)
     known = replace(votes, gold_i=np.where(np.arange(300) < 40, truth, -1))

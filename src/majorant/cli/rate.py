@@ -50,7 +50,7 @@ def rate(source: Source, wanted: str | None, by: str | None, bar: float | None, 
     Exit codes:
       0    done
       1    --at-least is not reached
-      2    wrong call or table
+      2    bad arguments or input
       130  interrupted
     """
     from majorant.read.pairs import read_pairs

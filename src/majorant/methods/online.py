@@ -1,8 +1,7 @@
 """Votes that arrive in batches: the state kept between batches, and how a method continues from it.
 
 Dawid-Skene, one-coin and iBCC remember the votes and are fitted to all of them again, so the labels do not depend on
-how the votes were cut into batches. (EM from the last fit was tried: it saves half the time at best, and a first small
-batch leads it to poor maxima.) LA remembers two numbers per worker.
+how the votes were cut into batches. LA remembers two numbers per worker.
 """
 
 from __future__ import annotations

@@ -103,9 +103,16 @@ def _skill_text(workers: Workers) -> str:
         for names, what in found
         if names
     ]
-    if not sentences and not np.isnan(workers.low_j).all():
-        return f"{everyone}, all clearly better than guessing."
-    return " ".join(sentences) or f"{everyone}."
+    n_few = int((workers.votes_j < FEW_VOTES).sum())
+    few = f"{n_few:,} gave fewer than {FEW_VOTES} votes, too few to judge." if n_few else ""
+    if not sentences:
+        judged = (
+            ""
+            if np.isnan(workers.low_j).all()
+            else f", {'the others' if n_few else 'all'} clearly better than guessing"
+        )
+        sentences = [f"{everyone}{judged}."]
+    return " ".join(filter(None, [*sentences, few]))
 
 
 def _flagged_names(workers: Workers, kind: FlagKind) -> list[str]:

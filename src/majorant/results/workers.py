@@ -279,12 +279,13 @@ class _Record(NamedTuple):
 
 
 def _record(sums: WorkerSums, fit: Fit, *, panel: bool, level: float) -> _Record:
-    """Accuracy by gold if a worker has enough gold votes (one on a panel), else estimated if this is a crowd."""
+    """Accuracy by gold from enough gold votes (one on a panel), else estimated from enough votes of a crowd."""
     votes_j, gold_j = sums.votes_jl.sum(axis=1), sums.gold_jl.sum(axis=1)
     by_gold_j = gold_j >= (1 if panel else FEW_VOTES)
     with np.errstate(invalid="ignore", divide="ignore"):
         estimated_j, doubt_j = sums.right_j / votes_j, sums.doubt_j / votes_j
-        accuracy_j = np.where(by_gold_j, sums.gold_right_j / gold_j, np.nan if panel else estimated_j)
+        unknown_j = ~by_gold_j & (panel | (votes_j < FEW_VOTES))
+        accuracy_j = np.where(unknown_j, np.nan, np.where(by_gold_j, sums.gold_right_j / gold_j, estimated_j))
         given_jl = np.where(by_gold_j[:, None], sums.gold_jl, sums.votes_jl)
         label_share_jl = given_jl / given_jl.sum(axis=1, keepdims=True)
         prior_k = sums.gold_k / sums.gold_k.sum()
@@ -295,7 +296,6 @@ def _record(sums: WorkerSums, fit: Fit, *, panel: bool, level: float) -> _Record
     low_j, high_j = binomial_bounds(np.nan_to_num(trusted_j * accuracy_j), trusted_j, (1 - level) / 2)
     slack_j = np.where(by_gold_j, 0.0, 0.05)
     low_j, high_j = np.maximum(low_j - slack_j, 0.0), np.minimum(high_j + slack_j, 1.0)
-    unknown_j = np.isnan(accuracy_j)
     chance_j = np.where(by_gold_j, label_share_jl @ np.nan_to_num(prior_k), label_share_jl @ fit.prior)
     return _Record(
         votes_jl=sums.votes_jl,
