@@ -104,7 +104,8 @@ def _skill_text(workers: Workers) -> str:
         if names
     ]
     n_few = int((workers.votes_j < FEW_VOTES).sum())
-    few = f"{n_few:,} gave fewer than {FEW_VOTES} votes, too few to judge." if n_few else ""
+    who = "All" if n_few == len(workers.names) else f"{n_few:,}"
+    few = f"{who} gave fewer than {FEW_VOTES} votes, too few to judge." if n_few else ""
     if not sentences:
         judged = (
             ""
