@@ -89,8 +89,12 @@ def test_server_stops_when_the_signal_arrives_during_a_request(number):
         target=lambda: urllib.request.build_opener(urllib.request.ProxyHandler({})).open(address)
     )
     request.start()
-    with ended_by_signals(server):
-        server.run(sockets=[listener])
+    before = signal.signal(number, signal.SIG_DFL)  # the tests themselves may run under nohup
+    try:
+        with ended_by_signals(server):
+            server.run(sockets=[listener])
+    finally:
+        signal.signal(number, before)
     request.join()
 
 
