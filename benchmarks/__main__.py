@@ -1,7 +1,7 @@
-"""Every benchmark, one after the other: `make bench`, or `python -m benchmarks methods reading` for some.
+"""Run the benchmarks one after the other: `make bench`, or `python -m benchmarks methods reading` for some of them.
 
-A name may bring arguments, as in `out_of_core=1e8` or `methods=100000`.  `python -m benchmarks --write [names]` also
-puts what they print, and their goals, into README.md; the goals of scripts that did not run stay there as they were.
+A name may have arguments, as in `out_of_core=1e8` or `methods=100000`.  `python -m benchmarks --write [names]` also
+writes the output and the goals to README.md; the goals of scripts that did not run stay unchanged.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ HELPERS = {"__main__", "ask_sets", "board", "bundled_sets", "clock", "large_file
 
 
 def main() -> None:
-    """Run each script in a process of its own, so that none inherits another's memory or caches."""
+    """Run each script in its own process, so that scripts do not share memory or caches."""
     names = [argument for argument in sys.argv[1:] if argument != "--write"]
     scripts = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in HELPERS)
     printed, failed = {}, []
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def run(name: str, arguments: list[str]) -> tuple[str, int]:
-    """What a script prints, shown as it comes, and its exit code."""
+    """Run a script, echo its output, and return the output and the exit code."""
     command = [sys.executable, HERE / f"{name}.py", *arguments]
     lines = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

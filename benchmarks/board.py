@@ -1,4 +1,4 @@
-"""Lines that say how a goal was met, and the tables of README.md, which the benchmarks write themselves."""
+"""Goals that the benchmarks print, and the sections of README.md that they write."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pathlib import Path
 
 README = Path(__file__).parent / "README.md"
 MARK = "goal: "
-HEAD = ("what", "ours", "beside", "ratio", "goal", "", "measured")
+HEAD = ("what", "ours", "compared with", "ratio", "goal", "")
 
 
 def at_least(what: str, ours: str, beside: str, ratio: float, goal: float) -> None:
-    """Print a goal where the peer over ours must be at least so much."""
+    """Print a goal for a ratio of the peer to ours that must not be smaller."""
     _say(what, ours, beside, ratio, f">= {goal:g}", ratio >= goal)
 
 
 def at_most(what: str, ours: str, beside: str, ratio: float, goal: float) -> None:
-    """Print a goal where ours over the limit must be at most so much."""
+    """Print a goal for a ratio of ours to a limit or peer that must not be larger."""
     _say(what, ours, beside, ratio, f"<= {goal:g}", ratio <= goal)
 
 
@@ -30,27 +30,26 @@ def _say(what: str, ours: str, beside: str, ratio: float, goal: str, met: bool) 
 
 
 def goal_rows(printed: str) -> list[str]:
-    """The goals among what scripts printed, as rows of a table, with the date."""
-    found = [line.removeprefix(MARK) for line in printed.splitlines() if line.startswith(MARK)]
-    return [f"| {line} | {datetime.now(UTC):%Y-%m-%d} |" for line in found]
+    """Extract the goals from the output of scripts, as table rows."""
+    return [f"| {line.removeprefix(MARK)} |" for line in printed.splitlines() if line.startswith(MARK)]
 
 
 def goal_table(rows: list[str]) -> str:
-    """Rows under their head.
+    """Add the header to the rows.
 
-    >>> print(goal_table(["| fit | 1 s | 50 s | 50 | >= 50 | met | 2026-11-16 |"]))
-    | what | ours | beside | ratio | goal |  | measured |
-    |---|---|---|---|---|---|---|
-    | fit | 1 s | 50 s | 50 | >= 50 | met | 2026-11-16 |
+    >>> print(goal_table(["| fit | 1 s | 50 s | 50 | >= 50 | met |"]))
+    | what | ours | compared with | ratio | goal |  |
+    |---|---|---|---|---|---|
+    | fit | 1 s | 50 s | 50 | >= 50 | met |
     """
     return "\n".join([f"| {' | '.join(HEAD)} |", "|" + "---|" * len(HEAD), *rows])
 
 
-def renewed(text: str, rows: list[str]) -> list[str]:
-    """The rows of a page's table of goals, those measured anew replaced, new ones added.
+def update_rows(text: str, rows: list[str]) -> list[str]:
+    """Merge new rows into a page's table of goals; a new row replaces an old one with the same name.
 
-    >>> renewed("| a | 1 | met | yesterday |", ["| b | 2 | met | today |", "| a | 3 | met | today |"])
-    ['| a | 3 | met | today |', '| b | 2 | met | today |']
+    >>> update_rows("| a | 1 | met |", ["| b | 2 | met |", "| a | 3 | met |"])
+    ['| a | 3 | met |', '| b | 2 | met |']
     """
     kept = {line.split(" | ")[0]: line for line in text.splitlines() if line.startswith("| ")}
     kept.pop(f"| {HEAD[0]}", None)
@@ -58,7 +57,7 @@ def renewed(text: str, rows: list[str]) -> list[str]:
 
 
 def machine() -> str:
-    """Where and when it was measured."""
+    """Describe the date, machine and versions of a measurement."""
     packages = []
     for name in ("numpy", "scipy", "duckdb", "pyarrow", "crowd-kit", "pyspark"):
         try:
@@ -75,7 +74,7 @@ def machine() -> str:
 
 
 def put(text: str, name: str, content: str) -> str:
-    """The text with `content` between the marks of that name; at the end, with a heading, where there are none.
+    """Put `content` between the marks of that name, or at the end under a new heading if there are no marks.
 
     >>> page = put("# Speed", "start", "import: 0.2")
     >>> put(page, "start", "import: 0.3")
@@ -89,11 +88,11 @@ def put(text: str, name: str, content: str) -> str:
 
 
 def write(printed: dict[str, str]) -> None:
-    """Put what each script printed into README.md, and its goals into the table of all; other scripts' goals stay."""
+    """Put the output of each script into README.md and its goals into the table of goals; other scripts' goals stay."""
     text = README.read_text(encoding="utf-8")
     begin, end = "<!-- goals begins -->", "<!-- goals ends -->"
     before = text[text.index(begin) : text.index(end)] if begin in text else ""
-    rows = renewed(before, goal_rows("\n".join(printed.values())))
+    rows = update_rows(before, goal_rows("\n".join(printed.values())))
     text = put(text, "goals", f"{goal_table(rows)}\n\nLast: {machine()}")
     for name, output in printed.items():
         lines = [line for line in output.splitlines() if not line.startswith(MARK)]

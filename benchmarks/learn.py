@@ -30,7 +30,7 @@ DRAWS = 20
 FIVE_PANELS = ("chexpert_eleven", "faithbench", "llmbar_six", "mtbench_pairs", "rewardbench2_nine")
 NINE_SETS = (*FIVE_PANELS, "medical_treat", "mozafari", "politifact_six", "snow_temporal")
 WANTED = {30: 10.0, 60: 12.0}  # points on the five panels
-LEAST_PANEL, LEAST_SET = {30: -0.8, 60: -0.3}, -0.5  # points of the worst panel, and of the worst set with 60 labels
+LEAST_SET = -0.5  # points of the worst set with 60 labels
 
 
 @dataclass(frozen=True)
@@ -72,17 +72,21 @@ def gains(votes: Votes, n: int) -> Gains:
 def main() -> None:
     """Print a row for every set and number of labels, and whether the goals are met."""
     wanted = sys.argv[1:]
-    print("set                 kind        labels  label-free  learned  with guard (worst draw)  adopted")
+    head = "  {} labels: learned  with guard (worst draw)  adopted"
+    print(f"set                 kind        label-free{head.format(30)}{head.format(60)}")
     found: dict[int, dict[str, Gains]] = {30: {}, 60: {}}
     for name, votes in data_sets(Path(os.environ["MAJORANT_DATA"])):
+        if votes.gold_i is None or (wanted and name not in wanted):
+            continue
+        row = ""
         for n, by_name in found.items():
-            if (not wanted or name in wanted) and votes.gold_i is not None and np.sum(votes.gold_i >= 0) >= 2 * n:
+            if np.sum(votes.gold_i >= 0) >= 2 * n:
                 g = by_name[name] = gains(votes, n)
-                print(
-                    f"{name:19s} {g.kind:11s} {n:6d}  {g.label_free.mean():+10.1f} {g.learned.mean():+8.1f}"
-                    f"  {g.guarded.mean():+10.1f} ({g.guarded.min():+.1f})  {g.adopted.mean():12.0f}%",
-                    flush=True,
-                )
+                row = row or f"{name:19s} {g.kind:11s} {g.label_free.mean():+10.1f}"
+                guarded = f"{g.guarded.mean():+.1f} ({g.guarded.min():+.1f})"
+                row += f"  {g.learned.mean():+18.1f}  {guarded:>23s}  {g.adopted.mean():6.0f}%"
+        if row:
+            print(row, flush=True)
     for n, by_name in found.items():
         for kind in Kind:
             means = [g.guarded.mean() for g in by_name.values() if g.kind is kind]
@@ -90,13 +94,11 @@ def main() -> None:
                 print(f"{n} labels, {len(means)} of kind {kind}: mean {np.mean(means):+.1f}, worst {min(means):+.1f}")
         panels = [by_name[name].guarded.mean() for name in FIVE_PANELS if name in by_name]
         if len(panels) == len(FIVE_PANELS):
-            mean, worst, least = float(np.mean(panels)), float(min(panels)), LEAST_PANEL[n]
-            what = f"points gained by {n} labels, five panels"
-            board.at_least(f"{what}, mean", f"{mean:+.1f}", f"{WANTED[n]:+.1f}", mean / WANTED[n], 1)
-            board.at_least(f"{what}, worst less {least}", f"{worst:+.1f}", f"{least:+.1f}", worst - least, 0)
+            mean, what = float(np.mean(panels)), f"points gained by {n} labels, five panels, mean"
+            board.at_least(what, f"{mean:+.1f}", f"{WANTED[n]:+.1f}", mean / WANTED[n], 1)
     nine = [found[60][name].guarded.mean() for name in NINE_SETS if name in found[60]]
     if len(nine) == len(NINE_SETS):
-        what = f"points gained by 60 labels, nine sets, worst less {LEAST_SET}"
+        what = f"points gained by 60 labels, worst of nine sets, above {LEAST_SET}"
         board.at_least(what, f"{min(nine):+.1f}", f"{LEAST_SET:+.1f}", min(nine) - LEAST_SET, 0)
 
 

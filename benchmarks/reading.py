@@ -105,6 +105,7 @@ def main(sizes: list[int]) -> None:
     print(
         f"{'file':24} {'votes':>10} {'MB':>6} {'parse s':>8} {'read s':>8} {'ratio':>6} {'cpu':>6} {'peak B/vote':>12}"
     )
+    at_1e7: list[tuple[str, float, float, float]] = []
     for n_votes in sizes:
         with tempfile.TemporaryDirectory() as folder:
             for name, path in write_files(Path(folder), n_votes).items():
@@ -117,11 +118,14 @@ def main(sizes: list[int]) -> None:
                     flush=True,
                 )
                 if n_votes == 10_000_000:
-                    told = (f"{whole:.1f} s", f"DuckDB's parse alone {parse:.1f} s")
-                    board.at_most(f"file to Votes, 1e7 votes with string ids, {name}", *told, whole / parse, GOAL_TIME)
-                    beyond = (f"{peak:.0f} bytes a vote", "beyond the result")
-                    board.at_most(f"its peak memory, {name}", *beyond, peak, GOAL_BYTES)
-    print(f"goals at 1e7: ratio <= {GOAL_TIME:g}, peak <= {GOAL_BYTES:g} bytes a vote beyond the result")
+                    at_1e7.append((name, whole, parse, peak))
+    if at_1e7:
+        name, whole, parse, _ = max(at_1e7, key=lambda row: row[1] / row[2])
+        ours, beside = f"{whole:.1f} s ({name})", f"DuckDB's parse alone {parse:.1f} s"
+        board.at_most("file to Votes, 1e7 votes, slowest of four files", ours, beside, whole / parse, GOAL_TIME)
+        name, _, _, peak = max(at_1e7, key=lambda row: row[3])
+        ours = f"{peak:.0f} bytes per vote ({name})"
+        board.at_most("its peak memory, largest of four files", ours, "beyond the result", peak, GOAL_BYTES)
 
 
 if __name__ == "__main__":

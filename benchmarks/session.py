@@ -98,8 +98,8 @@ def simulated(runs: int) -> None:
         wrong = sum(one.wrong for one in found)
         worst = max(worst, wrong / runs)
         print(f"{name:30s}" + "".join(f"{n:7d}" for n in (*counts, wrong)), flush=True)
-    what, shown = f"wrong proofs at any look, simulated, {runs} runs a panel, worst panel", f"{100 * worst:.1f} %"
-    board.at_most(what, shown, "5 %", worst / 0.05, 1)
+    what, shown = f"wrong proofs at any look, simulated, {runs} runs per panel, worst panel", f"{worst:.1%}"
+    board.at_most(what, shown, "5%", worst / 0.05, 1)
 
 
 def main() -> None:
@@ -110,7 +110,7 @@ def main() -> None:
         return
     repeats = int(arguments.pop(0)) if arguments and arguments[0].isdigit() else 20
     print("set                 better  worse   same   open  wrong  labels: median  taught    gain")
-    errors, runs = 0, 0
+    errors, runs, shares = 0, 0, []
     for name, votes in data_sets(Path(os.environ["MAJORANT_DATA"])):
         if name not in (arguments or PANELS):
             continue
@@ -127,9 +127,12 @@ def main() -> None:
             flush=True,
         )
         if name in GOALS:
-            share = counts[0] / repeats
-            board.at_least(f"switch proved with {BUDGET} labels, {name}", f"{share:.0%}", "80 %", share / 0.8, 1)
-    board.at_most("wrong proofs", f"{errors} of {runs}", "5 %", errors / max(runs, 1) / 0.05, 1)
+            shares.append((counts[0] / repeats, name))
+    if shares:
+        share, name = min(shares)
+        what = f"switch proved with {BUDGET} labels, worst panel"
+        board.at_least(what, f"{share:.0%} ({name})", "80%", share / 0.8, 1)
+    board.at_most("wrong proofs", f"{errors} of {runs}", "5%", errors / max(runs, 1) / 0.05, 1)
     if not arguments:
         print()
         simulated(25)
