@@ -31,12 +31,11 @@ FEW, ENOUGH = 10_000, 10_000_000  # votes to warm up with; votes at which what e
 
 def task(name: str, source: Path, work: Path) -> Callable[[], object]:
     """What is timed; imports and opening are not."""
-    import numpy as np
 
     from majorant.backend.files import FileBackend
     from majorant.backend.prepare import prepare
     from majorant.backend.store import open_store
-    from majorant.evidence.certificate.anonymous import anonymous_claim, as_histograms
+    from majorant.evidence.certificate.anonymous import as_histograms, certify_counts
     from majorant.output import write_table
     from majorant.results.labels import label_table
     from majorant.tally import two_class_histograms
@@ -54,8 +53,7 @@ def task(name: str, source: Path, work: Path) -> Callable[[], object]:
     if name == "count":
         return backend.patterns
     if name == "certificate":
-        rng = np.random.default_rng(0)
-        return lambda: anonymous_claim(as_histograms(two_class_histograms(backend.patterns())), 0.95, rng)
+        return lambda: certify_counts(as_histograms(two_class_histograms(backend.patterns())), rng=0)
     if name == "labels":
         fit = backend.fit("majority")
         return lambda: write_table(work / "labels.csv", backend.labelled([fit], label_table))
