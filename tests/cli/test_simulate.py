@@ -1,7 +1,8 @@
-"""`majorant simulate`: the file it writes is what the library draws, and bad calls write nothing."""
+"""`majorant simulate` writes what the library draws and nothing on a bad call; `majorant demo` runs to the end."""
 
 import csv
 import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -112,3 +113,13 @@ def test_invalid_call_exits_2_with_one_message_and_writes_nothing(arguments, say
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
     assert list(tmp_path.iterdir()) == []
+
+
+def test_demo_holds_each_answer_against_the_truth(run, tmp_path):
+    code, out, _ = run("demo", "--out", str(tmp_path))
+    assert code == 0
+    lines = out.splitlines()
+    assert [line.split()[1] for line in lines if line.startswith("Answer")] == ["Switch", "Keep", "Switch"]
+    shares = [re.findall(r"[\d.]+(?=%)", line) for line in lines if line.startswith("Truth")]
+    assert [float(labels) > float(majority) for labels, majority in shares] == [True, False, True]
+    assert {folder.name for folder in tmp_path.iterdir()} == {"crowd", "panel", "labelled-panel"}

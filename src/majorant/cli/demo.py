@@ -1,4 +1,4 @@
-"""`majorant demo`: everything, on two simulated tables."""
+"""`majorant demo`: a check of three simulated tables, each held against the truth."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import click
 from majorant.cli.options import common_options, overwrite_option
 
 if TYPE_CHECKING:
-    from majorant.votes import Votes
+    from majorant.results.result import Result
+    from majorant.simulate import Simulation
 
 
 @click.command()
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 @overwrite_option
 @common_options
 def demo(out: str, seed: int, as_json: bool, quiet: bool) -> None:
-    """Run a check on a simulated crowd and a simulated panel of judges."""
+    """Check a simulated crowd and a panel of judges, and compare the labels with the truth."""
     from majorant.atomic import make_folder
     from majorant.output import votes_table, write_table
     from majorant.pipeline import check
@@ -29,38 +30,51 @@ def demo(out: str, seed: int, as_json: bool, quiet: bool) -> None:
     from majorant.render.text import answer_text
 
     summaries = {}
-    for name, votes in _tables(seed).items():
+    for name, (story, simulation) in _simulations(seed).items():
         folder = make_folder(Path(out) / name)
-        path = write_table(folder / "votes.csv", votes_table(votes))
-        result = check(read(path), rng=seed)
+        result = check(read(write_table(folder / "votes.csv", votes_table(simulation.votes))), rng=seed)
         summaries[name] = result_summary(result)
         written = write_result(result, summaries[name], folder)
         if not (as_json or quiet):
-            click.echo(f"== {STORY[name]}\n{answer_text(result, written=written)}\n")
+            click.echo(f"== {story}\n{answer_text(result, written=written)}\n{_truth(result, simulation)}\n")
     if as_json:
         click.echo(to_json(summaries), nl=False)
 
 
-STORY = {
-    "crowd": "A crowd: 100 workers, 5 votes on each of 2,000 items, a fifth of the items with a known label",
-    "panel": "A panel: 5 judges of unequal skill, each labels all 1,000 items, three classes",
-}
-
-
-def _tables(seed: int) -> dict[str, Votes]:
-    """The two tables of the demonstration."""
+def _simulations(seed: int) -> dict[str, tuple[str, Simulation]]:
+    """A crowd of unequal workers, and a panel whose weak judges share mistakes, without and with labels."""
     from majorant.simulate import one_coin_crew, simulate
 
-    crowd = simulate(
-        [0.7, 0.3],
-        [[0.85, 0.15], [0.25, 0.75]],
-        n_items=2_000,
-        n_votes=5,
-        n_workers=100,
-        labels=("ham", "spam"),
-        gold=0.2,
-        rng=seed,
+    workers = one_coin_crew([0.55 + 0.4 * j / 39 for j in range(40)])
+    crowd = simulate([0.6, 0.4], workers, n_items=600, n_votes=5, labels=("ham", "spam"), rng=seed)
+    judges = one_coin_crew([0.93, 0.8, 0.62, 0.62, 0.62, 0.62, 0.62], n_classes=3)
+    panel, labelled = (
+        simulate(
+            [0.5, 0.3, 0.2],
+            judges,
+            n_items=1_000,
+            n_votes=7,
+            dependence=0.6,
+            groups=["first", "second", *["weak"] * 5],
+            labels=("good", "fair", "poor"),
+            gold=gold,
+            rng=seed,
+        )
+        for gold in (0, 0.06)
     )
-    judges = one_coin_crew([0.92, 0.81, 0.78, 0.66, 0.58], n_classes=3)
-    panel = simulate([0.5, 0.3, 0.2], judges, n_items=1_000, n_votes=5, labels=("good", "fair", "poor"), rng=seed)
-    return {"crowd": crowd.votes, "panel": panel.votes}
+    return {
+        "crowd": ("A crowd: 40 workers of unequal skill, 5 votes on each of 600 items", crowd),
+        "panel": ("A panel: 7 judges label all 1,000 items; five of them are weak and share mistakes", panel),
+        "labelled-panel": ("The same panel, with 60 random items labelled by an expert", labelled),
+    }
+
+
+def _truth(result: Result, simulation: Simulation) -> str:
+    """How often the labels and majority vote are right, which only a simulation can say."""
+    truth = {str(item): label for item, label in zip(simulation.votes.items, simulation.truth, strict=True)}
+    rows = [row for row in result.labels if row["source"] != "gold"]
+    labels, majority = (
+        sum(row[column] == truth[row["item"]] for row in rows) / len(rows) for column in ("label", "majority")
+    )
+    where = "" if len(rows) == len(truth) else " on the items the expert did not label"
+    return f"Truth    These labels are {labels:.1%} correct{where}, majority vote's {majority:.1%}."
