@@ -91,12 +91,12 @@ METHOD_ALIASES = {
 
 
 def estimator_named(method: str, *, beside: Iterable[str] = ()) -> type[Estimator]:
-    """The method of that name; the error for an unknown one lists all, after what the caller takes `beside` them."""
+    """Look up a method by name. The error for an unknown name lists all methods after the names in `beside`."""
     return ESTIMATORS[method_named(method, beside=beside)]
 
 
 def method_named(method: str, *, beside: Iterable[str] = ()) -> str:
-    """The usual name of a method that may be written in another way.
+    """Canonical name of a method.
 
     >>> method_named("DawidSkene"), method_named("ds"), method_named("majority_vote")
     ('dawid-skene', 'dawid-skene', 'majority')

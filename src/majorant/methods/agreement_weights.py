@@ -26,7 +26,7 @@ from majorant.votes import Votes
 class Wawa:
     """Each vote weighs its worker's `skill`: the share of that worker's votes that agree with the majority.
 
-    One round. Where labels tie, each of them is the majority in part. A worker without votes has the skill of chance.
+    Runs one round. Tied labels share the majority equally. A worker without votes has the skill of chance.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class ZeroBasedSkill:
     Parameters
     ----------
     step, step_factor, step_every
-        The first step length, and by what to multiply it after every so many rounds.
+        Initial step size, the factor that reduces it, and the number of rounds between reductions.
     max_iter, tol
         Stop after so many rounds, or when no skill moves by more than `tol`.
 
@@ -164,7 +164,7 @@ def _vote_repeatedly(
     renew: Callable[[FloatArray, FloatArray, int], FloatArray],
     progress: Progress | None,
 ) -> Solution[tuple[FloatArray, FloatArray]]:
-    """Vote, and `renew` the weights from (agreement with the winners, weights, round), until they stop moving.
+    """Alternate between voting and `renew`, which returns new weights, until the weights converge.
 
     The parameters are the last weights and agreements; the trace is the share of winning votes.
     """

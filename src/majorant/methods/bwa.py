@@ -26,7 +26,7 @@ class PrecisionParams(NamedTuple):
 
 
 class ScoreSums(NamedTuple):
-    """What an E step adds up: scores and their squares for each (worker, label), and scores over items."""
+    """Sums of an E step: scores and squared scores by (worker, label), and scores over items."""
 
     score_lc: FloatArray  # (workers * labels, C)
     square_lc: FloatArray
@@ -35,7 +35,7 @@ class ScoreSums(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """The scores of an E step as an M step needs them: squared errors of each worker, and the mean score."""
+    """Statistics for the M step: squared errors of each worker, and the mean score."""
 
     error_jc: FloatArray
     votes_j: FloatArray
@@ -52,7 +52,7 @@ class BWA:
     Parameters
     ----------
     votes
-        How many imaginary votes, with the spread of the vote shares, the Gamma prior of a precision is worth.
+        Weight of the Gamma prior on precisions, in pseudo-votes with the spread of the vote shares.
     pull
         Precision of the Gaussian prior that pulls scores to their mean.
     max_iter, tol, accelerate, clamp_gold
@@ -173,7 +173,7 @@ def _each_class(score_ic: FloatArray, n_classes: int) -> FloatArray:
 
 
 def _by_column(pass_over: Callable[[Block, FloatArray], FloatArray], block: Block, value: FloatArray) -> FloatArray:
-    """Process two columns one by one, as vectors, which SciPy multiplies several times faster; more of them at once."""
+    """Process up to two columns as vectors, which SciPy multiplies several times faster than a matrix."""
     if value.shape[1] > 2:
         return pass_over(block, value)
     return np.stack([pass_over(block, np.ascontiguousarray(column)) for column in value.T], axis=1)

@@ -41,9 +41,9 @@ class SubtypeParams(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EBCC:
-    """An item has a class and, within it, a subtype; a worker has a row of habits for each subtype.
+    """Each item has a class and a subtype within it; each worker has a row of label probabilities per subtype.
 
-    Workers who stumble over the same subtype err together, so their votes are not independent given the class.
+    Workers who struggle with the same subtype make the same mistakes, so votes are dependent given the class.
     Variational Bayes from two starts: one subtype per class, and subtypes that range from harder to easier items. The
     higher bound wins.
 
@@ -94,7 +94,7 @@ class EBCC:
         data = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
         n_classes, n_subtypes = len(data.votes.labels), self.subtypes
         earlier = start_params(start, self.name, data.votes, *SubtypeParams._fields)
-        # The prior of a class that nobody voted for is .01 items.
+        # A class without votes gets a prior of .01 items.
         shares_k = np.maximum(share_counts(data).items_g, 0.01)
         base_k = shares_k if self.items is None else np.full(n_classes, self.items)
         starts: Iterable[SubtypeParams]

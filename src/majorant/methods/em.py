@@ -25,7 +25,7 @@ Norm = Callable[[Parts], Sequence[Any]]  # for each part a length that broadcast
 
 
 class EmModel(Protocol[P]):
-    """What a model adds to the loop; parameters are a (named) tuple of arrays."""
+    """The model side of the EM loop; parameters are a (named) tuple of arrays."""
 
     @property
     def max_iter(self) -> int:
@@ -40,7 +40,7 @@ class EmModel(Protocol[P]):
         """Whether to try SQUAREM steps."""
 
     def e_step(self, data: VoteData, params: P) -> Any:
-        """What the M step and the objective need to know about the items, given the parameters."""
+        """E step: expected statistics of the items under the parameters."""
 
     def m_step(self, expected: Any, params: P) -> P:
         """New parameters; `params` are the old ones."""
@@ -51,7 +51,7 @@ class EmModel(Protocol[P]):
 
 @dataclass(frozen=True, slots=True)
 class Solution(Generic[P]):
-    """Where the loop ended; `trace[t]` is the objective at the parameters of step t."""
+    """Result of the loop; `trace[t]` is the objective at the parameters of step t."""
 
     params: P
     trace: tuple[float, ...]
@@ -60,7 +60,7 @@ class Solution(Generic[P]):
 
     @property
     def steps(self) -> dict[str, Any]:
-        """What a Fit reports about the loop."""
+        """Convergence facts for a Fit."""
         return {"trace": self.trace, "converged": self.converged, "n_iter": self.n_iter}
 
 
@@ -71,7 +71,7 @@ class Climb(NamedTuple):
     params: Any
     trace: tuple[float, ...] = ()
     history: tuple[Any, ...] = ()  # plain steps since the last leap
-    fallback: Any = None  # where a plain step would have led, while a leap is on trial
+    fallback: Any = None  # result of the plain step, kept while a leap is being tested
     converged: bool = False
 
 
@@ -90,7 +90,7 @@ class Keeper(Protocol):
 
 
 class Limits(NamedTuple):
-    """Limits to use instead of the model's own."""
+    """Overrides for the model's limits."""
 
     max_iter: int
     tol: float
@@ -108,7 +108,7 @@ def run_em(
 ) -> Solution[P]:
     """Repeat E and M steps from `start` until the parameters stop moving; the objective never falls.
 
-    `positive` says that parameters must stay above 0, wherever acceleration would lead.
+    With `positive`, acceleration must keep parameters above 0.
     """
     stop = limits or model
     keeper = progress if isinstance(progress, Keeper) else None
@@ -145,7 +145,7 @@ def run_em(
 
 
 def run_starts(model: EmModel[P], data: VoteData, starts: Iterable[P], progress: Progress | None = None) -> Solution[P]:
-    """The highest of several climbs; the first start is preferred where others reach as high.
+    """Run EM from several starts and return the best result; the first start wins ties.
 
     All starts are followed for a few steps, the first to the end, and the best of the others for as long as it may
     still end up higher at the pace of its last steps.
@@ -168,7 +168,7 @@ def run_starts(model: EmModel[P], data: VoteData, starts: Iterable[P], progress:
 def _go_on(
     model: EmModel[P], data: VoteData, so_far: Solution[P] | None, params: P, steps: int, progress: Progress | None
 ) -> Solution[P]:
-    """Some more steps, as one climb with those before."""
+    """Continue a run for some more steps."""
     trace, n_iter = ((), 0) if so_far is None else (so_far.trace, so_far.n_iter)
     limits = Limits(min(steps, model.max_iter - n_iter), model.tol, model.accelerate)
     more = run_em(model, data, params, progress, limits)
@@ -275,7 +275,7 @@ def start_confusions(start: Fit, votes: Votes) -> ConfusionParams:
 
 
 def start_params(start: Fit | None, method: str, votes: Votes, *names: str) -> tuple[FloatArray, ...] | None:
-    """What an earlier fit of the same method learned, by name, the first with a row per worker; None without one."""
+    """Arrays learned by an earlier fit of the same method; None without one. The first has a row per worker."""
     if start is None or start.method != method or not start.learned:
         return None
     learned = tuple(start.learned[name] for name in names)

@@ -1,4 +1,4 @@
-"""`Fit`, which every method returns, and `Traits`, by which a method tells the rest of the package what to expect."""
+"""`Fit`, the result of every method, and `Traits`, a method's declared properties."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NO_LABEL = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
-    """What is special about a method; the contract tests hold it to this.
+    """Declared properties of a method, verified by the contract tests.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Traits:
     distributed
         `fit` takes `engine`: the method runs on blocks of votes that are stored elsewhere.
     keeps_items
-        What the method keeps of every item in one place, so that it does not run on a cluster.
+        Per-item data that the method needs in one place, which rules out a cluster.
     order_free
         The order of the items does not matter.
     online
@@ -215,7 +215,7 @@ class Fit(Tabular):
     def __repr__(self) -> str:
         rows: Any = self.posterior
         if not isinstance(rows, np.ndarray):
-            return f"Fit by {self.method} of votes that are stored elsewhere\nits labels are written part by part"
+            return f"Fit by {self.method} of votes outside memory\nits labels are written part by part"
         code_i = self.codes()
         items_k = np.bincount(code_i[code_i >= 0], minlength=len(self.label_values)).tolist()
         counts = [f"{label} {n:,}" for label, n in zip(self.label_values, items_k, strict=True)]
@@ -233,7 +233,7 @@ class Fit(Tabular):
         Returns
         -------
         State
-            What an online method remembers of these votes.
+            State of an online method after these votes.
 
         Raises
         ------

@@ -165,7 +165,7 @@ class Hierarchical:
         """A crowd and odds that make the votes more probable, the workers' rows integrated out.
 
         Minka's fixed point bounds that log-probability by sum_jkl gain_jkl log prior_jkl, from which the odds and the
-        shares of wrong labels follow; then a Newton step for the strength. Nothing leads down.
+        shares of wrong labels follow; then a Newton step for the strength. No step lowers the bound.
         """
         from scipy.special import digamma
 
@@ -210,7 +210,8 @@ class Hierarchical:
         slope_k = self._slope(votes_jkl, mean_jkl, strength_k)
         bend_k = (self._slope(votes_jkl, mean_jkl, strength_k * np.exp(DIFFERENCE)) - slope_k) / DIFFERENCE
         step_k = slope_k / np.maximum(-bend_k, np.abs(slope_k) / 1.5 + ALMOST_ZERO)  # a logarithm grows by 1.5 at most
-        if (np.abs(step_k) < 0.1).all():  # only where the curve bends down clearly: so short a step cannot lead down
+        # A step is short only where the curve is clearly concave, so it cannot lower the bound.
+        if (np.abs(step_k) < 0.1).all():
             return strength_k * np.exp(step_k)
         before_k = self._log_strength(votes_jkl, mean_jkl, strength_k)
         for _ in range(3):
@@ -275,7 +276,7 @@ def sum_doubts(data: VoteData, tables: Tables) -> FloatArray:
 
 
 def odds_evidence(params: CrowdParams, doubt_jl: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """How far each worker's votes push the logarithm of the odds from 0, and how much they know about it.
+    """Score and information of each worker's votes about the log-odds, at 0.
 
     These are slope and curvature at 0 of a parabola that touches the log-probability of the votes at the present odds,
     rows integrated out. Classes that are not known take away from the curvature what the slope varies with them (Louis
@@ -307,7 +308,7 @@ def odds_evidence(params: CrowdParams, doubt_jl: FloatArray) -> tuple[FloatArray
     unknown_j = ((by_right_jl - by_wrong_jl) ** 2 * doubt_jl).sum(axis=1)
     change_j = slope(log_odds_j - DIFFERENCE) - slope(log_odds_j + DIFFERENCE)
     curve_j = np.maximum(change_j / (2 * DIFFERENCE), ALMOST_ZERO)
-    known_j = np.maximum(curve_j - unknown_j, 0.05 * curve_j)  # some of it survives not knowing the classes
+    known_j = np.maximum(curve_j - unknown_j, 0.05 * curve_j)  # keep part of it despite the unknown classes
     return slope(log_odds_j) + known_j * log_odds_j, known_j
 
 

@@ -1,4 +1,4 @@
-"""Judges as rules: what one judge says, or the majority of some; the majority of all where these are silent."""
+"""Judges as rules: a single judge or the majority of several, falling back to the majority of all."""
 
 from __future__ import annotations
 

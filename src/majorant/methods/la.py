@@ -59,7 +59,7 @@ class LaOnePass:
         order
             Item codes in the order of the visits; by default as they are numbered.
         state
-            What earlier votes taught.
+            State after earlier votes.
         """
         votes = as_votes(votes)
         done = run_pass(self.name, votes, weights, order, state)

@@ -57,7 +57,7 @@ def _count(votes: Votes, weights: ArrayLike | None) -> tuple[FloatArray, FloatAr
 
 
 def _count_on(engine: Engine, weights: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
-    """The same, from the blocks of an engine."""
+    """Vote shares computed from the blocks of an engine."""
     if weights is not None:
         raise ConfigError("weights are part of the engine: give them to in_memory(votes, weights=...).")
     _, n_workers, n_classes = engine.shape

@@ -1,4 +1,4 @@
-"""Dawid-Skene fits of the same votes under many weightings of the items, all in one pass: what a bootstrap needs.
+"""Fit Dawid-Skene under many item weightings in one pass, for the bootstrap.
 
 Weightings are columns: a table of log-odds with a column for each is gathered over the votes, one block of items after
 the other, so that the arrays of a block stay in the cache.
@@ -6,8 +6,8 @@ the other, so that the arrays of a block stay in the cache.
 A bootstrap weighting moves the maximum by a few standard errors, over which the observed information hardly changes:
 one matrix serves all weightings (Newton's method with a fixed matrix), and a few steps suffice. A step is the step of
 EM, multiplied by what EM loses to the missing labels; for labels that are seen, it is exact. Anderson acceleration (the
-combination of the last residuals that is smallest) takes care of directions in which the information does change. Where
-that does not converge, EM goes the whole way.
+combination of the last residuals that is smallest) takes care of directions in which the information does change. If
+that does not converge, EM finishes the job.
 """
 
 from __future__ import annotations
@@ -385,7 +385,7 @@ def _complete_information(params: Params, votes_jk: FloatArray, items: float) ->
 def _missing_information(
     matrix: VoteMatrix, weight_i: FloatArray, posterior_ik: FloatArray, params: Params
 ) -> FloatArray:
-    """What not knowing the classes takes away: the covariance of the scores given the votes, summed over items.
+    """Missing information: the covariance of the scores given the votes, summed over items.
 
     The score of a share in class k is 0 if the item is of another class, else the label given less its expectation.
     """
@@ -435,7 +435,7 @@ def _run_em(
     information = _information(weighting, start) if many else None
     active = np.arange(n_weightings)
     moved_b = np.full(n_weightings, np.inf)
-    plain_b = np.zeros(n_weightings, dtype=bool)  # a leap has led away: continue without
+    plain_b = np.zeros(n_weightings, dtype=bool)  # the leap diverged: continue without it
     for cycle in range(max_iter // 3):
         first = em_step(matrix, weighting, params if cycle else start, smoothing)  # one posterior serves all at first
         second = em_step(matrix, weighting, first, smoothing)

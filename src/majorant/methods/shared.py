@@ -1,4 +1,4 @@
-"""One confusion matrix for all workers: who voted does not matter, so counts of labels say everything."""
+"""One confusion matrix shared by all workers, so label counts are sufficient statistics."""
 
 from __future__ import annotations
 

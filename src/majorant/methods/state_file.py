@@ -1,4 +1,4 @@
-"""The file of a state: one line with a version and a checksum, then a NumPy archive; nothing in it runs code."""
+"""State file format: a line with version and checksum, then a NumPy archive without pickled objects."""
 
 from __future__ import annotations
 
@@ -102,7 +102,9 @@ def parse_state(content: bytes, source: str) -> State:
     if words[1:2] != [b"%d" % STATE_VERSION]:
         version = b" ".join(words[1:2]).decode(errors="replace")
         raise DataError(f"{source}: state version {version}, this majorant reads version {STATE_VERSION}.")
-    damaged = DataError(f"{source}: the state file is cut off or was altered. Use a copy of it, or start without it.")
+    damaged = DataError(
+        f"{source}: the state file is cut off or was altered. Restore a copy, or start without a state."
+    )
     if words[2:] != [hashlib.sha256(body).hexdigest().encode()]:
         raise damaged
     try:

@@ -36,7 +36,7 @@ from majorant.votes import IntArray, Votes
 
 
 class Totals(NamedTuple):
-    """Sums that stay the same from pass to pass: votes by (worker, label), and items, as often as they count."""
+    """Sums that do not change between passes: weighted votes by (worker, label) and weighted items."""
 
     votes_c: FloatArray
     items: float
@@ -75,7 +75,7 @@ class VoteData:
     def fit_of(self, model: Any, **facts: Any) -> Fit:
         """The fit of a model to these votes, from which `update` can go on if the model is online."""
         if self.plain and model.traits.online:
-            from majorant.methods.online import first_state  # which builds on this module
+            from majorant.methods.online import first_state  # imported late: it builds on this module
 
             facts["resume"] = partial(first_state, model, self.votes)
         return fit_of(model.name, self.votes, **facts)

@@ -92,8 +92,8 @@ class Spectral:
     """Skills from the leading eigenvector of the agreements between workers; two classes, sparse matrices only.
 
     Worker j is right with probability (1 + theta_j) / 2 whatever the class, so the mean product of two workers' signs
-    is theta_a theta_b, up to noise; `skill` is theta. Votes are weighted by it. The crowd as a whole is taken to be
-    right more often than wrong, and if that is unknown all items tie.
+    is theta_a theta_b, up to noise; `skill` is theta. Votes are weighted by it. The crowd is assumed to be better than
+    chance overall; if the sign is undetermined, all items tie.
 
     Examples
     --------
@@ -163,13 +163,13 @@ class Triplet:
         size_j = skill_sizes(agreement)
         if np.isnan(size_j).all():
             raise NotIdentified(
-                "triplet compares three workers who share items two by two and do not agree merely by chance, "
-                "and there are none: use majority."
+                "triplet compares three workers who share items two by two and agree more than by chance, "
+                "and there are none. Use majority."
             )
         size_j = np.nan_to_num(size_j)
         data = prepare(votes, None, weights)
         votes_j = data.totals.votes_c.reshape(-1, 2).sum(axis=1)
-        bound_j = votes_j / (votes_j + 1)  # certainty is not believed further than the number of votes allows
+        bound_j = votes_j / (votes_j + 1)  # cap certainty by the number of votes
         theta_j = np.clip(size_j * skill_signs(agreement, size_j), -bound_j, bound_j)
         confusion_jkl = coin_confusions((1 + theta_j) / 2, 2)
         tables = confusion_tables(confusion_jkl, np.full(2, 0.5))

@@ -1,7 +1,7 @@
-"""The weighted vote: each worker weighs as much as their agreement with the others says.
+"""The weighted vote: workers who agree more with the others count more.
 
-It is the average of what three models believe (one-coin, hierarchical, EBCC) and of the plain shares of votes.  Also
-here: how a method is fitted by its name, and which methods suit these votes.
+It averages the posteriors of three models (one-coin, hierarchical, EBCC) and the plain vote shares. This
+file also fits methods by name and tells which methods suit the votes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from majorant.tally import Patterns, counts, distinct_counts, tied
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
-SHRINKING = ("hierarchical", MAJORITY)  # members that set no workers apart who are alike
+SHRINKING = ("hierarchical", MAJORITY)  # members that treat exchangeable workers alike
 PATTERNS_AT_ONCE = 1 << 13  # rows
 
 
@@ -89,7 +89,7 @@ def fit_method(method: str, votes: Votes, start: Fit | None = None) -> Fit:
 class Combination:
     """The fit of each member, and the combined fit; `belief` is that of the models alone.
 
-    Shares of votes steady the labels, but they are no probabilities: what is expected is what the models believe.
+    Vote shares stabilise the labels but are not probabilities, so expectations use the models only.
     """
 
     fits: Mapping[str, Fit]
@@ -98,9 +98,9 @@ class Combination:
 
 
 def combination(votes: Votes, starts: Mapping[str, Fit] | None = None) -> Combination | None:
-    """Fit the members that the votes can bear, and take their mean; None if no model can be fitted.
+    """Fit the applicable members and average them; None if no model can be fitted.
 
-    Members go on from their fits in `starts`, to other votes of the same workers.
+    Members start from `starts`, their fits to other votes of the same workers.
 
     Weights learned from held-out votes were tried: they are no better, since the model that predicts votes best need
     not be the one that has found the true classes (docs/decide.md).
@@ -129,7 +129,7 @@ def combined_counts(members: Collection[str], patterns: Callable[[], Patterns]) 
 
 
 def members_for(votes: Votes) -> tuple[str, ...]:
-    """The members that the votes can bear; empty where majority vote would be alone.
+    """Applicable members; empty if only majority vote remains.
 
     Where workers do not differ by more than noise, those that would follow the noise are left out; a majority is
     then turned over only where counts alone show it wrong.
@@ -174,12 +174,12 @@ def _mean(arrays: list[FloatArray]) -> FloatArray:
 
 
 def differ_beyond_noise(votes: Votes) -> bool:
-    """Whether workers differ in agreeing with others, or giving some label, clearly and by more than noise does.
+    """Whether workers differ in agreement or label frequencies by clearly more than noise.
 
-    If workers are alike, an item's votes could as well be passed around among its voters: worker j's total excess over
-    the means of the items is then a sum of independent draws of known variance, whatever the items are like.  The
-    squares of these totals, in units of the variance, are added up and compared with their mean.  Where they
-    are not twice that, a model that sets workers apart by their own votes alone follows noise more than workers.
+    If workers are exchangeable, permuting an item's votes among its voters changes nothing, so worker j's total excess
+    over the item means is a sum of independent draws of known variance. The squared totals, in units of their variance,
+    are summed and compared with their mean. If the sum is below twice the mean, a model with separate parameters for
+    each worker fits noise more than skill.
 
     >>> from majorant.simulate import one_coin_crew, simulate
     >>> alike, _ = simulate([.5, .5], one_coin_crew([.8] * 6), n_items=300, n_votes=4, rng=0)
@@ -238,7 +238,7 @@ class CountModel(NamedTuple):
     information_aa: FloatArray  # of the logits of the prior, then of those of each row
 
     def shows_wrong(self, count_ik: FloatArray) -> NDArray[np.bool_]:
-        """Items whose leading class is surely not the most probable one."""
+        """Items whose plurality class is clearly not the most probable one."""
         odds_ik = np.log(self.prior_k) + count_ik @ np.log(self.crowd_kl).T
         rows, n_classes = np.arange(len(count_ik)), len(self.prior_k)
         best_i, leader_i = odds_ik.argmax(axis=1), count_ik.argmax(axis=1)
@@ -286,7 +286,7 @@ def _moved(count_ik: FloatArray, crowd_kl: FloatArray) -> FloatArray:
 
 
 def keep_majorities(model: CountModel, mean_ik: FloatArray, shares_ik: FloatArray, votes_i: IntArray) -> FloatArray:
-    """The mean of several beliefs, but the shares of votes where it turns a majority over that nothing shows wrong."""
+    """The mean of several posteriors, or the vote shares where it would overturn a majority without evidence."""
     turned = np.flatnonzero((mean_ik.argmax(axis=1) != shares_ik.argmax(axis=1)) & (votes_i > 0))
     for d in np.split(turned, range(PATTERNS_AT_ONCE, len(turned), PATTERNS_AT_ONCE)):
         count_dk = np.rint(shares_ik[d] * votes_i[d, None])
