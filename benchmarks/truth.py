@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 
 import majorant as mj
 from majorant.evidence.certificate.certificate import Verdict
-from majorant.evidence.certificate.plug_in import shared_model
 from majorant.evidence.copies import find_copies
 from majorant.evidence.evidence import Certainty, Status
 from majorant.evidence.labels import right_share
@@ -419,8 +418,8 @@ def forecasts(sets: list[Set]) -> tuple[str, list[Goal]]:
             drawn = []
             for seed in range(DRAWS):
                 few, more = some_votes(one.votes, 3, seed), some_votes(one.votes, n_votes, seed)
-                model = shared_model(few, ESTIMATORS["shared"]().fit(replace(few, gold_i=None)))
-                expected = [majority_accuracy(*model, n) for n in (3, n_votes)]
+                fit = ESTIMATORS["shared"]().fit(replace(few, gold_i=None))
+                expected = [majority_accuracy(fit.prior, fit.confusion, n) for n in (3, n_votes)]
                 true = [
                     float(right_share(Majority().fit(v).posterior[items], one.votes.gold_i[items]).mean())
                     for v in (few, more)

@@ -20,10 +20,10 @@ from majorant.evidence.certificate.count_models import (
     suprema,
 )
 from majorant.evidence.certificate.independent import ratio_cut, weigh
-from majorant.evidence.certificate.plug_in import shared_model
 from majorant.methods import ESTIMATORS
 from majorant.methods.ebcc import EBCC
 from majorant.methods.fit import Fit
+from majorant.tally import counts
 from majorant.theory import majority_margins
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
@@ -109,6 +109,24 @@ def estimate(method: str, items_p: FloatArray | IntArray) -> Estimate:
     """
     votes = _votes()
     return Estimate(*shared_model(votes, METHODS[method](votes, np.asarray(items_p, dtype=float))))
+
+
+def shared_model(votes: Votes, fit: Fit) -> tuple[FloatArray, FloatArray]:
+    """The prior and one confusion matrix for all workers, from any fit.
+
+    Matrices per worker are averaged, weighted by their votes.  For a method without matrices, its posterior says how
+    often label l is among the votes on items of class k.
+    """
+    if fit.confusion is None:
+        confusion_kl = fit.posterior.T @ counts(votes)
+    elif fit.confusion.ndim == 3:
+        confusion_kl = np.tensordot(np.bincount(votes.worker_n), fit.confusion, axes=1)
+    else:
+        confusion_kl = fit.confusion
+    total_k = confusion_kl.sum(axis=1, keepdims=True)
+    unused_k = total_k == 0  # a class without votes: nothing is known about its row
+    confusion_kl = np.where(unused_k, 1 / len(fit.prior), confusion_kl / np.where(unused_k, 1, total_k))
+    return np.asarray(fit.prior / fit.prior.sum()), confusion_kl
 
 
 def optimal_at(estimates: list[Estimate]) -> np.ndarray:

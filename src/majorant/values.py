@@ -26,7 +26,6 @@ class Missing(StrEnum):
     ONE_GOLD_ITEM = "one gold item"
     TOO_FEW_GOLD = "too few gold"
     NO_MODEL = "no model"
-    NO_LABELS = "no labels"
     NO_UNIFORM_LABEL = "no uniform label"
     NO_DIFFERENCE_LABELLED = "no difference labelled"
     NO_PAIRED_VOTES = "no paired votes"

@@ -156,12 +156,6 @@ def _read_gold(path: Path) -> None:
     _names(mj.read({"item": ["i1", "i2", "i3"], "worker": ["w"] * 3, "label": ["n", "y", "y"]}, gold_file=path))
 
 
-def _read_labels(path: Path) -> None:
-    from majorant.read.gold import read_labels
-
-    read_labels(path, _few_votes())
-
-
 def _read_answers(path: Path) -> None:
     from majorant.read.tasks import read_answers
 
@@ -215,7 +209,6 @@ READERS: dict[str, Callable[[Path], None]] = {
     "wide": _votes(wide=True),
     "several": _votes(several=True),
     "gold": _read_gold,
-    "labels": _read_labels,
     "answers": _read_answers,
     "export": _read_export,
     "state": _read_state,

@@ -96,7 +96,6 @@ def _seeds() -> Iterator[Case]:
     yield Case("wide", "wide.json", json.dumps([{"item": i, "ana": 1, "bo": 0} for i in "abc"]).encode())
     for name in ("a.csv", "a.jsonl"):
         yield Case("gold", name, plain[name].replace(b"label", b"gold"))
-        yield Case("labels", name, plain[name])
         yield Case("export", name, plain[name])
     for name in ("label_studio.json", "argilla.json", "prodigy.jsonl"):
         yield Case("answers", name, (FIXTURES / name).read_bytes())
@@ -243,8 +242,7 @@ def _bounded(seconds: int) -> Iterator[None]:
 
 
 BUDGETS = {  # a table takes a third of the time where searches end early and resamples are few
-    "ASCENT_STEPS": 20, "MAP_REPLICATES": 19, "NARROWINGS": 6, "N_BOOT": 100, "N_REPLICATES": 20,
-    "OUTLINE_ANGLES": 12, "OUTLINE_HALVINGS": 6, "POINTS": 20, "RAY_HALVINGS": 6,
+    "ASCENT_STEPS": 20, "N_BOOT": 100, "N_REPLICATES": 20, "POINTS": 20,
 }  # fmt: skip
 SPENDING = ("results", "evidence")  # the rooms that have such budgets
 DATABASES: dict[tuple[object, ...], Any] = {}  # of this process, by their settings

@@ -154,8 +154,6 @@ def test_the_commands_certify_and_plan(tmp_path, monkeypatch, capsys):
     facts = json.loads(as_json)
     assert (facts["anonymous"]["verdict"], facts["anonymous"]["certainty"]) == ("optimal", "proved")
     assert code == {"optimal": 0, "not optimal": 1, "open": 3}[facts["named"]["verdict"]]
-    code, _ = run("certify", "votes.csv", "--plug-in", "shared")
-    assert code == 0
     assert run("certify", "votes.csv", "--claim", "gold")[0] == 2
     code, text = run("plan", "votes.csv", "--target", ".99")
     assert code == 0

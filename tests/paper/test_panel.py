@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from majorant.evidence.certificate.anonymous import certify_counts
-from majorant.evidence.certificate.plug_in import shared_model
 from majorant.methods import ESTIMATORS
 from majorant.simulate import simulate
 from majorant.theory import gap, majority_margin
+from majorant.votes import Votes
 from paper import verdicts
 from paper.beyond_verdicts import MARGINS, NOISES, model_at
 from paper.panel import (
@@ -20,6 +20,7 @@ from paper.panel import (
     estimate,
     histograms,
     pattern_shares,
+    shared_model,
     simulated_gap,
     vote_shares,
 )
@@ -141,3 +142,13 @@ def test_drawn_patterns_have_the_right_shares():
     share_p = pattern_shares(MODEL)
     z_p = (items_rp.mean(axis=0) / 1_000 - share_p) / np.sqrt(share_p * (1 - share_p) / 400_000)
     assert np.abs(z_p).max() < 4
+
+
+def test_a_method_without_confusions_is_taken_at_its_posterior():
+    votes = Votes.from_codes(
+        [0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [0, 0, 1, 1, 1, 1], items="ab", workers="xyz", labels="ny"
+    )
+    prior, confusion = shared_model(votes, ESTIMATORS["majority"]().fit(votes))
+    # class n: 2/3 of the first item, whose votes are n n y; class y: 1/3 of it and all of the second
+    assert confusion == pytest.approx(np.array([[2 / 3, 1 / 3], [2 / 12, 10 / 12]]))
+    assert prior == pytest.approx([2 / 6, 4 / 6])

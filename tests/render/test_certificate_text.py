@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 from majorant.cli import main
@@ -21,19 +20,15 @@ from majorant.evidence.certificate.certificate import (
     Verdict,
     assume,
 )
-from majorant.evidence.certificate.plug_in import plug_in
 from majorant.evidence.evidence import Assumption, Certainty, Status, Tested
-from majorant.methods import ESTIMATORS
 from majorant.render.certificate import (
     certificate_sentence,
     certificate_summary,
     certificate_text,
     claim_sentence,
     dependence_sentence,
-    plug_in_summary,
 )
 from majorant.render.plain import to_json
-from majorant.simulate import simulate
 from majorant.values import Estimate, Missing
 
 
@@ -237,41 +232,9 @@ def test_unavailable_claim_is_an_error(run):
     assert out == ""
 
 
-def test_user_labels_are_compared(run):
-    Path("mine.csv").write_text("item,label\n" + "\n".join(f"{i},{'yes' if i % 2 else 'no'}" for i in range(40)) + "\n")
-    _, text, _ = run("certify", "--labels", "mine.csv", certificate=of(claim()))
-    assert "Labels of mine.csv, on 40 items with a label and an untied vote" in text
-    assert "right on gold       100.0% [91.2%, 100.0%]" in text
-    _, printed, _ = run("certify", "--labels", "mine.csv", "--json", certificate=of(claim()))
-    assert json.loads(printed)["labels"]["accuracy"]["value"] == 1
-
-
-def test_plug_in_says_that_it_has_no_level(run):
-    code, text, _ = run("certify", "--plug-in", "dawid-skene")
-    assert code in (0, 1)
-    assert "its error is not controlled" in text
-    code, printed, _ = run("certify", "--plug-in", "majority", "--share", ".5", "--json")
-    facts = json.loads(printed)
-    assert (facts["level"], facts["items"], facts["method"]) == (None, 20, "majority")
-    assert code == (0 if facts["optimal"] else 1)
-
-
-def test_plug_in_names_the_numbers_of_votes_that_fail():
-    prior, confusion = [0.6, 0.4], [[0.7, 0.3], [0.2, 0.8]]
-    votes, _ = simulate(prior, confusion, 400, ([3, 7], [0.5, 0.5]), rng=0)
-    fit = replace(ESTIMATORS["dawid-skene"]().fit(votes), prior=np.array(prior), confusion=np.array(confusion))
-    assert plug_in_summary(plug_in(votes, lambda _: fit))["sentence"] == (
-        "At the dawid-skene estimate, majority vote is not the best rule that ignores who voted on items with 7 votes."
-    )
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--share", ".5"], "--share is for --plug-in"),
-        (["--plug-in", "nope"], "no method 'nope'"),
-        (["--plug-in", "majority", "--labels", "votes.csv"], "ask one at a time"),
-        (["--share", "0", "--plug-in", "majority"], "--share"),
         (["--level", "1"], "--level"),
     ],
 )
@@ -281,7 +244,7 @@ def test_invalid_calls_are_errors(run, arguments, message):
     assert message in err
 
 
-@pytest.mark.parametrize("arguments", [("certify",), ("certify", "--plug-in", "majority"), ("plan",)])
+@pytest.mark.parametrize("arguments", [("certify",), ("plan",)])
 def test_notes_on_the_input_go_to_standard_error(run, arguments):
     votes = Path("votes.csv")
     votes.write_text(votes.read_text() + "0,w9,no,maybe\n".replace("0,", "40,", 1))

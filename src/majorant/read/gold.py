@@ -8,17 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from majorant.errors import ConfigError, DataError
-from majorant.read.build import Gold, distinct, find_items, first_per_item, match_labels
+from majorant.read.build import Gold, distinct, find_items, first_per_item
 from majorant.read.encode import Coded, collect_codes
 from majorant.read.files import NamedFile
 from majorant.read.opening import open_table
-from majorant.read.options import GOLD_ROLES, MAX_CLASSES, ReadOptions
-from majorant.read.table import Table, decode, is_empty, is_vote, naming_faults, numbers_if_all
+from majorant.read.options import ReadOptions
+from majorant.read.table import Table, decode, is_empty, is_vote, numbers_if_all
 from majorant.tabular import unguarded
-from majorant.votes import Note, NoteKind, Votes
+from majorant.votes import Note, NoteKind
 
 
 def one_gold(options: ReadOptions, table: Table) -> ReadOptions:
@@ -158,27 +157,3 @@ def _gold_values(coded: Coded, no_vote: frozenset[str]) -> list[Any]:
         numbers = numbers_if_all([v for v in values if v is not None])
         values = [v if v is None else numbers.get(v, v) for v in values]
     return values
-
-
-@naming_faults
-def read_labels(source: Any, votes: Votes, *, column: str = "label") -> NDArray[np.int32]:
-    """The class code of each item from a table with the columns item and `column`; -1 for none.
-
-    >>> votes = Votes.from_codes([0, 1], [0, 0], [1, 0], items="ab", workers="w", labels=("no", "yes"))
-    >>> read_labels({"item": ["b"], "label": ["yes"]}, votes).tolist()
-    [-1, 1]
-    """
-    most = max(MAX_CLASSES, len(votes.labels))
-    how = ReadOptions(gold=column, worker="", label="", max_classes=most, needed=GOLD_ROLES)
-    gold = read_gold(source, how, votes.items, what="label")
-    values = match_labels(list(gold.value_by_item.values()), votes.labels)
-    code_of = {label: code for code, label in enumerate(votes.labels)}
-    unknown = [value for value in values if value not in code_of]
-    if unknown:
-        known = ", ".join(repr(label) for label in votes.labels[:8])
-        raise DataError(
-            f"{source}: label {unknown[0]!r} is not a label of the votes ({known}). Spell labels as the votes do."
-        )
-    code_i = np.full(len(votes.items), -1, dtype=np.int32)
-    code_i[list(gold.value_by_item)] = [code_of[value] for value in values]
-    return code_i

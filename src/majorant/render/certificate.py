@@ -5,17 +5,15 @@ All sentences about claims and their assumptions are made here, from typed facts
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 
 from majorant.evidence.certificate.certificate import Certificate, Claim, Dependence, Family, Model, Reason, Verdict
 from majorant.evidence.certificate.design import VotingDesign
-from majorant.evidence.certificate.gold import LabelsLoss
-from majorant.evidence.certificate.plug_in import PlugIn
 from majorant.evidence.evidence import Assumption, Status, Tested
 from majorant.render.assumptions import ASSUMPTION_TEXT
 from majorant.render.missing import missing_text
 from majorant.render.plain import Facts, facts_of, finite, plain, to_plain
-from majorant.render.words import columns, count, in_points, interval, listed, percent, printable, shown
+from majorant.render.words import listed, shown
 from majorant.values import Estimate
 
 TITLES = {
@@ -191,21 +189,6 @@ def worth_text(dependence: Dependence) -> str:
     return f"the votes on an item are worth {n_eff.value:.1f} independent ones ({n_eff.low:.1f} to {n_eff.high:.1f})"
 
 
-def plug_in_sentence(verdict: PlugIn) -> str:
-    """Whether majority vote is optimal at an estimate; no level stands behind it."""
-    against = [str(n_votes) for n_votes, one in sorted(verdict.by_votes.items()) if one.verdict != "optimal"]
-    votes = "1 vote" if against == ["1"] else f"{listed(against)} votes"
-    where = "" if len(against) in (0, len(verdict.by_votes)) else f" on items with {votes}"
-    answer = "is" if not against else "is not"
-    return f"At the {verdict.method} estimate, majority vote {answer} the best rule that ignores who voted{where}."
-
-
-PLUG_IN_NOTE = (
-    "This treats the estimate as the truth and votes as independent, so its error is not controlled. "
-    "Omit --plug-in for a verdict with a confidence level."
-)
-
-
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -359,62 +342,3 @@ def dependence_summary(dependence: Dependence | None) -> Facts | None:
             for pair in dependence.pairs
         ],
     }
-
-
-def plug_in_summary(verdict: PlugIn) -> Facts:
-    """The facts of a plug-in verdict."""
-    rows = [
-        facts_of(one, "votes=n_votes verdict margin handicap majority_accuracy optimal_accuracy gap")
-        for _, one in sorted(verdict.by_votes.items())
-    ]
-    return {
-        "sentence": plug_in_sentence(verdict),
-        "note": PLUG_IN_NOTE,
-        "method": verdict.method,
-        "level": None,
-        **facts_of(verdict, "share items=n_items optimal margin loss prior confusion"),
-        "by_votes": [{"votes": row["votes"], "items": verdict.items[row["votes"]], **row} for row in rows],
-    }
-
-
-def plug_in_text(verdict: PlugIn) -> str:
-    """What `majorant certify --plug-in` prints; the warning stands before the numbers."""
-    head = ("votes", "items", "verdict", "margin", "majority", "best rule", "gap")
-    rows = [
-        (
-            str(n_votes),
-            percent(verdict.items[n_votes]),
-            str(one.verdict),
-            f"{one.margin:+.3f} nats",
-            *("?" if share is None else percent(share) for share in (one.majority_accuracy, one.optimal_accuracy)),
-            "?" if one.gap is None else in_points(one.gap),
-        )
-        for n_votes, one in sorted(verdict.by_votes.items())
-    ]
-    source = f"all {verdict.n_items:,} items" if verdict.share == 1 else count(verdict.n_items, "random item")
-    prior = ", ".join(f"{p:.3f}" for p in verdict.prior)
-    confusion = " / ".join(", ".join(f"{value:.3f}" for value in row) for row in verdict.confusion)
-    estimate = f"Estimate from {source}: prior {prior}; confusion {confusion}"
-    lines = [plug_in_sentence(verdict), f"Note     {PLUG_IN_NOTE}", "", estimate]
-    return "\n".join([*lines, *columns([head, *rows], left=(2,))])
-
-
-def labels_loss_lines(source: str, loss: LabelsLoss) -> list[str]:
-    """How labels from elsewhere compare: of how many items, and each number with its name."""
-    numbers: list[tuple[str, Estimate, Callable[[float], str]]] = [
-        ("right on gold", loss.accuracy, percent),
-        ("lead over majority", loss.over_majority, in_points),
-        ("loss, by gold", loss.loss, in_points),
-        ("loss, by the model", loss.model_loss, in_points),
-    ]
-    rows = [
-        (
-            title,
-            missing_text(one.reason)
-            if one.value is None
-            else f"{form(one.value)} {interval(one, form) or f'({missing_text(one.reason)})'}",
-        )
-        for title, one, form in numbers
-    ]
-    head = f"Labels of {printable(source)}, on {loss.n_items:,} items with a label and an untied vote"
-    return [head, *columns(rows, left=(0, 1))]

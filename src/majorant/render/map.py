@@ -20,7 +20,7 @@ def map_facts(panels: Sequence[MapPanel]) -> list[Facts]:
             "note": map_note(panel),
             "model": to_plain({"prior": panel.prior, "confusion": panel.confusion, "votes": panel.n_votes}),
             "optimal": _line(panel.optimal),
-            "region": None if panel.region is None else _line(panel.region),
+            "region": _line(panel.region),
         }
         for panel in panels
     ]
@@ -31,27 +31,20 @@ _TITLES = {Plane.BALANCE: "Class balance against noise", Plane.ACCURACIES: "Accu
 
 def axes(panel: MapPanel) -> tuple[str, str]:
     """The names of the two axes."""
+    first, second = map(plain, panel.labels)
     if panel.plane is Plane.ACCURACIES:
-        return f"accuracy on {plain(panel.labels[0])}", f"accuracy on {plain(panel.labels[1])}"
-    if len(panel.labels) == 2:
-        return f"share of {plain(panel.labels[0])}", "noise: mean of both error rates"
-    commonest = panel.labels[max(range(len(panel.prior)), key=panel.prior.__getitem__)]
-    return f"share of {plain(commonest)}, the commonest class", "noise: share of wrong votes"
+        return f"accuracy on {first}", f"accuracy on {second}"
+    return f"share of {first}", "noise: mean of both error rates"
 
 
 def map_note(panel: MapPanel) -> str:
     """For how many votes a plane is drawn, and what else it holds fixed."""
-    if len(panel.labels) > 2:
-        drawn_for = "drawn as if every wrong label were equally likely, which the verdict does not assume"
-    elif panel.plane is Plane.ACCURACIES:
-        drawn_for = f"drawn for class shares of {100 * panel.prior[0]:.0f} and {100 - 100 * panel.prior[0]:.0f}%"
+    if panel.plane is Plane.ACCURACIES:
+        fixed = f"drawn for class shares of {100 * panel.prior[0]:.0f} and {100 - 100 * panel.prior[0]:.0f}%"
     else:
         wrong = " : ".join(f"{100 - 100 * panel.confusion[k][k]:.0f}" for k in range(2))
-        drawn_for = f"drawn for error rates that divide as here, {wrong}"
-    parts = [f"{panel.n_votes} votes per item", drawn_for]
-    if panel.mean_of_workers:
-        parts.append("at the mean of the workers' confusion matrices; the verdict takes each worker's own")
-    return "; ".join(parts)
+        fixed = f"drawn for error rates that divide as here, {wrong}"
+    return f"{panel.n_votes} votes per item; {fixed}"
 
 
 def _line(line: Line) -> dict[str, list[float]]:

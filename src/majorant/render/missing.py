@@ -12,7 +12,6 @@ MISSING_TEXT = {
     Missing.ONE_GOLD_ITEM: "fewer than two gold items are answered by every rule",
     Missing.TOO_FEW_GOLD: f"fewer than {ENOUGH_GOLD} items with gold and two votes",
     Missing.NO_MODEL: "no model was fitted",
-    Missing.NO_LABELS: "no item is labelled",
     Missing.NO_UNIFORM_LABEL: "no item of the random sample is labelled",
     Missing.NO_DIFFERENCE_LABELLED: "no item on which the two differ is labelled",
     Missing.NO_PAIRED_VOTES: "no item holds two votes",

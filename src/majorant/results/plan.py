@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike
 
 from majorant.defaults import LEVEL, MAX_VOTES, TARGET
 from majorant.errors import ConfigError, NotIdentified
-from majorant.evidence.certificate.plug_in import shared_model
 from majorant.evidence.copies import Copies, find_copies
 from majorant.evidence.labels import right_share
 from majorant.items import take_items
@@ -222,7 +221,9 @@ def _accuracy_now(votes: Votes, level: float) -> tuple[Estimate, int]:
 
 def _points(votes: Votes, now: Estimate, n_now: int, max_votes: int, price: float) -> tuple[PlanPoint, ...]:
     """What each number of votes gives, by a model with one confusion matrix for all workers."""
-    prior_k, confusion_kl = shared_model(votes, ESTIMATORS["shared"]().fit(votes))
+    fit = ESTIMATORS["shared"]().fit(votes)
+    assert fit.confusion is not None
+    prior_k, confusion_kl = fit.prior, fit.confusion
     here = _majority(prior_k, confusion_kl, max(n_now, 1))
     points = []
     for n_votes in range(1, max_votes + 1):

@@ -304,9 +304,8 @@ class Result:
 
     @cached_property
     def map(self) -> tuple[MapPanel, ...]:
-        """Where majority vote is optimal, and where these votes are."""
-        fit, kind = self.certification.fit, self.certification.design.kind
-        return data_map(self.votes, fit, kind, level=self.level, rng=self.seed)
+        """Where majority vote is optimal, and where these votes are; empty unless they are a two-class crowd."""
+        return data_map(self.votes, level=self.level) if self.design.kind == "crowd" else ()
 
     @cached_property
     @limit_native_threads

@@ -1,7 +1,6 @@
-"""The likelihood region of the vote counts: the range of majority vote's loss, and its outline on a plane.
+"""The likelihood region of the vote counts: its outline, and the range of majority vote's loss over it.
 
-The loss is against the best rule that ignores who voted.  A model of two classes has three numbers, the share of class
-0 and both accuracies; a plane shows two of them, and the third is profiled out.
+The loss is against the best rule that ignores who voted.
 """
 
 from __future__ import annotations
@@ -11,17 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, gammaincinv, logit, ndtri
+from scipy.special import ndtri
 
 from majorant.evidence.certificate.count_models import HistogramCells, log_likelihood, theta_derivatives
 from majorant.values import Estimate, FloatArray
 
-BoolArray = NDArray[np.bool_]
-RAY_HALVINGS = 18
 LONGEST_RAY = 25.0  # logits: where the data leave a direction open, the search ends here
-OUTLINE_ANGLES, OUTLINE_HALVINGS, NARROWINGS = 96, 12, 18
-EDGE = 1e-9  # how close to 0 and 1 probabilities may come
-Model = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]  # x, y, logit of the third -> (..., 3) shares
 
 
 def count_loss(class_logs: tuple[FloatArray, FloatArray], cells: HistogramCells, total_c: FloatArray) -> FloatArray:
@@ -56,7 +50,7 @@ class ConfidenceRegion:
     low_u: FloatArray
     high_u: FloatArray
 
-    def allows(self, theta: FloatArray) -> BoolArray:
+    def allows(self, theta: FloatArray) -> NDArray[np.bool_]:
         """Which models belong to the region."""
         within = (theta >= self.low_u).all(axis=-1) & (theta <= self.high_u).all(axis=-1)
         return np.asarray((self.value(theta) >= self.floor) & (theta[..., 0] >= theta[..., 1]) & within)
@@ -99,7 +93,7 @@ def _tame(region: ConfidenceRegion, theta_u: FloatArray) -> FloatArray:
     tame_u = theta_u.copy()
     for u in range(len(theta_u)):
         low, high = 0.0, 1.0
-        for _ in range(RAY_HALVINGS // 2):
+        for _ in range(9):
             tame_u[u] = theta_u[u] * (low + high) / 2
             good = tame_u[0] >= tame_u[1] and region.value(tame_u) >= floor
             low, high = (low, (low + high) / 2) if good else ((low + high) / 2, high)
@@ -111,11 +105,7 @@ def _furthest(region: ConfidenceRegion, centre_u: FloatArray, height: Callable[[
     """The largest height found on rays within the region, each round's rays starting near the best point so far."""
     best, start_u = float(height(centre_u)), centre_u
     for _ in range(12):
-        # Along the directions of the likelihood's curvature, each as long as one standard error or LONGEST_RAY.
-        size_u, axes_uu = np.linalg.eigh(region.curvature(start_u))
-        axes_uu = axes_uu / np.sqrt(np.maximum(np.abs(size_u), 1 / LONGEST_RAY**2))
-        step_du = _sphere(120, len(centre_u)) @ axes_uu.T
-        reach_d = _reach(region, start_u, step_du)
+        step_du, reach_d = _rays(region, start_u, 120)
         # Along each ray from the best model to the edge of the region.
         theta = (start_u + np.array([0.25, 0.5, 0.75, 1.0])[:, None, None] * reach_d[:, None] * step_du).reshape(
             -1, len(centre_u)
@@ -129,15 +119,25 @@ def _furthest(region: ConfidenceRegion, centre_u: FloatArray, height: Callable[[
     return best
 
 
-def _reach(region: ConfidenceRegion, start_u: FloatArray, step_du: FloatArray) -> FloatArray:
-    """How far along each step the region goes, by bisection."""
+def outline(region: ConfidenceRegion, best_u: FloatArray) -> FloatArray:
+    """Models all around the edge of the region, (D, U)."""
+    centre_u = _tame(region, best_u)
+    step_du, reach_d = _rays(region, centre_u, 2_000)
+    return np.asarray(centre_u + reach_d[:, None] * step_du)
+
+
+def _rays(region: ConfidenceRegion, start_u: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
+    """Steps in n directions, each about one standard error or LONGEST_RAY long, and how many reach the edge."""
+    size_u, axes_uu = np.linalg.eigh(region.curvature(start_u))
+    axes_uu = axes_uu / np.sqrt(np.maximum(np.abs(size_u), 1 / LONGEST_RAY**2))
+    step_du = _sphere(n, len(start_u)) @ axes_uu.T
     low_d = np.zeros(len(step_du))
     high_d = LONGEST_RAY / np.abs(step_du).max(axis=1)
-    for _ in range(RAY_HALVINGS):
+    for _ in range(18):
         middle_d = (low_d + high_d) / 2
         inside_d = region.allows(start_u + middle_d[:, None] * step_du)
         low_d, high_d = np.where(inside_d, middle_d, low_d), np.where(inside_d, high_d, middle_d)
-    return low_d
+    return step_du, low_d
 
 
 def _sphere(n: int, dimension: int) -> FloatArray:
@@ -149,89 +149,3 @@ def _sphere(n: int, dimension: int) -> FloatArray:
     point = ndtri(lattice)
     point /= np.linalg.norm(point, axis=1, keepdims=True)
     return np.concatenate([point, -point])
-
-
-def accuracies_model(x: FloatArray, y: FloatArray, third: FloatArray) -> FloatArray:
-    """The plane of T00 (x) and T11 (y); the third number is the share of class 0."""
-    return np.stack(np.broadcast_arrays(expit(third), x, y), axis=-1)
-
-
-def noise_model(x: FloatArray, y: FloatArray, third: FloatArray) -> FloatArray:
-    """The plane of the share of class 0 (x) and the mean of both error rates (y); the third is how they divide."""
-    split = expit(third)
-    return np.stack(np.broadcast_arrays(x, 1 - 2 * y * split, 1 - 2 * y * (1 - split)), axis=-1)
-
-
-def outline(
-    cells: HistogramCells, items_c: FloatArray, model: Model, best: tuple[float, float, float], level: float
-) -> tuple[FloatArray, FloatArray]:
-    """The edge of the region of (x, y) at `level`, a closed line around `best` = (x, y, logit of the third).
-
-    A profile likelihood region (two degrees of freedom), so its level holds in the limit of many items; seen from the
-    best point, it is taken to have one edge in every direction.
-    """
-    floor = _profile(cells, items_c, model, np.array([best[0]]), np.array([best[1]]), best[2])
-    floor = floor - gammaincinv(1.0, level)
-    axes = np.array([[1, 0], [-1, 0], [0, 1], [0, -1]], dtype=float)
-    size = _ray_ends(cells, items_c, model, best, axes, floor)
-    scale = np.maximum([size[:2].max(), size[2:].max()], EDGE)
-    angle_d = np.linspace(0, 2 * np.pi, OUTLINE_ANGLES, endpoint=False)
-    step_d2 = np.stack([np.cos(angle_d), np.sin(angle_d)], axis=1) * scale
-    reach_d = _ray_ends(cells, items_c, model, best, step_d2, floor)
-    edge_d2 = np.array(best[:2]) + reach_d[:, None] * step_d2
-    return edge_d2[:, 0].clip(0, 1), edge_d2[:, 1].clip(0, 1)
-
-
-def _ray_ends(
-    cells: HistogramCells,
-    items_c: FloatArray,
-    model: Model,
-    best: tuple[float, float, float],
-    step_d2: FloatArray,
-    floor: FloatArray,
-) -> FloatArray:
-    """How far along each step the region goes, by bisection between the best point and the border of the plane."""
-    start = np.array(best[:2])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        room = np.where(step_d2 > 0, (1 - start) / step_d2, np.where(step_d2 < 0, -start / step_d2, np.inf))
-    low_d, high_d = np.zeros(len(step_d2)), room.min(axis=1)
-    for _ in range(OUTLINE_HALVINGS):
-        middle_d = (low_d + high_d) / 2
-        x_d, y_d = (start + middle_d[:, None] * step_d2).T
-        inside_d = _profile(cells, items_c, model, x_d, y_d, best[2]) >= floor
-        low_d, high_d = np.where(inside_d, middle_d, low_d), np.where(inside_d, high_d, middle_d)
-    return low_d
-
-
-def _profile(
-    cells: HistogramCells, items_c: FloatArray, model: Model, x_d: FloatArray, y_d: FloatArray, third: float
-) -> FloatArray:
-    """The largest log-likelihood at each point over the third number, by golden section around its estimate."""
-
-    golden = (np.sqrt(5) - 1) / 2
-    third_range = 8.0  # logits that the third number is searched to either side of its estimate
-
-    def value(third_d: FloatArray) -> FloatArray:
-        share = model(x_d, y_d, third_d)
-        allowed = ((share >= 0) & (share <= 1)).all(axis=-1) & (share[..., 1] + share[..., 2] >= 1)
-        nu, a, b = np.moveaxis(share.clip(EDGE, 1 - EDGE), -1, 0)
-        theta = np.stack([logit(a), logit(1 - b), logit(nu)], axis=-1)
-        return np.where(allowed, log_likelihood(cells, items_c, theta), -np.inf)
-
-    left_d, right_d = np.full(len(x_d), third - third_range), np.full(len(x_d), third + third_range)
-    inner_d, outer_d = right_d - golden * (right_d - left_d), left_d + golden * (right_d - left_d)
-    at_inner_d, at_outer_d = value(inner_d), value(outer_d)
-    best_d = np.maximum.reduce([value(np.full(len(x_d), third)), at_inner_d, at_outer_d])
-    for _ in range(NARROWINGS - 1):
-        # Where both are forbidden, the estimate of the third number is the way back.
-        neither_d = np.isneginf(at_inner_d) & np.isneginf(at_outer_d)
-        lower_d = np.where(neither_d, inner_d > third, at_inner_d >= at_outer_d)
-        left_d, right_d = np.where(lower_d, left_d, inner_d), np.where(lower_d, outer_d, right_d)
-        kept_d, at_kept_d = np.where(lower_d, inner_d, outer_d), np.where(lower_d, at_inner_d, at_outer_d)
-        reach_d = golden * (right_d - left_d)
-        new_d = np.where(lower_d, right_d - reach_d, left_d + reach_d)
-        at_new_d = value(new_d)
-        best_d = np.maximum(best_d, at_new_d)
-        inner_d, outer_d = np.where(lower_d, new_d, kept_d), np.where(lower_d, kept_d, new_d)
-        at_inner_d, at_outer_d = np.where(lower_d, at_new_d, at_kept_d), np.where(lower_d, at_kept_d, at_new_d)
-    return np.asarray(best_d)

@@ -17,18 +17,17 @@ def map_charts(summary: dict[str, Any]) -> list[Plot]:
             Layer("area", "zone", edge["x"], edge["y"], label="majority vote is optimal"),
             Layer("line", "majority", edge["x"], edge["y"]),
         ]
-        words = f"These votes are at {percent(x, 0)} and {percent(y, 0)}"
-        if region is not None:
-            layers += [
-                Layer("area", "best", region["x"], region["y"], opacity=0.3),
-                Layer("line", "best", [*region["x"], region["x"][0]], [*region["y"], region["y"][0]]),
-            ]
-            words += f", with their {percent(summary['level'], 0)} region around them"
-        layers.append(Layer("points", "best", [x], [y], radii=[4], label="your votes"))
+        layers += [
+            Layer("area", "best", region["x"], region["y"], opacity=0.3),
+            Layer("line", "best", [*region["x"], region["x"][0]], [*region["y"], region["y"][0]]),
+            Layer("points", "best", [x], [y], radii=[4], label="your votes"),
+        ]
         axes = [percent_axis(clipped(plane[f"{a}_name"], 44), *_span(plane, a)) for a in ("x", "y")]
         inside = "inside" if plane["point_margin"] > 0 else "outside"
         words = (
-            f"{axes[0].name} across, {axes[1].name} up. {words}, {inside} the region where majority vote is optimal."
+            f"{axes[0].name} across, {axes[1].name} up. These votes are at {percent(x, 0)} and {percent(y, 0)}, with "
+            f"their {percent(summary['level'], 0)} region around them, {inside} the region in which majority vote is "
+            "optimal."
         )
         charts.append(Plot(plane["title"], words, axes[0], axes[1], layers))
     return charts
@@ -37,7 +36,7 @@ def map_charts(summary: dict[str, Any]) -> list[Plot]:
 def _span(plane: dict[str, Any], axis: str) -> tuple[float, float]:
     """The interesting part of an axis: noise from 0 to where majority vote ends, accuracies from chance to 1."""
     at = 0 if axis == "x" else 1
-    seen = [plane["point"][at], *([] if plane["region"] is None else plane["region"][axis])]
+    seen = [plane["point"][at], *plane["region"][axis]]
     if plane["plane"] == "balance" and axis == "y":
         return 0.0, min(1.0, 1.1 * max(*seen, *plane["optimal"]["y"]))
     if plane["plane"] == "accuracies" and min(seen) > 0.45:
