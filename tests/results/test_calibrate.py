@@ -12,7 +12,15 @@ from majorant.methods.dawid_skene import DawidSkene
 from majorant.methods.hierarchical import Hierarchical
 from majorant.methods.majority import Majority
 from majorant.results.calibrate import calibrate, keep_labels, learn_calibration, reliability, scores, tempered
-from majorant.results.dependence_model import _common_cause, _difficulty, _polya_urn, vote_arrays
+from majorant.results.dependence_model import (
+    _common_cause,
+    _difficulty,
+    _e_step,
+    _m_step,
+    _own,
+    _polya_urn,
+    vote_arrays,
+)
 from majorant.simulate import simulate
 from majorant.tally import counts
 from majorant.votes import Votes
@@ -39,11 +47,11 @@ def ballot_chances(shape, crew, echo):
     found = vote_arrays(Votes.from_codes(item_n, worker_n, label_n, **names))
     own_nk = crew[worker_n, :, label_n]
     if shape == "urn":
-        log_ik, _ = _polya_urn(found, own_nk, echo)
+        log_ik, _ = _polya_urn(found, found.each_vote, own_nk, echo)
     elif shape == "lure":
-        log_ik, _ = _common_cause(found, own_nk, crew.mean(axis=0), echo)
+        log_ik, _ = _common_cause(found, found.each_vote, own_nk, crew.mean(axis=0), echo)
     else:
-        log_ik, _ = _difficulty(found, own_nk, np.einsum("jkk->jk", crew)[worker_n], echo)
+        log_ik, _ = _difficulty(found, own_nk, np.einsum("jkk->jk", crew), echo)
     return np.exp(log_ik)
 
 
@@ -73,9 +81,9 @@ def test_two_votes_have_the_stated_correlation(shape):
 
 def test_common_cause_matches_its_definition():
     pull, crew, labels = 0.6, CREW, (0, 0, 2)
-    [log_k], _ = _common_cause(
-        vote_arrays(one_item(labels, 3)), crew[np.arange(3), :, list(labels)], crew.mean(axis=0), pull**2
-    )
+    found = vote_arrays(one_item(labels, 3))
+    own_nk = crew[np.arange(3), :, list(labels)]
+    [log_k], _ = _common_cause(found, found.each_vote, own_nk, crew.mean(axis=0), pull**2)
     habit = crew.mean(axis=0)
     for k in range(3):
         by_hand = sum(
@@ -83,6 +91,20 @@ def test_common_cause_matches_its_definition():
             for z in range(3)
         )
         assert np.isclose(np.exp(log_k[k]), by_hand)
+
+
+@pytest.mark.parametrize("shape", ["none", "polya_urn", "common_cause"])
+def test_votes_of_a_kind_count_as_if_each_were_seen_alone(shape):
+    found = vote_arrays(random_votes(np.random.default_rng(1), n_items=80, n_classes=3, n_votes=600))
+    params = _m_step(found, found.kinds, found.posterior_ik, found.kinds.matrix_iu.T @ found.posterior_ik, None)
+    votes_jkl, posterior_ik = [], []
+    for kinds in (found.kinds, found.each_vote):
+        step = _e_step(found, kinds, _own(kinds, params), params, shape, 0.2)
+        posterior_ik.append(step.posterior_ik)
+        votes_jkl.append(_m_step(found, kinds, step.posterior_ik, step.first_hand(step.posterior_ik), params).votes_jkl)
+    assert len(found.kinds.column_u) < len(found.each_vote.column_u)
+    np.testing.assert_allclose(*posterior_ik, rtol=1e-9)
+    np.testing.assert_allclose(*votes_jkl, rtol=1e-9)
 
 
 @pytest.mark.parametrize("method", ["majority", "dawid-skene", "glad", "iwmv", "la-two-pass", "bwa", "kos"])

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from majorant.kernels import Block, MemoryEngine, in_memory, scatter, shares, softmax_rows, vote_columns
+from majorant.kernels import shares, softmax_rows, vote_columns
 from majorant.methods.fit import Fit
 from majorant.methods.hierarchical import Hierarchical, tilt
-from majorant.methods.tables import Tables, by_worker, posterior, vote_rows
+from majorant.methods.tables import by_worker, vote_rows
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
@@ -21,64 +23,92 @@ LEAST_CHANCE = 1e-100
 FIRST_SPREAD = 1.0  # variance of workers' log-odds
 
 
-class Earlier(NamedTuple):
-    """The votes given before each vote on its item: how many, and how many of them say each label."""
-
-    all_n: FloatArray
-    label_nk: FloatArray
-    same_n: FloatArray  # and with the label of this one
-
-
-class Alike(NamedTuple):
-    """The votes of an item that say the same label; axis m."""
+class Groups(NamedTuple):
+    """The votes of an item that give the same label; axis m."""
 
     label_m: IntArray
     item_m: IntArray
-    place_n: IntArray  # which m a vote belongs to
-    start_i: IntArray  # the first m of an item
-    together_mn: Any  # (m, votes), sparse
+    start_i: IntArray  # the first group of each item
+    order_n: IntArray  # the votes, group by group
+    offset_m: IntArray  # where a group starts in this order; one more for the end
+
+
+class Kinds(NamedTuple):
+    """Votes that the model need not tell apart: same worker, same label, as many earlier votes for it; axis u."""
+
+    column_u: IntArray  # (worker, label) as one number
+    same_u: FloatArray  # earlier votes on the item for the same label
+    matrix_iu: Any  # the votes of each item by kind, sparse
+    matrix_mu: Any  # and of each group
+    matrix_uc: Any  # which column a kind belongs to, sparse
 
 
 @dataclass(frozen=True, eq=False)
 class VoteArrays:
-    """The votes as the model needs them; arrays for one shape of dependence only are computed on demand."""
+    """The votes as the model needs them."""
 
     votes: Votes  # every item has votes
-    column_n: IntArray  # (worker, label) as one number
-    engine: MemoryEngine
     strength_k: FloatArray  # how many votes the crowd's habit counts for in a worker's matrix
     posterior_ik: FloatArray  # to start from
 
     @cached_property
-    def matrix_cn(self) -> Any:
-        """Which votes each worker gave each label, (workers * labels, votes), sparse."""
-        return _one_each(self.column_n, len(self.votes.workers) * len(self.votes.labels)).T
-
-    @cached_property
-    def earlier(self) -> Earlier:
-        """What was voted before each vote."""
-        votes = self.votes
-        label_nk = np.eye(len(votes.labels))[votes.label_n]
-        running_nk = np.cumsum(label_nk, axis=0) - label_nk
-        earlier_nk = running_nk - running_nk[votes.offsets_i[:-1]][votes.item_n]
-        return Earlier(
-            (np.arange(votes.n_votes) - votes.offsets_i[votes.item_n]).astype(float),
-            earlier_nk,
-            earlier_nk[np.arange(votes.n_votes), votes.label_n],
-        )
-
-    @cached_property
-    def alike(self) -> Alike:
+    def groups(self) -> Groups:
         """The votes that agree."""
         n_classes = len(self.votes.labels)
         key_n = self.votes.item_n.astype(np.int64) * n_classes + self.votes.label_n
-        key_m, place_n = np.unique(key_n, return_inverse=True)
-        return Alike(
+        order_n = np.argsort(key_n, kind="stable")
+        key_m, first_m = np.unique(key_n[order_n], return_index=True)
+        item_m = key_m // n_classes
+        return Groups(
             label_m=key_m % n_classes,
-            item_m=key_m // n_classes,
-            place_n=place_n,
-            start_i=np.searchsorted(key_m // n_classes, np.arange(len(self.votes.items))),
-            together_mn=_one_each(place_n, len(key_m)).T,
+            item_m=item_m,
+            start_i=np.searchsorted(item_m, np.arange(len(self.votes.items))),
+            order_n=order_n,
+            offset_m=np.append(first_m, len(key_n)),
+        )
+
+    @cached_property
+    def each_vote(self) -> Kinds:
+        """Every vote as a kind of its own."""
+        groups, n_votes = self.groups, self.votes.n_votes
+        same_n = np.empty(n_votes)
+        same_n[groups.order_n] = np.arange(n_votes) - np.repeat(groups.offset_m[:-1], np.diff(groups.offset_m))
+        return self._kinds(np.arange(n_votes), vote_columns(self.votes), same_n)
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        """The kinds of votes: far fewer than votes if workers give many."""
+        column_n, same_n = self.each_vote.column_u, self.each_vote.same_u
+        _, first_u, kind_n = np.unique(column_n * (same_n.max() + 1) + same_n, return_index=True, return_inverse=True)
+        return self._kinds(kind_n, column_n[first_u], same_n[first_u])
+
+    @cached_property
+    def says_nk(self) -> NDArray[np.bool_]:
+        """Whether each vote gives the label of the class."""
+        return np.asarray(self.votes.label_n[:, None] == np.arange(len(self.votes.labels)))
+
+    @cached_property
+    def again_nk(self) -> FloatArray:
+        """How many earlier votes on its item are right, or wrong, like each vote, by class."""
+        first_n = self.votes.offsets_i[self.votes.item_n]
+        running_nk: FloatArray = np.cumsum(self.says_nk, axis=0, dtype=float) - self.says_nk
+        right_nk = running_nk - running_nk[first_n]
+        all_n = np.arange(self.votes.n_votes) - first_n
+        return np.where(self.says_nk, right_nk, all_n[:, None] - right_nk)
+
+    def _kinds(self, kind_n: IntArray, column_u: IntArray, same_u: FloatArray) -> Kinds:
+        from scipy.sparse import csr_array
+
+        n_items, n_workers, n_classes = self.votes.shape
+        n_kinds, groups, ones_n = len(column_u), self.groups, np.ones(len(kind_n))
+        of_items = (ones_n, kind_n, self.votes.offsets_i)
+        of_groups = (ones_n, kind_n[groups.order_n], groups.offset_m)
+        return Kinds(
+            column_u,
+            same_u,
+            csr_array(of_items, shape=(n_items, n_kinds)),
+            csr_array(of_groups, shape=(len(groups.item_m), n_kinds)),
+            csr_array((ones_n[:n_kinds], column_u, np.arange(n_kinds + 1)), shape=(n_kinds, n_workers * n_classes)),
         )
 
 
@@ -117,10 +147,14 @@ class ModelAverage(NamedTuple):
         return np.asarray(sum(w * case.posterior_ik for w, case in zip(self.weight_r, self.cases, strict=True)))
 
 
+# Expected first-hand votes by kind and class, (U, K), given the posterior of the items.
+FirstHand = Callable[[FloatArray], FloatArray]
+
+
 class _EmStep(NamedTuple):
     posterior_ik: FloatArray
-    first_nk: FloatArray | None  # the probability that the vote is first-hand given the class; None where all are
-    evidence: float  # 0 where it is not asked for
+    evidence: float
+    first_hand: FirstHand
 
 
 def vote_arrays(votes: Votes, like: VoteArrays | None = None, crowd: Fit | None = None) -> VoteArrays:
@@ -134,15 +168,7 @@ def vote_arrays(votes: Votes, like: VoteArrays | None = None, crowd: Fit | None 
         strength_k, posterior_ik = np.asarray(fit.learned["strength"]), fit.posterior
     else:
         strength_k, posterior_ik = like.strength_k, np.empty((0, len(votes.labels)))
-    return VoteArrays(votes, vote_columns(votes), in_memory(votes), strength_k, posterior_ik)
-
-
-def _one_each(column_n: IntArray, n_columns: int) -> Any:
-    """A sparse matrix with a row for each vote, and a 1 in its column."""
-    from scipy.sparse import csr_array
-
-    n_votes = len(column_n)
-    return csr_array((np.ones(n_votes), column_n, np.arange(n_votes + 1)), shape=(n_votes, n_columns))
+    return VoteArrays(votes, strength_k, posterior_ik)
 
 
 def refit_model(arrays: VoteArrays, case: FittedModel) -> FittedModel:
@@ -164,8 +190,8 @@ def fit_models(arrays: VoteArrays) -> ModelAverage:
     correlation `dependence` given the truth (`difficulty`: in being right); none is Dawid-Skene.
     Larger strengths are skipped once the votes rule one out.
     """
-    first = _m_step(arrays, arrays.posterior_ik, _first_hand(arrays, arrays.posterior_ik, None), None)
-    none = _converge(arrays, first, "none", 0.0)
+    all_uk = arrays.kinds.matrix_iu.T @ arrays.posterior_ik
+    none = _converge(arrays, _m_step(arrays, arrays.kinds, arrays.posterior_ik, all_uk, None), "none", 0.0)
     cases = [none]
     for shape in SHAPES if len(arrays.votes.labels) > 2 else SHAPES[:2]:
         case = none
@@ -197,123 +223,99 @@ def case_weights(dependence_r: FloatArray, evidence_r: FloatArray, discount: flo
 
 def _converge(arrays: VoteArrays, params: ModelParams, shape: str, dependence: float) -> FittedModel:
     """EM until the posterior converges; the last step predicts each vote from a matrix that has not seen it."""
+    kinds = arrays.each_vote if shape == "difficulty" else arrays.kinds
     before_ik = None
     for _ in range(30):
-        step = _e_step(arrays, params, shape, dependence, None)
-        params = _m_step(arrays, step.posterior_ik, _first_hand(arrays, step.posterior_ik, step.first_nk), params)
-        if before_ik is not None and np.abs(step.posterior_ik - before_ik).mean() < 1e-4:
+        old = params
+        posterior_ik, _, first_hand = _e_step(arrays, kinds, _own(kinds, old), old, shape, dependence)
+        params = _m_step(arrays, kinds, posterior_ik, first_hand(posterior_ik), old)
+        if before_ik is not None and np.abs(posterior_ik - before_ik).mean() < 1e-4:
             break
-        before_ik = step.posterior_ik
-    step = _e_step(arrays, params, shape, dependence, step)
-    return FittedModel(shape, dependence, step.evidence, params, step.posterior_ik)
+        before_ik = posterior_ik
+    votes = arrays.each_vote
+    seen_nk = _e_step(arrays, votes, _own(votes, old), old, shape, dependence).first_hand(posterior_ik)
+    vote_nk, total_nk = vote_rows(params.votes_jkl)[votes.column_u], params.total_jk[arrays.votes.worker_n]
+    own_nk = np.maximum((vote_nk - seen_nk) / (total_nk - seen_nk), LEAST_CHANCE)
+    last = _e_step(arrays, votes, own_nk, params, shape, dependence)
+    return FittedModel(shape, dependence, last.evidence, params, last.posterior_ik)
 
 
-def _first_hand(arrays: VoteArrays, posterior_ik: FloatArray, first_nk: FloatArray | None) -> FloatArray:
-    """Expected first-hand votes by (worker, label) and class."""
-    if first_nk is None:
-        return arrays.engine.map_sum(lambda block: scatter(block, posterior_ik[block.items]))
-    return np.asarray(arrays.matrix_cn @ (posterior_ik.take(arrays.votes.item_n, axis=0) * first_nk))
+def _own(kinds: Kinds, params: ModelParams) -> FloatArray:
+    """The probability of a first-hand vote of each kind given the class, (U, K)."""
+    own_jkl = np.maximum(params.votes_jkl / params.total_jk[:, :, None], LEAST_CHANCE)
+    return np.asarray(vote_rows(own_jkl)[kinds.column_u])
 
 
-def _e_step(arrays: VoteArrays, params: ModelParams, shape: str, dependence: float, seen: _EmStep | None) -> _EmStep:
-    """The E step; given the step that the parameters have `seen`, each vote is left out of its worker's matrix."""
-    votes = arrays.votes
-    if shape == "none":
-        return _independent(arrays, params, None if seen is None else seen.posterior_ik)
-    if seen is None or seen.first_nk is None:
-        own_nk = _of_votes(arrays, np.maximum(params.votes_jkl / params.total_jk[:, :, None], LEAST_CHANCE))
-    else:
-        seen_nk = seen.posterior_ik.take(votes.item_n, axis=0) * seen.first_nk
-        vote_nk, total_nk = _of_votes(arrays, params.votes_jkl), params.total_jk[votes.worker_n]
-        own_nk = np.maximum((vote_nk - seen_nk) / (total_nk - seen_nk), LEAST_CHANCE)
+def _e_step(
+    arrays: VoteArrays, kinds: Kinds, own_uk: FloatArray, params: ModelParams, shape: str, dependence: float
+) -> _EmStep:
+    """The posterior of the items if workers vote first-hand with probability `own_uk`."""
     if shape == "common_cause":
-        log_ik, first_nk = _common_cause(arrays, own_nk, params.crowd_kl, dependence)
+        log_ik, first_hand = _common_cause(arrays, kinds, own_uk, params.crowd_kl, dependence)
     elif shape == "difficulty":
-        right_nk = np.einsum("jkk->jk", params.votes_jkl)[votes.worker_n] / params.total_jk[votes.worker_n]
-        log_ik, first_nk = _difficulty(arrays, own_nk, right_nk, dependence)
+        right_jk = np.einsum("jkk->jk", params.votes_jkl) / params.total_jk
+        log_ik, first_hand = _difficulty(arrays, own_uk, right_jk, dependence)
     else:
-        log_ik, first_nk = _polya_urn(arrays, own_nk, dependence)
+        log_ik, first_hand = _polya_urn(arrays, kinds, own_uk, dependence)
     posterior_ik, evidence_i = softmax_rows(log_ik + np.log(params.prior_k))
-    return _EmStep(posterior_ik, first_nk, float(evidence_i.sum()))
+    return _EmStep(posterior_ik, float(evidence_i.sum()), first_hand)
 
 
-def _independent(arrays: VoteArrays, params: ModelParams, seen_ik: FloatArray | None) -> _EmStep:
-    """The same where every vote is first-hand, block of items by block."""
-    log_prior_k = np.log(params.prior_k)
-    if seen_ik is None:
-        own_jkl = np.maximum(params.votes_jkl / params.total_jk[:, :, None], LEAST_CHANCE)
-        tables = Tables(vote_rows(np.log(own_jkl)), log_prior_k)
-        return _EmStep(arrays.engine.rows(lambda block: posterior(block, tables)), None, 0.0)
-    n_classes = len(log_prior_k)
-    vote_ck, total_ck = vote_rows(params.votes_jkl), np.repeat(params.total_jk, n_classes, axis=0)
-
-    def left_out(block: Block) -> tuple[FloatArray, float]:
-        offset_i, column_n = block.matrix.indptr, block.matrix.indices
-        log_ik = np.empty((block.stop - block.start, n_classes))
-        for k in range(n_classes):  # a class at a time: the arrays of its votes stay in a row
-            seen_n = np.repeat(seen_ik[block.items, k], np.diff(offset_i))
-            own_n = (vote_ck[:, k].take(column_n) - seen_n) / (total_ck[:, k].take(column_n) - seen_n)
-            log_ik[:, k] = np.add.reduceat(np.log(np.maximum(own_n, LEAST_CHANCE)), offset_i[:-1])
-        posterior_ik, evidence_i = softmax_rows(log_ik + log_prior_k)
-        return posterior_ik, float(evidence_i.sum())
-
-    parts = list(arrays.engine.map_blocks(left_out))
-    return _EmStep(np.concatenate([rows for rows, _ in parts]), None, sum(evidence for _, evidence in parts))
+def _polya_urn(arrays: VoteArrays, kinds: Kinds, own_uk: FloatArray, dependence: float) -> tuple[FloatArray, FirstHand]:
+    """Log-probability of the votes of each item given the class, and how many of them are first-hand."""
+    first_uk = (1 - dependence) * own_uk
+    vote_uk = first_uk + dependence * kinds.same_u[:, None]
+    log_ik = kinds.matrix_iu @ np.log(vote_uk) - _log_weights(arrays, dependence)[:, None]
+    return log_ik, lambda posterior_ik: (kinds.matrix_iu.T @ posterior_ik) * (first_uk / vote_uk)
 
 
-def _of_votes(arrays: VoteArrays, value_jkl: FloatArray) -> FloatArray:
-    """For each vote, its entries in an array by worker, class and label."""
-    return vote_rows(value_jkl).take(arrays.column_n, axis=0)
-
-
-def _polya_urn(arrays: VoteArrays, own_nk: FloatArray, dependence: float) -> tuple[FloatArray, FloatArray]:
-    """Log-probability of the votes of each item given the class, and that each is first-hand."""
-    first_nk = (1 - dependence) * own_nk
-    vote_nk = first_nk + dependence * arrays.earlier.same_n[:, None]
-    log_nk = np.log(vote_nk) - np.log((1 - dependence) + dependence * arrays.earlier.all_n)[:, None]
-    return np.add.reduceat(log_nk, arrays.votes.offsets_i[:-1], axis=0), first_nk / vote_nk
+def _log_weights(arrays: VoteArrays, dependence: float) -> FloatArray:
+    """The log of what first-hand and earlier votes weigh together, summed over the votes of each item."""
+    votes_i = arrays.votes.votes_i
+    return np.asarray(np.cumsum(np.log((1 - dependence) + dependence * np.arange(votes_i.max())))[votes_i - 1])
 
 
 def _difficulty(
-    arrays: VoteArrays, own_nk: FloatArray, right_nk: FloatArray, dependence: float
-) -> tuple[FloatArray, FloatArray]:
+    arrays: VoteArrays, own_nk: FloatArray, right_jk: FloatArray, dependence: float
+) -> tuple[FloatArray, FirstHand]:
     """The same where being right or wrong is repeated, and a wrong label is the worker's own."""
-    says_nk = arrays.votes.label_n[:, None] == np.arange(own_nk.shape[1])
-    again_nk = np.where(says_nk, arrays.earlier.label_nk, arrays.earlier.all_n[:, None] - arrays.earlier.label_nk)
-    rate_nk = np.where(says_nk, own_nk, np.maximum(1 - right_nk, own_nk))  # of being right, or wrong, first-hand
-    vote_nk = (1 - dependence) * rate_nk + dependence * again_nk
-    log_nk = (
-        np.log(vote_nk)
-        - np.log((1 - dependence) + dependence * arrays.earlier.all_n)[:, None]
-        + np.log(own_nk / rate_nk)
-    )
-    return np.add.reduceat(log_nk, arrays.votes.offsets_i[:-1], axis=0), (1 - dependence) * rate_nk / vote_nk
+    matrix_in = arrays.each_vote.matrix_iu
+    # The probability of being right, or wrong, first-hand.
+    rate_nk = np.where(arrays.says_nk, own_nk, np.maximum(1 - right_jk[arrays.votes.worker_n], own_nk))
+    vote_nk = (1 - dependence) * rate_nk + dependence * arrays.again_nk
+    log_ik = matrix_in @ (np.log(vote_nk) + np.log(own_nk / rate_nk)) - _log_weights(arrays, dependence)[:, None]
+    return log_ik, lambda posterior_ik: (matrix_in.T @ posterior_ik) * ((1 - dependence) * rate_nk / vote_nk)
 
 
 def _common_cause(
-    arrays: VoteArrays, own_nk: FloatArray, crowd_kl: FloatArray, dependence: float
-) -> tuple[FloatArray, FloatArray]:
+    arrays: VoteArrays, kinds: Kinds, own_uk: FloatArray, crowd_kl: FloatArray, dependence: float
+) -> tuple[FloatArray, FirstHand]:
     """The same where votes repeat a hidden impression with probability sqrt(dependence)."""
-    pull, alike = np.sqrt(dependence), arrays.alike
-    repeat_nk = pull / (pull + (1 - pull) * own_nk)  # given that the impression is the label voted for
-    base_ik = np.add.reduceat(np.log((1 - pull) * own_nk), arrays.votes.offsets_i[:-1], axis=0)
-    lift_mk = alike.together_mn @ -np.log1p(-repeat_nk)
-    habit_mk = crowd_kl[:, alike.label_m].T
+    pull, groups = np.sqrt(dependence), arrays.groups
+    repeat_uk = pull / (pull + (1 - pull) * own_uk)  # given that the impression is the label voted for
+    base_ik = kinds.matrix_iu @ np.log((1 - pull) * own_uk)
+    lift_mk = kinds.matrix_mu @ -np.log1p(-repeat_uk)
+    habit_mk = crowd_kl[:, groups.label_m].T
     # The impression may be a label without votes on the item.
-    other_ik = np.maximum(1 - np.add.reduceat(habit_mk, alike.start_i, axis=0), LEAST_CHANCE)
-    top_ik = np.maximum(np.maximum.reduceat(lift_mk, alike.start_i, axis=0), 0.0)
-    part_mk = habit_mk * np.exp(lift_mk - top_ik[alike.item_m])
-    sum_ik = np.add.reduceat(part_mk, alike.start_i, axis=0) + other_ik * np.exp(-top_ik)
-    seen_mk = part_mk / sum_ik[alike.item_m]  # the probability of the impression given the class
-    return base_ik + top_ik + np.log(sum_ik), 1 - seen_mk[alike.place_n] * repeat_nk
+    other_ik = np.maximum(1 - np.add.reduceat(habit_mk, groups.start_i, axis=0), LEAST_CHANCE)
+    top_ik = np.maximum(np.maximum.reduceat(lift_mk, groups.start_i, axis=0), 0.0)
+    part_mk = habit_mk * np.exp(lift_mk - top_ik[groups.item_m])
+    sum_ik = np.add.reduceat(part_mk, groups.start_i, axis=0) + other_ik * np.exp(-top_ik)
+    seen_mk = part_mk / sum_ik[groups.item_m]  # the probability of the impression given the class
+
+    def first_hand(posterior_ik: FloatArray) -> FloatArray:
+        repeated_uk = repeat_uk * (kinds.matrix_mu.T @ (posterior_ik[groups.item_m] * seen_mk))
+        return np.asarray(kinds.matrix_iu.T @ posterior_ik - repeated_uk)
+
+    return base_ik + top_ik + np.log(sum_ik), first_hand
 
 
 def _m_step(
-    arrays: VoteArrays, posterior_ik: FloatArray, counts_ck: FloatArray, old: ModelParams | None
+    arrays: VoteArrays, kinds: Kinds, posterior_ik: FloatArray, counts_uk: FloatArray, old: ModelParams | None
 ) -> ModelParams:
     """First-hand votes by worker, class and label, shrunk to the crowd's habit tilted by the worker's odds."""
     _, n_workers, n_classes = arrays.votes.shape
-    counts_jkl = by_worker(counts_ck, n_classes)
+    counts_jkl = by_worker(kinds.matrix_uc.T @ counts_uk, n_classes)
     crowd_kl = shares(np.einsum("jkl->kl", counts_jkl) + 1.0)
     odds_j, spread = (np.zeros(n_workers), FIRST_SPREAD) if old is None else (old.odds_j, old.spread)
     odds_j, spread = _odds(counts_jkl, crowd_kl, odds_j, spread)
