@@ -10,15 +10,17 @@ import pytest
 
 import real
 from crowds import coins
+from majorant.ask.ask import ask
 from majorant.errors import ConfigError
 from majorant.evidence.labels import gold_accuracy
 from majorant.methods.majority import Majority
 from majorant.output import votes_table, write_table
 from majorant.pipeline import aggregate, check
+from majorant.render.answer import say_answer
 from majorant.render.summary import result_summary
 from majorant.render.text import answer_text, check_text
 from majorant.results.result import Result
-from majorant.simulate import simulate
+from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
 
 SCHEMA = json.loads((Path(__file__).parent.parent / "docs" / "result.schema.json").read_text(encoding="utf-8"))
@@ -224,6 +226,32 @@ def test_no_slice_of_a_panel_is_proved_without_labels():
     assert result.differ.differ == 0
     assert result.answer.certainty == "unknown"
     assert [str(one.answer.certainty) for one in result.slices] == ["unknown", "unknown"]
+
+
+@pytest.mark.parametrize(
+    ("share", "headline", "step"),
+    [
+        (0.0, "30 labels would tell you more.", "Label 30 random items"),
+        (0.02, "10 labels cannot teach a better rule; 30 random ones could.", "Label 30 more random items"),
+        (0.06, "30 more may find a better rule.", "Label 30 more random items"),
+        (0.4, "proved by 200 labels.", "Use the labels."),
+    ],
+)
+def test_a_panel_with_some_gold_is_told_what_it_taught(share, headline, step):
+    votes = simulate([0.5, 0.5], one_coin_crew([0.8] * 5), 500, 5, rng=0, gold=share).votes
+    result = check(votes)
+    assert result.answer.n_labels == 500 * share
+    assert say_answer(result).headline.startswith("Keep majority vote")
+    assert say_answer(result).headline.endswith(headline)
+    assert say_answer(result).next.startswith(step)
+
+
+def test_gold_that_taught_nothing_leaves_a_design_that_teaches():
+    votes = simulate([0.5, 0.5], one_coin_crew([0.99, 0.99, 0.99]), 500, 3, rng=0, gold=0.06).votes
+    design = ask(votes, n=30)
+    assert design.question.taught is None
+    gold = {item for item, code in zip(votes.items, votes.gold_i, strict=True) if code >= 0}
+    assert not gold & set(design.items)
 
 
 def test_too_many_slices_are_refused(run):

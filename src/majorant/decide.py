@@ -89,6 +89,11 @@ class Answer:
         """The kind of evidence that decided, None where there was none."""
         return None if self.basis is None else self.basis.source
 
+    @property
+    def n_labels(self) -> int:
+        """How many gold or expert labels the evidence had, whether or not they decided."""
+        return max((one.n_labels for one in self.evidence if one.source is Source.LABELS), default=0)
+
 
 def decide(evidence: Sequence[Evidence], *, tolerance: float = TOLERANCE) -> Answer:
     """Weigh the evidence about majority vote and other rules.

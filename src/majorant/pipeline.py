@@ -353,7 +353,10 @@ def _next_step(
     n_items = max((one.items for one in apart.values()), default=rules.backend.votes.shape[0])
     if any(one.source is Source.LABELS and one.n_labels >= n_items for one in answer.evidence):
         return Next()  # every item has a label
-    can_teach = setting.panel and len(rules.votes.labels) > 1 and len(np.unique(rules.votes.worker_n)) > 1
+    more_may_teach = answer.n_labels < 2 * TEACHING
+    can_teach = (
+        setting.panel and more_may_teach and len(rules.votes.labels) > 1 and len(np.unique(rules.votes.worker_n)) > 1
+    )
     teach = Next(step=Step.TEACH, labels=min(TEACHING, n_items), items=n_items) if can_teach else Next()
     if not apart or (setting.panel and answer.other != LEARNED and settings.method is None):
         return teach

@@ -128,7 +128,7 @@ def draw_session(
     """A design whose first labels teach a rule and whose later ones prove it.
 
     `weighted` is the weighted vote on these votes, `baseline` the rule that would be used without labels.  Where gold
-    labels came with the votes they teach, and the design holds the items without.
+    labels came with the votes and teach a better rule, the design goes on to prove it on the items without.
     """
     voted = np.concatenate(list(backend.map(_voted, doing="comparing")))
     if not len(voted):
@@ -162,7 +162,8 @@ def draw_session(
     if by_gold:
         before = weighted if baseline == WEIGHTED_VOTE else backend.fit(MAJORITY)
         learned = learn_rule(backend, gold_p, truth_p, weighted, baseline=before, seed=seed)
-        session = replace(session, taught=session.freeze(learned, 0))
+        proving = replace(session, taught=session.freeze(learned, 0))
+        session = session if proving.is_idle else proving  # then only more labels can teach a rule
     return make_design(backend, session, order, seed, experts)
 
 

@@ -35,7 +35,7 @@ COMMANDS = {
     "serve": "Open a local web page to check a file and label a few items.",
     "report": "Rebuild the report of a saved result.",
     "data": "List and download public data sets.",
-    "demo": "Run a check on a simulated crowd and a simulated panel of judges.",
+    "demo": "Check a simulated crowd and a panel of judges against the truth.",
     "certify": "Certify whether majority vote is as good as the best possible rule.",
     "theory": "Show how far majority vote is from optimal for given class priors and confusion matrices.",
     "simulate": "Simulate the votes of a crowd or a panel with known true labels.",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @overwrite_option
 @common_options
 def demo(out: str, seed: int, as_json: bool, quiet: bool) -> None:
-    """Check a simulated crowd and a panel of judges, and compare the labels with the truth."""
+    """Check a simulated crowd and a panel of judges against the truth."""
     from majorant.atomic import make_folder
     from majorant.output import votes_table, write_table
     from majorant.pipeline import check

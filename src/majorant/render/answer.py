@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from majorant.ask.learn import LEARNED
+from majorant.ask.learn import LEARNED, LEAST_LABELS
 from majorant.decide import Action, Answer, Step
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status, Tested
@@ -88,6 +88,8 @@ def _labels_to_decide(answer: Answer) -> str:
         return f"{count(answer.next.labels, 'more label')} are enough to learn a rule."
     if answer.next.step is Step.GO_ON:
         return f"About {count(answer.next.labels, 'more label')} would decide."
+    if answer.next.step is Step.TEACH and answer.n_labels:
+        return f"{answer.next.labels} more may find a better rule."
     if answer.next.step is Step.TEACH:
         return f"{count(answer.next.labels, 'label')} would tell you more."
     return ""
@@ -118,6 +120,8 @@ def _keep_for_now(result: Result) -> str:
         return f"{rule_name(basis.other)} is {right}. {decide}"
     if answer.other == MAJORITY:
         return f"two votes per item cannot show who is right where they differ. {decide}"
+    if setting.panel and answer.n_labels and not (answer.next.step is Step.GO_ON and answer.n_labels < LEAST_LABELS):
+        return _no_better_rule(answer)
     if setting.panel:
         same = f"switching to {rule_name(answer.other)} would change no label, but "
         return (
@@ -128,6 +132,13 @@ def _keep_for_now(result: Result) -> str:
     if not setting.workers_differ:
         return f"workers do not differ by more than chance. {decide}"
     return f"nothing shows that {rule_name(answer.other)} is better. {decide}"
+
+
+def _no_better_rule(answer: Answer) -> str:
+    if answer.n_labels < LEAST_LABELS:
+        return f"{count(answer.n_labels, 'label')} cannot teach a better rule; {answer.next.labels} random ones could."
+    point = f"your {answer.n_labels:,} labels point to no better rule"
+    return f"{point} yet; {answer.next.labels} more may." if answer.next.labels else f"{point}."
 
 
 def evidence_line(result: Result) -> str:
@@ -145,6 +156,8 @@ def _basis_text(result: Result) -> str:
     if answer.other == MAJORITY:
         return "It takes two classes, and items with three votes, to tell good workers from bad."
     differ = f"{other} and majority vote disagree on {result.differ.differ:,} of {count(result.differ.items, 'item')}."
+    if result.gold is not None and (basis is None or answer.certainty is Certainty.UNKNOWN):
+        return f"{differ} Majority vote is right on {100 * result.gold.value:.0f}% of your labels."
     if basis is None:
         return f"{differ} {_no_guess(result)}"
     if basis.source is Source.IDENTICAL:
@@ -236,7 +249,8 @@ def next_line(result: Result) -> str:
     if step.step is Step.NOTHING:
         return "Use the labels."
     if step.step is Step.TEACH:
-        return f"Label {step.labels} random items: they measure every judge and train a better rule."
+        more = "more " if result.answer.n_labels else ""
+        return f"Label {step.labels} {more}random items: they measure every judge and train a better rule."
     if step.step is Step.GO_ON and step.waiting:
         return f"Label the {count(step.waiting, 'item')} that {'has' if step.waiting == 1 else 'have'} no label yet."
     if step.step is Step.GO_ON:
