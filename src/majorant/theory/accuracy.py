@@ -1,9 +1,9 @@
-"""How often majority vote and the optimal rule are right when all voters share one confusion matrix, exactly.
+"""Exact accuracy of majority vote and of the optimal rule, for voters who share a confusion matrix or have their own.
 
-Voters are independent given the class.  Every function takes `prior[k]`, `confusion[k, l] = P(label l | class k)` and
-the number of votes on an item.  `ties` says what majority does on a tied vote: `random` (equal shares), `first` (the
+Voters are independent given the class. Every function takes `prior[k]`, `confusion[k, l] = P(label l | class k)` and
+the number of votes on an item. `ties` says what majority does on a tied vote: `random` (equal shares), `first` (the
 class listed first), `prior` (the tied class with the largest prior, equal shares where these tie too) or `exclude`
-(tied votes are set aside and both rules are judged on the others).  Proofs: docs/theory/accuracy.md.
+(tied votes are set aside and both rules are judged on the others). Proofs: docs/theory/accuracy.md.
 """
 
 from __future__ import annotations
@@ -69,12 +69,8 @@ def map_accuracy(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str
 
     Parameters
     ----------
-    prior : array_like of shape (K,)
-        Probability of each class.
-    confusion : array_like of shape (K, K)
-        `confusion[k, l]` is the probability of a vote for label l on an item of class k, the same for all voters.
-    n_votes : int
-        Independent votes on an item.
+    prior, confusion, n_votes
+        As for `majority_accuracy`.
     ties : str
         Matters only as "exclude", which leaves tied votes out.
 
@@ -85,7 +81,7 @@ def map_accuracy(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str
 
     Notes
     -----
-    As far as `majority_accuracy` goes.
+    Has the same limits as `majority_accuracy`.
 
     Examples
     --------
@@ -97,18 +93,12 @@ def map_accuracy(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str
 
 
 def gap(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "random") -> float:
-    """What majority vote gives away: `map_accuracy` minus `majority_accuracy`, to nine digits however small it is.
+    """Accuracy that majority vote loses: `map_accuracy` minus `majority_accuracy`, to nine digits however small.
 
     Parameters
     ----------
-    prior : array_like of shape (K,)
-        Probability of each class.
-    confusion : array_like of shape (K, K)
-        `confusion[k, l]` is the probability of a vote for label l on an item of class k, the same for all voters.
-    n_votes : int
-        Independent votes on an item.
-    ties : {"random", "first", "prior", "exclude"}
-        What happens to tied votes: drawn, given to class 0, to the class with the larger prior, or left out.
+    prior, confusion, n_votes, ties
+        As for `majority_accuracy`.
 
     Returns
     -------
@@ -117,8 +107,8 @@ def gap(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "rando
 
     Notes
     -----
-    Added up over the votes on which the two rules differ, never as a difference of accuracies. Two classes: relative
-    error at most 1e-9 up to a million votes and down to 1e-300.
+    A sum over the votes on which the two rules differ, not a difference of accuracies. Two classes: relative error
+    at most 1e-9 up to a million votes and down to 1e-300.
 
     Examples
     --------
@@ -134,14 +124,8 @@ def majority_confusion(prior: ArrayLike, confusion: ArrayLike, n_votes: int, tie
 
     Parameters
     ----------
-    prior : array_like of shape (K,)
-        Probability of each class. It only breaks ties, under "prior".
-    confusion : array_like of shape (K, K)
-        `confusion[k, l]` is the probability of a vote for label l on an item of class k, the same for all voters.
-    n_votes : int
-        Independent votes on an item.
-    ties : {"random", "first", "prior", "exclude"}
-        What happens to tied votes: drawn, given to class 0, to the class with the larger prior, or left out.
+    prior, confusion, n_votes, ties
+        As for `majority_accuracy`; the prior only breaks ties, under "prior".
 
     Returns
     -------
@@ -162,12 +146,8 @@ def map_confusion(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: st
 
     Parameters
     ----------
-    prior : array_like of shape (K,)
-        Probability of each class.
-    confusion : array_like of shape (K, K)
-        `confusion[k, l]` is the probability of a vote for label l on an item of class k, the same for all voters.
-    n_votes : int
-        Independent votes on an item.
+    prior, confusion, n_votes
+        As for `majority_accuracy`.
     ties : {"random", "first", "prior"}
         What happens if several classes are equally likely given the votes, up to rounding of the inputs.
 
@@ -240,31 +220,32 @@ def panel_accuracy(prior: ArrayLike, confusions: ArrayLike, rule: str = "majorit
         return map_share_right(_every_pattern(prior_k, confusion_hkl), prior_k, as_ties(ties))
     if rule != "majority":
         raise ConfigError(f"rule must be majority or map, not {rule!r}.")
-    if _count_steps(*confusion_hkl.shape[:2]) <= (2**29):  # additions of the count recursion: a few seconds
-        return majority_share_right(_every_count(prior_k, confusion_hkl), prior_k, as_ties(ties))
-    return majority_share_right(_every_pattern(prior_k, confusion_hkl), prior_k, as_ties(ties))
+    n_voters, n_classes, _ = confusion_hkl.shape
+    if n_voters * n_classes**2 * (n_voters + 1) ** (n_classes - 1) > 2**29:  # additions; more take over a few seconds
+        return majority_share_right(_every_pattern(prior_k, confusion_hkl), prior_k, as_ties(ties))
+    given_kb, count_lb = count_distribution(confusion_hkl)
+    log_given_kb = safe_log(given_kb)
+    deficit_kb = deficits(log_given_kb + safe_log(prior_k)[:, None])
+    counts = VotePatterns(log_given_kb, deficit_kb, most_votes(count_lb), rounding=0.0)
+    return majority_share_right(counts, prior_k, as_ties(ties))
 
 
 def panel_gap(prior: ArrayLike, confusions: ArrayLike, ties: str = "random") -> float:
-    """What majority vote gives away to the optimal rule that knows each voter.
+    """Accuracy that majority vote loses to the optimal rule that knows each voter.
 
     Parameters
     ----------
-    prior : array_like of shape (K,)
-        Probability of each class.
-    confusions : array_like of shape (H, K, K)
-        The confusion matrix of each voter: `confusions[h, k, l] = P(voter h says l | class k)`.
-    ties : {"random", "first", "prior", "exclude"}
-        What happens to tied votes: drawn, given to class 0, to the class with the larger prior, or left out.
+    prior, confusions, ties
+        As for `panel_accuracy`.
 
     Returns
     -------
     float
-        Accuracy lost, added up over the votes on which the two rules differ.
+        Accuracy lost, summed over the votes on which the two rules differ.
 
     Notes
     -----
-    As far as `panel_accuracy(rule="map")` goes.
+    Has the same limits as `panel_accuracy(rule="map")`.
 
     Examples
     --------
@@ -296,16 +277,3 @@ def _every_pattern(prior_k: FloatArray, confusion_hkl: FloatArray) -> VotePatter
             f"(limit {MAX_ENTRIES // n_classes:,}): use {instead}."
         )
     return group_patterns(prior_k, np.frombuffer(b"".join(kinds)).reshape(-1, n_classes, n_classes), sizes)
-
-
-def _count_steps(n_voters: int, n_classes: int) -> int:
-    """Additions of the count recursion."""
-    return n_voters * n_classes**2 * int((n_voters + 1) ** (n_classes - 1))
-
-
-def _every_count(prior_k: FloatArray, confusion_hkl: FloatArray) -> VotePatterns:
-    """The vote counts and their probabilities."""
-    given_kb, count_lb = count_distribution(confusion_hkl)
-    log_given_kb = safe_log(given_kb)
-    deficit_kb = deficits(log_given_kb + safe_log(prior_k)[:, None])
-    return VotePatterns(log_given_kb, deficit_kb, most_votes(count_lb), rounding=0.0)

@@ -52,10 +52,8 @@ def panel_accuracy_bracket(prior: ArrayLike, confusions: ArrayLike, n_cells: int
 
     Parameters
     ----------
-    prior : array_like of shape (K,)
-        Probability of each class.
-    confusions : array_like of shape (H, K, K)
-        The confusion matrix of each voter: `confusions[h, k, l] = P(voter h says l | class k)`.
+    prior, confusions
+        As for `panel_accuracy`.
     n_cells : int
         Cells of the lattice of log-odds. The bounds hold whatever their number; their distance falls with its square,
         and time is proportional to voters times cells.
@@ -180,16 +178,10 @@ def estimate_accuracy(
 
     Parameters
     ----------
-    prior : array_like of shape (K,)
-        Probability of each class.
-    confusion : array_like of shape (K, K)
-        `confusion[k, l]` is the probability of a vote for label l on an item of class k, the same for all voters.
-    n_votes : int
-        Independent votes on an item.
+    prior, confusion, n_votes, ties
+        As for `majority_accuracy`.
     rule : {"majority", "map"}
         Majority vote, or the optimal rule: the likeliest class given who voted what.
-    ties : {"random", "first", "prior", "exclude"}
-        What happens to tied votes: drawn, given to class 0, to the class with the larger prior, or left out.
     rng : int or numpy.random.Generator
         Random seed.
     n_draws : int
@@ -226,20 +218,10 @@ def estimate_gap(
 
     Parameters
     ----------
-    prior : array_like of shape (K,)
-        Probability of each class.
-    confusion : array_like of shape (K, K)
-        `confusion[k, l]` is the probability of a vote for label l on an item of class k, the same for all voters.
-    n_votes : int
-        Independent votes on an item.
-    ties : {"random", "first", "prior", "exclude"}
-        What happens to tied votes: drawn, given to class 0, to the class with the larger prior, or left out.
-    rng : int or numpy.random.Generator
-        Random seed.
-    n_draws : int
-        Items to simulate.
-    level : float
-        Probability that the interval holds the exact value.
+    prior, confusion, n_votes, ties
+        As for `majority_accuracy`.
+    rng, n_draws, level
+        As for `estimate_accuracy`.
 
     Returns
     -------
@@ -270,20 +252,10 @@ def estimate_panel_accuracy(
 
     Parameters
     ----------
-    prior : array_like of shape (K,)
-        Probability of each class.
-    confusions : array_like of shape (H, K, K)
-        The confusion matrix of each voter: `confusions[h, k, l] = P(voter h says l | class k)`.
-    rule : {"majority", "map"}
-        Majority vote, or the optimal rule: the likeliest class given who voted what.
-    ties : {"random", "first", "prior", "exclude"}
-        What happens to tied votes: drawn, given to class 0, to the class with the larger prior, or left out.
-    rng : int or numpy.random.Generator
-        Random seed.
-    n_draws : int
-        Items to simulate.
-    level : float
-        Probability that the interval holds the exact value.
+    prior, confusions, rule, ties
+        As for `panel_accuracy`.
+    rng, n_draws, level
+        As for `estimate_accuracy`.
 
     Returns
     -------
@@ -314,18 +286,10 @@ def estimate_panel_gap(
 
     Parameters
     ----------
-    prior : array_like of shape (K,)
-        Probability of each class.
-    confusions : array_like of shape (H, K, K)
-        The confusion matrix of each voter: `confusions[h, k, l] = P(voter h says l | class k)`.
-    ties : {"random", "first", "prior", "exclude"}
-        What happens to tied votes: drawn, given to class 0, to the class with the larger prior, or left out.
-    rng : int or numpy.random.Generator
-        Random seed.
-    n_draws : int
-        Items to simulate.
-    level : float
-        Probability that the interval holds the exact value.
+    prior, confusions, ties
+        As for `panel_accuracy`.
+    rng, n_draws, level
+        As for `estimate_accuracy`.
 
     Returns
     -------

@@ -36,15 +36,8 @@ def describe(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "
 
     Parameters
     ----------
-    prior : array_like of shape (K,)
-        Probability of each class.
-    confusion : array_like of shape (K, K)
-        `confusion[k, l]` is the probability of a vote for label l on an item of class k, the same for all voters.
-    n_votes : int
-        Independent votes on an item.
-    ties : {"exclude", "random", "first", "prior"}
-        What happens to tied votes: left out, drawn, given to class 0, or to the class with the larger prior. With more
-        than two classes only "exclude".
+    prior, confusion, n_votes, ties
+        As for `majority_margin`.
 
     Returns
     -------
@@ -77,13 +70,8 @@ def describe_panel(prior: ArrayLike, confusions: ArrayLike, ties: str = "exclude
 
     Parameters
     ----------
-    prior : array_like of shape (K,)
-        Probability of each class.
-    confusions : array_like of shape (H, K, K)
-        The confusion matrix of each voter: `confusions[h, k, l] = P(voter h says l | class k)`.
-    ties : {"exclude", "random", "first", "prior"}
-        What happens to tied votes: left out, drawn, given to class 0, or to the class with the larger prior. With more
-        than two classes only "exclude".
+    prior, confusions, ties
+        As for `panel_margin`.
 
     Returns
     -------

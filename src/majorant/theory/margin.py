@@ -1,10 +1,8 @@
 """How safely majority vote equals the optimal rule when all voters share one confusion matrix.
 
 A margin is the smallest log-odds, in nats, of majority's class against the best other class, over all vote patterns
-that can happen: positive, and majority is the optimal rule on every pattern; zero, the boundary; negative, and some
-pattern is decided differently.
-
-A vote pattern that shows how close majority vote and the optimal rule come to disagreeing, or that they do.
+that can happen. If it is positive, majority is the optimal rule on every pattern; if it is negative, some pattern, the
+`Witness`, is decided differently; 0 is the boundary.
 """
 
 from __future__ import annotations
@@ -79,7 +77,9 @@ class Witness:
 
     def words(self, labels: Sequence[Hashable] | None = None, voters: Sequence[Hashable] | None = None) -> str:
         """The pattern in one sentence, with the user's names of the classes (and of the voters of a panel)."""
-        name_k = [str(label) for label in labels] if labels is not None else _numbered("class", len(self.counts))
+        name_k = (
+            [str(label) for label in labels] if labels is not None else [f"class {k}" for k in range(len(self.counts))]
+        )
         majority, optimal = name_k[self.majority], name_k[self.optimal]
         says = f"the tie can go to {majority}" if self.tied else f"majority says {majority}"
         if verdict(self.margin) == "boundary":
@@ -94,15 +94,8 @@ class Witness:
         if self.ballot is None:
             return ", ".join(f"{self.counts[k]} x {name_k[k]}" for k in present)
         name_h = list(voters) if voters is not None else list(range(1, len(self.ballot) + 1))
-        groups = []
-        for k in present:
-            who = [str(name_h[h]) for h, label in enumerate(self.ballot) if label == k]
-            groups.append(f"{name_k[k]} from {' '.join(who)}")
-        return ", ".join(groups)
-
-
-def _numbered(word: str, count: int) -> list[str]:
-    return [f"{word} {k}" for k in range(count)]
+        who_k = {k: " ".join(str(name) for name, l in zip(name_h, self.ballot, strict=True) if l == k) for k in present}
+        return ", ".join(f"{name_k[k]} from {who}" for k, who in who_k.items())
 
 
 def majority_margin(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "exclude") -> float:
@@ -151,11 +144,8 @@ def majority_margins(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties:
         Class probabilities of each model.
     confusion : array_like of shape (..., K, K)
         Confusion matrix of each model; leading axes broadcast.
-    n_votes : int
-        Independent votes on an item.
-    ties : {"exclude", "random", "first", "prior"}
-        What happens to tied votes: left out, drawn, given to class 0, or to the class with the larger prior. With more
-        than two classes only "exclude".
+    n_votes, ties
+        As for `majority_margin`.
 
     Returns
     -------
@@ -176,15 +166,8 @@ def majority_witness(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties:
 
     Parameters
     ----------
-    prior : array_like of shape (K,)
-        Probability of each class.
-    confusion : array_like of shape (K, K)
-        `confusion[k, l]` is the probability of a vote for label l on an item of class k, the same for all voters.
-    n_votes : int
-        Independent votes on an item.
-    ties : {"exclude", "random", "first", "prior"}
-        What happens to tied votes: left out, drawn, given to class 0, or to the class with the larger prior. With more
-        than two classes only "exclude".
+    prior, confusion, n_votes, ties
+        As for `majority_margin`.
 
     Returns
     -------
@@ -344,7 +327,9 @@ def _fill_margins(prior_bk: FloatArray, confusion_bkl: FloatArray, votes: int) -
     full_m, part_m = np.divmod(rest_m, np.maximum(cap_m, 1))  # labels at their cap, votes on the next one
     weight_bcjl = label_weights(confusion_bkl)
     own_bcj = np.einsum("bcjc->bcj", weight_bcjl)
-    other_bcjl = _others_in_order(weight_bcjl)
+    # Weights of the labels other than c, smallest first; those that cannot be given, and c itself, are inf.
+    c_is_l = np.eye(n_classes, dtype=bool)[:, None, :]
+    other_bcjl = np.sort(np.where(c_is_l, np.inf, weight_bcjl), axis=-1)
     possible_bcj = np.isfinite(safe_log(prior_bk))[:, None, :] & (own_bcj < np.inf) & ~np.eye(n_classes, dtype=bool)
     n_other_bcj = (other_bcjl < np.inf).sum(axis=-1)
     feasible_bcjm = possible_bcj[..., None] & (rest_m <= cap_m * n_other_bcj[..., None])
@@ -387,12 +372,6 @@ def label_weights(confusion_bkl: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore"):
         weight_bcjl = log_bkl[..., :, None, :] - log_bkl[..., None, :, :]
     return np.where(np.isneginf(log_bkl)[..., None, :, :], np.inf, weight_bcjl)
-
-
-def _others_in_order(weight_bcjl: FloatArray) -> FloatArray:
-    """Weights of the labels other than c, smallest first, those that cannot be given (and c) last as inf."""
-    c_is_l = np.eye(weight_bcjl.shape[-1], dtype=bool)[:, None, :]
-    return np.sort(np.where(c_is_l, np.inf, weight_bcjl), axis=-1)
 
 
 def _own_votes(n_classes: int, votes: int) -> NDArray[np.int_]:

@@ -58,13 +58,8 @@ def panel_witness(prior: ArrayLike, confusions: ArrayLike, ties: str = "exclude"
 
     Parameters
     ----------
-    prior : array_like of shape (K,)
-        Probability of each class.
-    confusions : array_like of shape (H, K, K)
-        The confusion matrix of each voter: `confusions[h, k, l] = P(voter h says l | class k)`.
-    ties : {"exclude", "random", "first", "prior"}
-        What happens to tied votes: left out, drawn, given to class 0, or to the class with the larger prior. With more
-        than two classes only "exclude".
+    prior, confusions, ties
+        As for `panel_margin`.
 
     Returns
     -------

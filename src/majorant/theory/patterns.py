@@ -1,4 +1,4 @@
-"""Every way the votes on an item can fall, with its probability: what exact accuracies are summed over.
+"""Every possible vote pattern on an item with its probability, from which exact accuracies are summed.
 
 Binomial probabilities and two-class log-odds keep their digits up to millions of votes.
 """
@@ -48,7 +48,11 @@ def shared_patterns(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int)
     """The vote counts of `n_votes` voters with one confusion matrix."""
     n_classes = len(prior_k)
     if n_classes == 2:
-        return _two_class_patterns(prior_k, confusion_kl, n_votes)
+        # b votes for class 0, b = 0..n_votes, in full precision at any number of votes
+        log_odds_b, twice_b = log_odds(prior_k, confusion_kl, n_votes), 2 * np.arange(n_votes + 1)
+        deficit_kb = np.maximum([-log_odds_b, log_odds_b], 0)
+        top_kb = np.array([twice_b >= n_votes, twice_b <= n_votes])
+        return VotePatterns(log_binomial(n_votes, confusion_kl), deficit_kb, top_kb, rounding=8 * EPS * (n_votes + 1))
     if not can_enumerate(n_votes, n_classes):
         raise ConfigError(
             f"{n_votes} votes over {n_classes} classes fall in {n_patterns([n_votes], n_classes):,} ways, too many to "
@@ -181,15 +185,6 @@ def _refuse_nothing(probability: float) -> float:
     if probability == 0:
         raise ConfigError("every vote that can happen is a tie: with ties='exclude' nothing is left to judge.")
     return probability
-
-
-def _two_class_patterns(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int) -> VotePatterns:
-    """Two classes in full precision at any number of votes: b votes for class 0, b = 0..n_votes."""
-    log_odds_b = log_odds(prior_k, confusion_kl, n_votes)
-    deficit_kb = np.maximum([-log_odds_b, log_odds_b], 0)
-    twice_b = 2 * np.arange(n_votes + 1)
-    top_kb = np.array([twice_b >= n_votes, twice_b <= n_votes])
-    return VotePatterns(log_binomial(n_votes, confusion_kl), deficit_kb, top_kb, rounding=8 * EPS * (n_votes + 1))
 
 
 def central_cells_criterion(share: ArrayLike) -> float:

@@ -91,10 +91,8 @@ def optimal_votes(prior: ArrayLike, confusion: ArrayLike) -> OptimalVotes:
 
     Parameters
     ----------
-    prior : array_like of shape (2,)
-        Probability of each class.
-    confusion : array_like of shape (2, 2)
-        `confusion[k, l]` is the probability of a vote for label l on an item of class k, the same for all voters.
+    prior, confusion
+        As for `handicap`.
 
     Returns
     -------
@@ -185,12 +183,8 @@ def perturbation_radius(prior: ArrayLike, confusion: ArrayLike, n_votes: int) ->
 
     Parameters
     ----------
-    prior : array_like of shape (2,)
-        Probability of each class.
-    confusion : array_like of shape (2, 2)
-        `confusion[k, l]` is the probability of a vote for label l on an item of class k, the same for all voters.
-    n_votes : int
-        Independent votes on an item.
+    prior, confusion, n_votes
+        As for `handicap`.
 
     Returns
     -------
