@@ -24,7 +24,7 @@ MEMORY = 1_000_000_000
 MOMENTS = {
     "reading": ("majorant.backend.stage", "encode_part", 1),
     "sorting": ("majorant.backend.prepare", "resolve_votes", 3),
-    "fitting": ("majorant.backend.files", "save_climb", 4),
+    "fitting": ("majorant.backend.files", "save_loop", 4),
     "writing": ("majorant.output", "_fill_table", 3),
     "the last moment": ("majorant.atomic", "_keep_permissions", ".labels.csv"),
 }

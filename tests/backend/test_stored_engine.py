@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import majorant
-from majorant.backend.files import Checkpoint, load_climb, save_climb, stored_engine
+from majorant.backend.files import Checkpoint, load_loop, save_loop, stored_engine
 from majorant.backend.prepare import prepare
 from majorant.errors import ConfigError, DataError
 from majorant.kernels import in_memory
 from majorant.methods import ESTIMATORS
-from majorant.methods.em import Climb
+from majorant.methods.em import Solution
 from majorant.read.options import ReadOptions
 
 MEMORY = 1_000_000_000
@@ -93,15 +93,15 @@ def test_steps_of_another_fit_are_passed_over_and_damaged_ones_named(stored, tmp
 
 
 def test_a_checkpoint_with_a_flipped_bit_is_refused(tmp_path):
-    begin = Climb(params=(np.arange(6.0), np.ones((2, 2))), trace=(-3.0, -2.0), n_iter=2)
+    begin = Solution(params=(np.arange(6.0), np.ones((2, 2))), trace=(-3.0, -2.0), n_iter=2)
     path = tmp_path / "loop-1.npz"
-    save_climb(path, "fit", begin)
+    save_loop(path, "fit", begin)
     content = path.read_bytes()
-    assert load_climb(path, "fit", begin).trace == begin.trace
+    assert load_loop(path, "fit", begin).trace == begin.trace
     for at in range(0, len(content), 7):
         path.write_bytes(content[:at] + bytes([content[at] ^ 1 << at % 8]) + content[at + 1 :])
         with pytest.raises(DataError, match=r"loop-1\.npz is damaged"):
-            load_climb(path, "fit", begin)
+            load_loop(path, "fit", begin)
 
 
 def test_a_damaged_row_group_is_an_error(stored):

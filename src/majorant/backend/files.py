@@ -27,7 +27,7 @@ from majorant.backend.workfolder import WorkFolder
 from majorant.database import connect, path_literal
 from majorant.errors import ConfigError, DataError
 from majorant.kernels import Block, add_up
-from majorant.methods.em import Climb, Progress
+from majorant.methods.em import Progress, Solution
 from majorant.methods.fit import Fit
 from majorant.output import Columns
 from majorant.resources import BASE, T, in_order, require, spell, thread_count
@@ -153,41 +153,41 @@ class Checkpoint:
         if self.progress is not None:
             self.progress(step, objective)
 
-    def recall(self, begin: Climb) -> Climb:
+    def recall(self, begin: Solution[Any]) -> Solution[Any]:
         """The saved state of the next loop, or its beginning."""
         self.loop += 1
         path = self._path()
-        return load_climb(path, self.key, begin) if path.exists() else begin
+        return load_loop(path, self.key, begin) if path.exists() else begin
 
-    def keep(self, climb: Climb) -> None:
+    def keep(self, state: Solution[Any]) -> None:
         """Save the state if the last save was long ago, or if the loop has ended."""
         now = time.monotonic()
-        if climb.converged or now - self.saved >= self.every_seconds:
+        if state.converged or now - self.saved >= self.every_seconds:
             path = self._path() if self.claim is None else self.claim(self._path().name)
             make_folder(path.parent)
-            save_climb(path, self.key, climb)
+            save_loop(path, self.key, state)
             self.saved = time.monotonic()
 
     def _path(self) -> Path:
         return self.folder / f"loop-{self.loop}.npz"
 
 
-def save_climb(path: Path, key: str, climb: Climb) -> None:
+def save_loop(path: Path, key: str, state: Solution[Any]) -> None:
     """Save a state as a digest and an archive of arrays; nothing in it can run as code."""
-    facts = {"version": __version__, "key": key, "n_iter": climb.n_iter, "converged": climb.converged,
-            "history": len(climb.history), "fallback": climb.fallback is not None}  # fmt: skip
-    points = {"params": climb.params, **{f"history{n}": point for n, point in enumerate(climb.history)}}
-    if climb.fallback is not None:
-        points["fallback"] = climb.fallback
+    facts = {"version": __version__, "key": key, "n_iter": state.n_iter, "converged": state.converged,
+            "history": len(state.history), "fallback": state.fallback is not None}  # fmt: skip
+    points = {"params": state.params, **{f"history{n}": point for n, point in enumerate(state.history)}}
+    if state.fallback is not None:
+        points["fallback"] = state.fallback
     arrays = {f"{name}.{n}": array for name, point in points.items() for n, array in enumerate(point)}
     content = io.BytesIO()
-    np.savez(content, facts=np.array(json.dumps(facts)), trace=np.array(climb.trace, dtype=float), **arrays)
+    np.savez(content, facts=np.array(json.dumps(facts)), trace=np.array(state.trace, dtype=float), **arrays)
     with whole_file(path, guard=False) as part, part.open("wb") as file:
         file.write(hashlib.sha256(content.getbuffer()).digest())
         file.write(content.getbuffer())
 
 
-def load_climb(path: Path, key: str, begin: Climb) -> Climb:
+def load_loop(path: Path, key: str, begin: Solution[Any]) -> Solution[Any]:
     """Load a state; return `begin` instead of the state of another fit.  A damaged file is an error."""
     try:
         with path.open("rb") as file:
@@ -206,7 +206,7 @@ def load_climb(path: Path, key: str, begin: Climb) -> Climb:
                 kind = type(begin.params)
                 return kind(*arrays) if hasattr(kind, "_fields") else kind(arrays)
 
-            return Climb(
+            return Solution(
                 n_iter=int(facts["n_iter"]),
                 params=point("params"),
                 trace=tuple(content["trace"].tolist()),

@@ -57,13 +57,6 @@ class BWA:
         Precision of the Gaussian prior that pulls scores to their mean.
     max_iter, tol, accelerate, clamp_gold
         As for `DawidSkene`.
-
-    Examples
-    --------
-    >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 0, 0, 0, 0], items="ab", workers="xyz",
-    ...                          labels=("no", "yes"))
-    >>> BWA().fit(votes).labels()
-    ['yes', 'no']
     """
 
     name: ClassVar[str] = "bwa"

@@ -59,13 +59,6 @@ class EBCC:
         The prior's imaginary items of each class; by default the vote shares summed over items.
     max_iter, tol, accelerate, clamp_gold
         As for `DawidSkene`.
-
-    Examples
-    --------
-    >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 1, 0, 0, 0], items="ab", workers="xyz",
-    ...                          labels=("no", "yes"))
-    >>> EBCC().fit(votes).labels()
-    ['yes', 'no']
     """
 
     name: ClassVar[str] = "ebcc"

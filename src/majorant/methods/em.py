@@ -51,28 +51,19 @@ class EmModel(Protocol[P]):
 
 @dataclass(frozen=True, slots=True)
 class Solution(Generic[P]):
-    """Result of the loop; `trace[t]` is the objective at the parameters of step t."""
+    """Result of the loop, or all it needs to continue; `trace[t]` is the objective at the parameters of step t."""
 
     params: P
-    trace: tuple[float, ...]
-    converged: bool
-    n_iter: int
+    trace: tuple[float, ...] = ()
+    converged: bool = False
+    n_iter: int = 0
+    history: tuple[P, ...] = ()  # plain steps since the last leap
+    fallback: P | None = None  # result of the plain step, kept while a leap is being tested
 
     @property
     def steps(self) -> dict[str, Any]:
         """Convergence facts for a Fit."""
         return {"trace": self.trace, "converged": self.converged, "n_iter": self.n_iter}
-
-
-class Climb(NamedTuple):
-    """The state of the loop after a step: all that the next step needs."""
-
-    n_iter: int
-    params: Any
-    trace: tuple[float, ...] = ()
-    history: tuple[Any, ...] = ()  # plain steps since the last leap
-    fallback: Any = None  # result of the plain step, kept while a leap is being tested
-    converged: bool = False
 
 
 @runtime_checkable
@@ -82,11 +73,11 @@ class Keeper(Protocol):
     def __call__(self, step: int, objective: float) -> None:
         """Called after each step."""
 
-    def recall(self, begin: Climb) -> Climb:
+    def recall(self, begin: Solution[Any]) -> Solution[Any]:
         """The stored state of this loop, or `begin`; called once by each loop of a fit, in their order."""
 
-    def keep(self, climb: Climb) -> None:
-        """Called after each step with all that the next one needs."""
+    def keep(self, state: Solution[Any]) -> None:
+        """Called after each step."""
 
 
 class Limits(NamedTuple):
@@ -112,9 +103,9 @@ def run_em(
     """
     stop = limits or model
     keeper = progress if isinstance(progress, Keeper) else None
-    begin = Climb(0, start) if keeper is None else keeper.recall(Climb(0, start))
+    begin = Solution(start) if keeper is None else keeper.recall(Solution(start))
     if begin.converged:
-        return Solution(begin.params, begin.trace, True, begin.n_iter)
+        return begin
     params, trace, history, fallback = begin.params, list(begin.trace), list(begin.history), begin.fallback
     for n_iter in range(begin.n_iter + 1, stop.max_iter + 1):
         expected = model.e_step(data, params)
@@ -129,9 +120,10 @@ def run_em(
             progress(n_iter, objective)
         moved = largest_change(params, updated).item()
         if moved <= stop.tol:
+            solution = Solution(updated, tuple(trace), True, n_iter)
             if keeper is not None:
-                keeper.keep(Climb(n_iter, updated, tuple(trace), converged=True))
-            return Solution(updated, tuple(trace), True, n_iter)
+                keeper.keep(solution)
+            return solution
         history = [*history, params][-2:]
         # Leaps wait until no parameter moves by more than .01, so that they cannot jump to another optimum.
         if stop.accelerate and len(history) == 2 and moved < 0.01:
@@ -140,7 +132,7 @@ def run_em(
         else:
             params = updated
         if keeper is not None:
-            keeper.keep(Climb(n_iter, params, tuple(trace), tuple(history), fallback))
+            keeper.keep(Solution(params, tuple(trace), False, n_iter, tuple(history), fallback))
     return Solution(params if fallback is None else fallback, tuple(trace), False, stop.max_iter)
 
 
@@ -151,28 +143,24 @@ def run_starts(model: EmModel[P], data: VoteData, starts: Iterable[P], progress:
     still end up higher at the pace of its last steps.
     """
     scout_steps = 10  # of several starts, the one that is best after so many steps is followed further
-    scouts = [_go_on(model, data, None, start, scout_steps, progress) for start in starts]
+
+    def run(so_far: Solution[P], steps: int) -> Solution[P]:
+        limits = Limits(min(steps, model.max_iter - so_far.n_iter), model.tol, model.accelerate)
+        more = run_em(model, data, so_far.params, progress, limits)
+        return Solution(more.params, so_far.trace + more.trace, more.converged, so_far.n_iter + more.n_iter)
+
+    scouts = [run(Solution(start), scout_steps) for start in starts]
     best = scouts[0]
     while not best.converged and best.n_iter < model.max_iter:
-        best = _go_on(model, data, best, best.params, model.max_iter, progress)
+        best = run(best, model.max_iter)
     other = max(scouts[1:], key=lambda scout: scout.trace[-1], default=best)
     while not other.converged and other.n_iter < model.max_iter:
         pace = other.trace[-1] - other.trace[max(len(other.trace) - scout_steps, 0)]
         if other.trace[-1] + 100 * pace < best.trace[-1]:
             break
-        other = _go_on(model, data, other, other.params, scout_steps, progress)
+        other = run(other, scout_steps)
     # A rise by less than one millionth of the objective does not count.
     return other if other.trace[-1] > best.trace[-1] + 1e-6 * abs(best.trace[-1]) else best
-
-
-def _go_on(
-    model: EmModel[P], data: VoteData, so_far: Solution[P] | None, params: P, steps: int, progress: Progress | None
-) -> Solution[P]:
-    """Continue a run for some more steps."""
-    trace, n_iter = ((), 0) if so_far is None else (so_far.trace, so_far.n_iter)
-    limits = Limits(min(steps, model.max_iter - n_iter), model.tol, model.accelerate)
-    more = run_em(model, data, params, progress, limits)
-    return Solution(more.params, trace + more.trace, more.converged, n_iter + more.n_iter)
 
 
 def largest_change(old: Parts, new: Parts, n_problems: int = 1) -> FloatArray:
@@ -207,7 +195,10 @@ def squarem(old: Parts, first: Parts, second: Parts, norm: Norm, longest: float)
     curvature = [np.asarray(c - b) for b, c in zip(first, second, strict=True)]
     for v, r in zip(curvature, step, strict=True):
         v -= r  # in place: these may be large
-    lengths = [_leap_length(r, v, longest) for r, v in zip(norm(step), norm(curvature), strict=True)]
+    lengths = [  # 1 where steps no longer change
+        np.where(v > 0, np.clip(r / np.maximum(v, TINY), 1.0, longest), 1.0)
+        for r, v in zip(norm(step), norm(curvature), strict=True)
+    ]
     for a, r, v, length in zip(old, step, curvature, lengths, strict=True):
         r *= 2 * length
         r += a
@@ -219,11 +210,6 @@ def squarem(old: Parts, first: Parts, second: Parts, norm: Norm, longest: float)
 def norm_of_all(parts: Parts) -> list[float]:
     """One length of all parts together."""
     return [float(np.sqrt(sum(float((part * part).sum()) for part in parts)))] * len(parts)
-
-
-def _leap_length(step: Any, curvature: Any, longest: float) -> Any:
-    """The length of a leap; 1 where steps no longer change."""
-    return np.where(curvature > 0, np.clip(step / np.maximum(curvature, TINY), 1.0, longest), 1.0)
 
 
 def _leap(first: P, second: P, third: P, *, positive: bool) -> P | None:

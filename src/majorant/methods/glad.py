@@ -47,13 +47,6 @@ class GLAD:
         Prior mean of abilities and log-eases.
     max_iter, tol, accelerate, clamp_gold
         As for `DawidSkene`.
-
-    Examples
-    --------
-    >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 0, 0, 0, 0], items="ab", workers="xyz",
-    ...                          labels=("no", "yes"))
-    >>> GLAD().fit(votes).labels()
-    ['yes', 'no']
     """
 
     name: ClassVar[str] = "glad"

@@ -13,7 +13,6 @@ from majorant.kernels import Engine, gather, shares, weighted_sum
 from majorant.methods.fit import Fit, Traits, fit_of
 from majorant.read import as_votes
 from majorant.tally import counts
-from majorant.values import FloatArray
 from majorant.votes import Votes
 
 
@@ -36,31 +35,17 @@ class Majority:
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
         """Shares of the votes of each item; an item without votes gets the same share for every class."""
-        if engine is None:
-            votes = as_votes(votes)
-            share_ik, label_votes_k = _count(votes, weights)
-        else:
-            share_ik, label_votes_k = _count_on(engine, weights)
-        return fit_of(self.name, votes, posterior=share_ik, prior=shares(label_votes_k))
-
-
-def _count(votes: Votes, weights: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
-    """The share of each label among an item's votes, and the votes for each label."""
-    count_ik, votes_i = counts(votes), votes.votes_i
-    if weights is None:
-        label_votes_k = np.einsum("ik->k", count_ik, dtype=float)
-    else:
-        label_votes_k = np.einsum("i,ik->k", np.asarray(weights, dtype=float), count_ik)
-    share_ik = count_ik / np.maximum(votes_i, 1)[:, None]
-    share_ik[votes_i == 0] = 1 / len(votes.labels)
-    return share_ik, label_votes_k
-
-
-def _count_on(engine: Engine, weights: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
-    """Vote shares computed from the blocks of an engine."""
-    if weights is not None:
-        raise ConfigError("weights are part of the engine: give them to in_memory(votes, weights=...).")
-    _, n_workers, n_classes = engine.shape
-    one_hot = np.tile(np.eye(n_classes), (n_workers, 1))
-    label_votes_k = engine.map_sum(lambda block: weighted_sum(block, gather(block, one_hot)))
-    return engine.rows(lambda block: shares(gather(block, one_hot))), label_votes_k
+        if engine is not None:
+            if weights is not None:
+                raise ConfigError("weights are part of the engine: give them to in_memory(votes, weights=...).")
+            _, n_workers, n_classes = engine.shape
+            one_hot = np.tile(np.eye(n_classes), (n_workers, 1))
+            label_votes_k = engine.map_sum(lambda block: weighted_sum(block, gather(block, one_hot)))
+            share_ik = engine.rows(lambda block: shares(gather(block, one_hot)))
+            return fit_of(self.name, votes, posterior=share_ik, prior=shares(label_votes_k))
+        votes = as_votes(votes)
+        count_ik, votes_i = counts(votes), votes.votes_i
+        weight_i = np.ones(len(votes_i)) if weights is None else np.asarray(weights, dtype=float)
+        share_ik = count_ik / np.maximum(votes_i, 1)[:, None]
+        share_ik[votes_i == 0] = 1 / len(votes.labels)
+        return fit_of(self.name, votes, posterior=share_ik, prior=shares(np.einsum("i,ik->k", weight_i, count_ik)))

@@ -35,13 +35,6 @@ class OneCoin:
         Imaginary right and wrong votes of each worker, and imaginary items of each class; 0 is maximum likelihood.
     max_iter, tol, accelerate, clamp_gold
         As for `DawidSkene`.
-
-    Examples
-    --------
-    >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 0, 0, 0, 0], items="ab", workers="xyz",
-    ...                          labels=("no", "yes"))
-    >>> OneCoin().fit(votes).labels()
-    ['yes', 'no']
     """
 
     name: ClassVar[str] = "one-coin"

@@ -31,13 +31,6 @@ class SharedConfusion:
         Imaginary votes in each cell of the matrix, and imaginary items in each class; 0 is maximum likelihood.
     max_iter, tol, accelerate, clamp_gold
         As for `DawidSkene`.
-
-    Examples
-    --------
-    >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 0, 0, 0, 0], items="ab", workers="xyz",
-    ...                          labels=("no", "yes"))
-    >>> SharedConfusion().fit(votes).labels()
-    ['yes', 'no']
     """
 
     name: ClassVar[str] = "shared"

@@ -136,11 +136,19 @@ class Tables(NamedTuple):
     log_prior_g: FloatArray
 
     @property
-    def as_odds(self) -> bool:
-        """Whether a pass may work in log-odds: two classes, and no probability of 0 or 1."""
-        return self.log_vote_cg.shape[1] == 2 and bool(
-            np.isfinite(self.log_vote_cg).all() and np.isfinite(self.log_prior_g).all()
-        )
+    def odds(self) -> Odds | None:
+        """The tables in log-odds, if there are two classes and no probability is 0 or 1."""
+        if self.log_vote_cg.shape[1] != 2 or not all(np.isfinite(table).all() for table in self):
+            return None
+        first_c, second_c = self.log_vote_cg.T
+        return Odds(first_c - second_c, float(self.log_prior_g[0] - self.log_prior_g[1]))
+
+
+class Odds(NamedTuple):
+    """Two classes: how much each vote, by (worker, label), and the prior count against class 1, in nats."""
+
+    vote_c: FloatArray
+    prior: float
 
 
 class ExpectedCounts(NamedTuple):
@@ -158,14 +166,23 @@ class ExpectedCounts(NamedTuple):
 
 def expect(data: VoteData, tables: Tables) -> ExpectedCounts:
     """The E step of every table model: the posterior of each item under `tables`, summed over the items."""
-    totals = data.totals
-    if not tables.as_odds:
-        sums = data.engine.map_sum(lambda block: _sum_posterior(block, tables))
+    totals, odds = data.totals, tables.odds
+    if odds is None:
+
+        def sum_posterior(block: Block) -> PassSums:
+            posterior_ig, evidence_i = _posterior(block, tables)
+            evidence = float(weighted_sum(block, evidence_i))
+            return PassSums(scatter(block, posterior_ig), weighted_sum(block, posterior_ig), evidence)
+
+        sums = data.engine.map_sum(sum_posterior)
         return ExpectedCounts(by_worker(sums.votes_cg, totals.n_labels), sums.items_g, sums.evidence, tables)
-    odds = _odds(tables)
     sums = data.engine.map_sum(lambda block: _sum_odds(block, odds))
+    shape, items = (totals.n_workers, totals.n_labels), float(sums.items_g)
+    votes_jgl = np.empty((totals.n_workers, 2, totals.n_labels))
+    np.maximum((totals.votes_c - sums.votes_cg).reshape(shape), 0.0, out=votes_jgl[:, 0])
+    votes_jgl[:, 1] = sums.votes_cg.reshape(shape)
     base = totals.votes_c @ tables.log_vote_cg[:, 1] + totals.items * tables.log_prior_g[1]
-    return _add_first_class(sums, totals, sums.evidence + base)._replace(tables=tables)
+    return ExpectedCounts(votes_jgl, np.array([max(totals.items - items, 0.0), items]), sums.evidence + base, tables)
 
 
 def share_counts(data: VoteData) -> ExpectedCounts:
@@ -192,8 +209,8 @@ def vote_shares(block: Block, totals: Totals) -> FloatArray:
 
 def posterior(block: Block, tables: Tables) -> FloatArray:
     """The probability of each latent class for each item of a block, (items, G); a known class is certain."""
-    if tables.as_odds:
-        second_i = _second(_inverse(_against(block, _odds(tables))), block.gold_i)
+    if odds := tables.odds:
+        second_i = _second(_inverse(_against(block, odds)), block.gold_i)
         return np.stack([1 - second_i, second_i], axis=1)
     return _posterior(block, tables)[0]
 
@@ -204,12 +221,6 @@ class PassSums(NamedTuple):
     votes_cg: FloatArray
     items_g: FloatArray
     evidence: float
-
-
-def _sum_posterior(block: Block, tables: Tables) -> PassSums:
-    posterior_ig, evidence_i = _posterior(block, tables)
-    evidence = float(weighted_sum(block, evidence_i))
-    return PassSums(scatter(block, posterior_ig), weighted_sum(block, posterior_ig), evidence)
 
 
 def _posterior(block: Block, tables: Tables) -> tuple[FloatArray, FloatArray]:
@@ -226,18 +237,6 @@ def _posterior(block: Block, tables: Tables) -> tuple[FloatArray, FloatArray]:
     total_i = np.einsum("ig->i", score_ig)
     score_ig /= total_i[:, None]
     return score_ig, np.log(total_i, out=total_i)
-
-
-class Odds(NamedTuple):
-    """Two classes: how much each vote, by (worker, label), and the prior count against class 1, in nats."""
-
-    vote_c: FloatArray
-    prior: float
-
-
-def _odds(tables: Tables) -> Odds:
-    first_c, second_c = tables.log_vote_cg.T
-    return Odds(first_c - second_c, float(tables.log_prior_g[0] - tables.log_prior_g[1]))
 
 
 def _sum_odds(block: Block, odds: Odds) -> PassSums:
@@ -278,15 +277,6 @@ def _second(inverse_i: FloatArray, gold_i: IntArray | None) -> FloatArray:
         known = gold_i >= 0
         second_i[known] = gold_i[known]
     return second_i
-
-
-def _add_first_class(sums: PassSums, totals: Totals, evidence: float) -> ExpectedCounts:
-    votes_jgl = np.empty((totals.n_workers, 2, totals.n_labels))
-    shape = (totals.n_workers, totals.n_labels)
-    np.maximum((totals.votes_c - sums.votes_cg).reshape(shape), 0.0, out=votes_jgl[:, 0])
-    votes_jgl[:, 1] = sums.votes_cg.reshape(shape)
-    items = float(sums.items_g)
-    return ExpectedCounts(votes_jgl, np.array([max(totals.items - items, 0.0), items]), evidence)
 
 
 def sum_logs(value: FloatArray) -> float:

@@ -94,13 +94,6 @@ class Spectral:
     Worker j is right with probability (1 + theta_j) / 2 whatever the class, so the mean product of two workers' signs
     is theta_a theta_b, up to noise; `skill` is theta. Votes are weighted by it. The crowd is assumed to be better than
     chance overall; if the sign is undetermined, all items tie.
-
-    Examples
-    --------
-    >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 0, 0, 0, 0], items="ab", workers="xyz",
-    ...                          labels=("no", "yes"))
-    >>> Spectral().fit(votes).labels()
-    ['yes', 'no']
     """
 
     name: ClassVar[str] = "spectral"
@@ -144,13 +137,6 @@ class Triplet:
     signs, theta_j squared is C_ja C_jb / C_ab; of the pairs (a, b), the one with the largest |C_ab| * sqrt(fewest
     common items) is used, and equally good pairs are averaged. Signs are such that informative workers are right on the
     whole. Then a weighted majority vote with a uniform prior. `skill` is theta, 0 where no triangle reaches.
-
-    Examples
-    --------
-    >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 1, 0, 0, 0], items="ab", workers="xyz",
-    ...                          labels=("no", "yes"))
-    >>> Triplet().fit(votes).labels()
-    ['yes', 'no']
     """
 
     name: ClassVar[str] = "triplet"
