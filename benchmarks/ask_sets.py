@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.defaults import WEIGHTED_VOTE as COMBINATION
-from majorant.methods.weighted_vote import combine, fit_method, members_for
+from majorant.methods import fit_method
+from majorant.methods.weighted_vote import combine, members_for
 from public_sets import find, load
 
 MEMBERS = ("one-coin", "hierarchical", "ebcc")

@@ -223,6 +223,11 @@ class Votes(Tabular):
         return len(self.item_n)
 
     @property
+    def n_gold(self) -> int:
+        """How many items with votes have a gold label."""
+        return 0 if self.gold_i is None else int(((self.gold_i >= 0) & (self.votes_i > 0)).sum())
+
+    @property
     def votes_i(self) -> NDArray[np.int64]:
         """How many votes each item holds."""
         return np.diff(self.offsets_i)

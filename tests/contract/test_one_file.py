@@ -10,12 +10,11 @@ import pytest
 import majorant as mj
 from contract import test_estimators as contract
 from crowds import informed_votes
-from majorant.methods import ESTIMATORS
+from majorant.methods import ESTIMATORS, Caveat, unsuited
 from majorant.methods.em import run_em, start_params
 from majorant.methods.fit import Traits
 from majorant.methods.majority import Majority
 from majorant.methods.tables import coin_confusions, confusion_tables, expect, prepare, share_counts
-from majorant.methods.weighted_vote import Caveat, unsuited
 from majorant.output import votes_table, write_table
 from majorant.results.calibrate import scores
 from test_reference import generator as reference

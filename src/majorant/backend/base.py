@@ -19,7 +19,7 @@ from majorant.defaults import WEIGHTED_VOTE
 from majorant.errors import ConfigError
 from majorant.items import NAMES_AT_ONCE, draw_by_name, take_items
 from majorant.kernels import Block, Engine, Rows, add_up, in_memory, rows_in
-from majorant.methods import ESTIMATORS, Estimator, estimator_named
+from majorant.methods import ESTIMATORS, Estimator
 from majorant.methods.em import Progress
 from majorant.methods.fit import Fit
 from majorant.output import Columns, Content
@@ -278,7 +278,7 @@ class MemoryBackend(Backend):
 
     def fit(self, method: str) -> Fit:
         """Fit a method."""
-        return estimator_named(method)().fit(self.votes)
+        return ESTIMATORS[method]().fit(self.votes)
 
     def labelled(self, fits: Sequence[Fit], table: LabelTable) -> Columns:
         """One table."""

@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from enum import StrEnum
 
 from majorant.errors import ConfigError
+from majorant.limits import limit
 from majorant.methods.agreement_weights import IWMV, Wawa, ZeroBasedSkill
 from majorant.methods.bwa import BWA
 from majorant.methods.dawid_skene import DawidSkene
@@ -30,17 +32,20 @@ from majorant.methods.online import State, update
 from majorant.methods.shared import SharedConfusion
 from majorant.methods.state_file import load_state, save_state
 from majorant.methods.two_class import KOS, Spectral, Triplet
+from majorant.votes import Votes
 
 __all__ = [
     "ESTIMATORS",
+    "Caveat",
     "Estimator",
     "Fit",
     "State",
     "Traits",
-    "estimator_named",
+    "fit_method",
     "load_state",
     "method_named",
     "save_state",
+    "unsuited",
     "update",
 ]
 
@@ -90,13 +95,8 @@ METHOD_ALIASES = {
 }
 
 
-def estimator_named(method: str, *, beside: Iterable[str] = ()) -> type[Estimator]:
-    """Look up a method by name. The error for an unknown name lists all methods after the names in `beside`."""
-    return ESTIMATORS[method_named(method, beside=beside)]
-
-
 def method_named(method: str, *, beside: Iterable[str] = ()) -> str:
-    """Canonical name of a method.
+    """Canonical name of a method. The error for an unknown name lists all methods after the names in `beside`.
 
     >>> method_named("DawidSkene"), method_named("ds"), method_named("majority_vote")
     ('dawid-skene', 'dawid-skene', 'majority')
@@ -118,3 +118,49 @@ def method_named(method: str, *, beside: Iterable[str] = ()) -> str:
 
 def _bare(name: str) -> str:
     return re.sub(r"[\W_]+", "", name).casefold()
+
+
+class Caveat(StrEnum):
+    """Why a method cannot be used on some votes, or what to know about its fit."""
+
+    TWO_CLASSES_ONLY = "for two classes only"
+    NEEDS_MATRICES = "needs confusion matrices"
+    NEEDS_GOLD = "needs gold labels"
+    TOO_LARGE = "too many workers and classes"
+    NOT_IDENTIFIED = "not identified by these votes"
+    NOT_CONVERGED = "did not converge"
+
+
+def unsuited(method: str, votes: Votes) -> Caveat | None:
+    """Why these votes cannot be given to the method; None if they can.
+
+    >>> votes = Votes.from_codes([0, 1, 2], [0, 0, 0], [0, 1, 2], items="abc", workers="w", labels="xyz")
+    >>> unsuited("kos", votes)
+    <Caveat.TWO_CLASSES_ONLY: 'for two classes only'>
+    """
+    traits = ESTIMATORS[method].traits
+    _, n_workers, n_classes = votes.shape
+    if traits.classes == 2 and n_classes != 2:
+        return Caveat.TWO_CLASSES_ONLY
+    if traits.needs == "confusion":
+        return Caveat.NEEDS_MATRICES
+    if traits.needs == "gold" and not votes.n_gold:
+        return Caveat.NEEDS_GOLD
+    too_large = n_workers * n_classes**2 * traits.tables_per_worker > limit("METHOD_CELLS")
+    return Caveat.TOO_LARGE if too_large else None
+
+
+def fit_method(method: str, votes: Votes, start: Fit | None = None) -> Fit:
+    """The method's fit.
+
+    An iterative method goes on from `start`, a fit of its own to other votes of the same workers.
+
+    >>> votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="xyz", labels=("no", "yes"))
+    >>> fit_method("iwmv", votes).labels()
+    ['yes']
+    """
+    if reason := unsuited(method, votes):
+        raise ConfigError(f"{method} cannot be used on these votes: {reason}.")
+    estimator = ESTIMATORS[method]
+    beginning = {"start": start} if start is not None and estimator.traits.iterative else {}
+    return estimator().fit(votes, **beginning)

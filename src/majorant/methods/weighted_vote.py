@@ -1,24 +1,20 @@
 """The weighted vote: workers who agree more with the others count more.
 
-It averages the posteriors of three models (one-coin, hierarchical, EBCC) and the plain vote shares. This
-file also fits methods by name and tells which methods suit the votes.
+It averages the posteriors of three models (one-coin, hierarchical, EBCC) and the plain vote shares.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from majorant.defaults import COMBINED, MAJORITY, WEIGHTED_VOTE
-from majorant.errors import ConfigError
 from majorant.kernels import Block, rows_in, softmax_rows
-from majorant.limits import limit
-from majorant.methods import estimator_named
+from majorant.methods import fit_method, unsuited
 from majorant.methods.fit import Fit
 from majorant.methods.shared import SharedConfusion
 from majorant.tally import Patterns, counts, distinct_counts, tied
@@ -27,62 +23,6 @@ from majorant.votes import IntArray, Votes
 
 SHRINKING = ("hierarchical", MAJORITY)  # members that treat exchangeable workers alike
 PATTERNS_AT_ONCE = 1 << 13  # rows
-
-
-class Caveat(StrEnum):
-    """Why a method cannot be used on some votes, or what to know about its fit."""
-
-    TWO_CLASSES_ONLY = "for two classes only"
-    NEEDS_MATRICES = "needs confusion matrices"
-    NEEDS_GOLD = "needs gold labels"
-    TOO_LARGE = "too many workers and classes"
-    NOT_IDENTIFIED = "not identified by these votes"
-    NOT_CONVERGED = "did not converge"
-
-
-def unsuited(method: str, votes: Votes) -> Caveat | None:
-    """Why these votes cannot be given to the method; None if they can.
-
-    >>> votes = Votes.from_codes([0, 1, 2], [0, 0, 0], [0, 1, 2], items="abc", workers="w", labels="xyz")
-    >>> unsuited("kos", votes)
-    <Caveat.TWO_CLASSES_ONLY: 'for two classes only'>
-    """
-    traits = estimator_named(method).traits
-    _, n_workers, n_classes = votes.shape
-    if traits.classes == 2 and n_classes != 2:
-        return Caveat.TWO_CLASSES_ONLY
-    if traits.needs == "confusion":
-        return Caveat.NEEDS_MATRICES
-    if traits.needs == "gold" and not has_gold(votes):
-        return Caveat.NEEDS_GOLD
-    too_large = n_workers * n_classes**2 * traits.tables_per_worker > limit("METHOD_CELLS")
-    return Caveat.TOO_LARGE if too_large else None
-
-
-def has_gold(votes: Votes) -> bool:
-    """Whether the truth of some item with votes is known."""
-    return n_gold(votes) > 0
-
-
-def n_gold(votes: Votes) -> int:
-    """How many items with votes have a gold label."""
-    return 0 if votes.gold_i is None else int(((votes.gold_i >= 0) & (votes.votes_i > 0)).sum())
-
-
-def fit_method(method: str, votes: Votes, start: Fit | None = None) -> Fit:
-    """The method's fit.
-
-    An iterative method goes on from `start`, a fit of its own to other votes of the same workers.
-
-    >>> votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="xyz", labels=("no", "yes"))
-    >>> fit_method("iwmv", votes).labels()
-    ['yes']
-    """
-    if reason := unsuited(method, votes):
-        raise ConfigError(f"{method} cannot be used on these votes: {reason}.")
-    estimator = estimator_named(method)
-    beginning = {"start": start} if start is not None and estimator.traits.iterative else {}
-    return estimator().fit(votes, **beginning)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,7 +21,6 @@ from majorant.items import draw_items, name_hashes, take_items
 from majorant.kernels import row_maxima, shares, softmax_rows
 from majorant.methods import ESTIMATORS
 from majorant.methods.fit import TIE_TOLERANCE, Fit
-from majorant.methods.weighted_vote import n_gold
 from majorant.results.dependence_model import fit_models, refit_model, vote_arrays
 from majorant.tally import counts
 from majorant.values import FloatArray, as_generator
@@ -120,7 +119,7 @@ def calibrate(
     some = slice(None, None, len(lesson.score_sk) // 50_000 + 1)
     learned = Calibration(*learn_calibration(lesson.score_sk[some], lesson.believed_sk[some]))
     source: Literal["gold", "votes"] = "votes"
-    if n_gold(votes) >= 20:  # with fewer, gold says too little about confidence
+    if votes.n_gold >= 20:  # with fewer, gold says too little about confidence
         learned, source = _learn_from_gold(learned, votes, fit), "gold"
     confidence_i = label_confidence(learned, votes, fit)
     return Labels(

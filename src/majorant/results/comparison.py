@@ -12,10 +12,10 @@ from majorant.backend import as_backend
 from majorant.defaults import LEVEL, MAJORITY, WEIGHTED_VOTE
 from majorant.errors import ConfigError, NotIdentified
 from majorant.evidence.labels import gold_accuracy
-from majorant.methods import ESTIMATORS
+from majorant.methods import ESTIMATORS, Caveat, fit_method, unsuited
 from majorant.methods.fit import NO_LABEL, Fit, chances
 from majorant.methods.known_workers import AnchorMap
-from majorant.methods.weighted_vote import Caveat, Combination, combination, fit_method, unsuited
+from majorant.methods.weighted_vote import Combination, combination
 from majorant.read import Reading, as_votes
 from majorant.results.rules import fit_rule, full_judges, rule_named
 from majorant.tabular import Records

@@ -26,18 +26,10 @@ from majorant.evidence.labels import holdout_evidence, right_share
 from majorant.evidence.track_record import Setting
 from majorant.items import name_hashes
 from majorant.kernels import Block, rows_in
-from majorant.methods import ESTIMATORS, method_named
+from majorant.methods import ESTIMATORS, fit_method, method_named, unsuited
 from majorant.methods.fit import Fit, leaders
 from majorant.methods.judge import find_judges, judge_shares
-from majorant.methods.weighted_vote import (
-    combination,
-    combine,
-    combined_counts,
-    fit_method,
-    mean_row,
-    members_for,
-    unsuited,
-)
+from majorant.methods.weighted_vote import combination, combine, combined_counts, mean_row, members_for
 from majorant.values import Estimate, FloatArray, as_generator
 from majorant.votes import IntArray, Votes
 
