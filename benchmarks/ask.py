@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import board
 from ask_sets import BELIEF, MEAN, METHODS, Population, populations
-from majorant.ask.accuracy import bound_accuracy, planned_labels
+from majorant.ask.accuracy import AIM, bound_accuracy, is_reached, planned_labels
 from majorant.ask.draw import expected_leads, untied_labels
 from majorant.ask.question import OPEN, UNASKED
 from majorant.ask.race import Race
@@ -114,8 +114,11 @@ def accuracy(population: Population, seed: int) -> tuple[int, str, bool]:
     def at(tens: int) -> int:
         return min(10 * tens, n_items)
 
-    used = at(_first(1, -(-n_items // 10), lambda tens: bound_accuracy(path[: at(tens)], n_items=n_items).reached))
-    share = bound_accuracy(path[:used], n_items=n_items).share
+    def is_known(tens: int) -> bool:
+        return is_reached(bound_accuracy(path[: at(tens)], n_items=n_items), AIM)
+
+    used = at(_first(1, -(-n_items // 10), is_known))
+    share = bound_accuracy(path[:used], n_items=n_items)
     assert share.low is not None and share.high is not None  # noqa: PT018
     return used, "reached", not share.low - 1e-9 <= right_i.mean() <= share.high + 1e-9
 
