@@ -54,9 +54,11 @@ from majorant.results.rules import (
     Rules,
     add_judges,
     add_learned,
+    cross_validated_evidence,
     fit_everywhere,
     fit_rules,
     learn_from_gold,
+    learns_from_gold,
     rule_named,
 )
 from majorant.results.workers import Workers, assess_workers
@@ -297,11 +299,15 @@ def _differences(rules: Rules, names: Sequence[str]) -> dict[str, Difference]:
 
 
 def _gold_evidence(rules: Rules, apart: Mapping[str, Difference], settings: _Settings) -> tuple[Evidence, ...]:
-    """What gold labels say about the rules that did not learn from them."""
-    unlearned = {name: (rules.compared(name), differ) for name, differ in apart.items() if name != LEARNED}
+    """What gold labels say about the rules, apart from the one that `_learn` taught and judged."""
+    taught = [name for name in apart if learns_from_gold(name)]
+    unlearned = {
+        name: (rules.compared(name), differ) for name, differ in apart.items() if name not in (LEARNED, *taught)
+    }
     n_rules = len(unlearned) + (settings.method is None)  # a rule learned from half of the labels shares their error
     level = sample_level(settings.labelled, settings.level)
     evidence = gold_evidence(rules.backend, rules.compared(MAJORITY), unlearned, level=level, n_rules=n_rules)
+    evidence += tuple(one for name in taught for one in cross_validated_evidence(rules, name))
     if settings.labelled is None or not settings.labelled.sample:
         return evidence
     drawn_at_random = (Tested(Assumption.RANDOM_LABELS, Status.PASSED),)

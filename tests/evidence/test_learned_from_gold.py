@@ -1,5 +1,7 @@
 """Gold labels that came with the votes: half of them teach a rule, the others prove it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -54,3 +56,30 @@ def test_which_half_teaches_does_not_depend_on_the_order_of_rows(seed):
     shuffled = {name: [column[n] for n in order] for name, column in table.items()}
     weights = [mj.check(rows, gold=gold).learned.weights for rows in (table, shuffled)]
     assert weights[0] == pytest.approx(weights[1])
+
+
+@pytest.mark.parametrize("method", ["nitzan-paroush", "anchor-map"])
+def test_labels_that_taught_a_method_do_not_prove_it(method):
+    """Twenty equal judges: weights learned from 40 labels fit these labels, and no others."""
+    wrong = 0
+    for seed in range(8):
+        votes, truth = mj.simulate([0.5, 0.5], [[[0.62, 0.38], [0.38, 0.62]]] * 20, n_items=600, n_votes=20, rng=seed)
+        gold_i = np.full(600, -1, dtype=np.int32)
+        known = np.random.default_rng(seed).permutation(600)[:40]
+        gold_i[known] = np.asarray(truth)[known]
+        result = mj.check(replace(votes, gold_i=gold_i), method=method)
+        assert result.answer.certainty != "proved" or result.answer.source == "identical"
+        assert result.accuracy(method).low is None
+        labels = np.array(mj.aggregate(replace(votes, gold_i=gold_i), method).labels())
+        wrong += result.accuracy(method).value > (labels == np.array(truth)).mean() + 0.1
+    assert wrong <= 2
+
+
+@pytest.mark.parametrize("n_gold", [1, 2, 15])
+def test_methods_taught_by_few_labels_are_compared(n_gold):
+    votes, truth = mj.simulate([0.5, 0.5], [[[0.8, 0.2], [0.2, 0.8]]] * 5, n_items=100, n_votes=5, rng=0)
+    gold_i = np.full(100, -1, dtype=np.int32)
+    gold_i[:n_gold] = truth[:n_gold]
+    rows = {row.method: row for row in mj.compare(replace(votes, gold_i=gold_i), ["majority", "nitzan-paroush"])}
+    assert 0.5 <= rows["nitzan-paroush"].accuracy.value <= 1
+    assert mj.check(replace(votes, gold_i=gold_i), method="nitzan-paroush").rule == "nitzan-paroush"

@@ -180,7 +180,9 @@ def _by_labels(basis: Evidence, other: str) -> str:
     won = (
         f"{round(basis.wins)} of the {total} labels that tell them apart" if total else "no label that tells them apart"
     )
-    if basis.gain.low == basis.gain.high:
+    if basis.gain.low is None:
+        sure = "Each label was predicted from the others (cross-validation)."
+    elif basis.gain.low == basis.gain.high:
         sure = "Every item on which they disagree has a label, so this is exact."
     else:
         sure = f"The range holds at {100 * basis.level:g}%, even if you stop early."

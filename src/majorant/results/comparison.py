@@ -14,10 +14,9 @@ from majorant.errors import ConfigError, NotIdentified
 from majorant.evidence.labels import gold_accuracy
 from majorant.methods import ESTIMATORS, Caveat, fit_method, unsuited
 from majorant.methods.fit import NO_LABEL, Fit, chances
-from majorant.methods.known_workers import AnchorMap
 from majorant.methods.weighted_vote import Combination, combination
 from majorant.read import Reading, as_votes
-from majorant.results.rules import fit_rule, full_judges, rule_named
+from majorant.results.rules import fit_cross_validated, fit_rule, full_judges, learns_from_gold, rule_named
 from majorant.tabular import Records
 from majorant.tally import is_panel
 from majorant.values import Estimate, FloatArray, Missing, as_level
@@ -106,7 +105,7 @@ def compare(
     -------
     Records of Alternative
         One row per rule; a method that does not suit these votes says why.  Nothing is selected, so accuracies on gold
-        are unbiased; methods that learn from gold leave out each item's own label.
+        are unbiased; methods that learn from gold are cross-validated.
 
     Examples
     --------
@@ -150,6 +149,4 @@ def _row(
 
 def _fit_blind(method: str, votes: Votes) -> Fit:
     """Fit a method; one that learns from gold judges each gold item without its own label."""
-    if method == AnchorMap.name:
-        return AnchorMap(leave_one_out=True).fit(votes)
-    return fit_method(method, votes)
+    return fit_cross_validated(method, votes) if learns_from_gold(method) else fit_method(method, votes)

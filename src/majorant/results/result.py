@@ -42,7 +42,7 @@ from majorant.results.plan import plan as make_plan
 from majorant.results.rate_inputs import obvious_class
 from majorant.results.rates import Rates, measure_rate
 from majorant.results.review import Review, Reviewed, review, review_all
-from majorant.results.rules import Rule, Rules
+from majorant.results.rules import Rule, Rules, fit_cross_validated, learns_from_gold
 from majorant.results.slices import SliceAnswer, answer_slices
 from majorant.results.workers import Removal, Workers, assess_workers, removal
 from majorant.tabular import Records
@@ -157,12 +157,19 @@ class Result:
         """
         majority = self._compared_majority
         others = {one.name: one.here for one in (self.other, self.written) if one.name != MAJORITY}
-        fits = [majority, *others.values()]
+        fits = [majority, *(self._honest(name, fit) for name, fit in others.items())]
         rated = [rate_method(fit, self.votes, majority, self.fitted.belief, level=self.level) for fit in fits]
-        if self.learned is None or not self.learned.n_labels:
-            return tuple(rated)
-        unseen = Estimate(self.learned.accuracy)
-        return tuple(replace(one, accuracy=unseen) if one.method == LEARNED else one for one in rated)
+        if self.learned is not None and self.learned.n_labels:
+            unseen = Estimate(self.learned.accuracy)
+            rated = [replace(one, accuracy=unseen) if one.method == LEARNED else one for one in rated]
+        return tuple(
+            replace(one, accuracy=Estimate(one.accuracy.value)) if learns_from_gold(one.method) else one
+            for one in rated
+        )
+
+    def _honest(self, rule: str, fit: Fit) -> Fit:
+        """The fit by which a rule is rated: cross-validated if it learns from the labels that rate it."""
+        return fit_cross_validated(rule, self.votes) if learns_from_gold(rule) else fit
 
     @property
     def rule(self) -> str:

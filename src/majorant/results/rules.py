@@ -22,7 +22,7 @@ from majorant.errors import ConfigError
 from majorant.evidence.certificate.claims import ClaimInputs, whole_or_sample
 from majorant.evidence.evidence import Assumption, Evidence, Source, Status, Tested
 from majorant.evidence.identical import count_differences
-from majorant.evidence.labels import holdout_evidence, right_share
+from majorant.evidence.labels import ORDER_SEED, holdout_evidence, known_items, leads_of, right_share
 from majorant.evidence.track_record import Setting
 from majorant.items import name_hashes
 from majorant.kernels import Block, rows_in
@@ -302,6 +302,50 @@ def half_of(backend: Backend, item_p: IntArray, seed: int) -> NDArray[np.bool_]:
     half_p = np.zeros(len(item_p), dtype=bool)
     half_p[np.argsort(item_p)[np.argsort(hash_p, kind="stable")[: len(item_p) // 2]]] = True
     return half_p
+
+
+def learns_from_gold(rule: str) -> bool:
+    """Whether a rule is a method that is fitted to gold labels."""
+    return rule in ESTIMATORS and ESTIMATORS[rule].traits.needs == "gold"
+
+
+def fit_cross_validated(method: str, votes: Votes) -> Fit:
+    """Fit a method that learns from gold labels, and judge each gold item by a fit to nine tenths of the others."""
+    fit, known = fit_method(method, votes), known_items(votes)
+    posterior_ik = fit.posterior.copy()
+    if len(known) == 1:  # there is no other to learn from
+        posterior_ik[known] = 1 / len(votes.labels)
+        return replace(fit, posterior=posterior_ik)
+    rank_g = np.argsort(np.argsort(name_hashes([votes.items[i] for i in known], ORDER_SEED), kind="stable"))
+    for fold in range(min(10, len(known))):
+        held_out = known[rank_g % 10 == fold]
+        gold_i = np.asarray(votes.gold_i).copy()
+        gold_i[held_out] = -1
+        posterior_ik[held_out] = fit_method(method, replace(votes, gold_i=gold_i)).posterior[held_out]
+    return replace(fit, posterior=posterior_ik)
+
+
+def cross_validated_evidence(rules: Rules, method: str) -> tuple[Evidence, ...]:
+    """The lead of a method that learns from gold labels over majority vote; empty with fewer than ten labels.
+
+    It has no interval, because the labels that judge the method also taught it.
+    """
+    if len(known_items(rules.votes)) < 10:
+        return ()
+    leads = leads_of(rules.votes, rules.compared_here(MAJORITY), fit_cross_validated(method, rules.votes))
+    whole = leads.labels == int((rules.votes.votes_i > 0).sum())
+    return (
+        Evidence(
+            source=Source.LABELS,
+            other=method,
+            gain=Estimate(float(leads.lead_g.sum()) / leads.labels),
+            assumptions=(Tested(Assumption.RANDOM_LABELS, Status.PASSED if whole else Status.UNTESTED),),
+            n_labels=leads.labels,
+            n_used=len(leads.lead_g),
+            wins=float(leads.lead_g[leads.lead_g > 0].sum()),
+            losses=float(-leads.lead_g[leads.lead_g < 0].sum() + 0.0),  # never -0
+        ),
+    )
 
 
 def _cross_validated(learned: LearnedRule, rules: Rules, item_p: IntArray, truth_p: IntArray) -> Evidence:
