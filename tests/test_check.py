@@ -254,6 +254,41 @@ def test_gold_that_taught_nothing_leaves_a_design_that_teaches():
     assert not gold & set(design.items)
 
 
+def test_a_slice_gets_its_share_of_the_best_guess():
+    """The rules differ on a tenth of one part and hardly on the other, so the other can gain hardly anything."""
+    unequal, _ = simulate([0.5, 0.5], coins([0.9] * 10 + [0.55] * 20, 2), 800, 5, rng=0)
+    equal, _ = simulate([0.5, 0.5], coins([0.97] * 30, 2), 800, 5, rng=1)
+    columns = {name: [] for name in ("item", "worker", "label", "part")}
+    for part, votes in (("hard", unequal), ("easy", equal)):
+        columns["item"] += [f"{part}{i}" for i in votes.item_n]
+        columns["worker"] += votes.worker_n.tolist()
+        columns["label"] += votes.label_n.tolist()
+        columns["part"] += [part] * votes.n_votes
+    result = check(columns, by="part", tolerance=0)
+    assert result.answer.source == "track record"
+    shares = {one.value: one.differ / one.n_items for one in result.slices}
+    assert shares["hard"] > 4 * shares["easy"] > 0
+    for one in result.slices:
+        assert one.answer.gain.high <= shares[one.value] + 1e-9
+        assert one.answer.gain.value == pytest.approx(
+            result.answer.gain.value * shares[one.value] * result.differ.items / result.differ.differ
+        )
+
+
+def test_no_slice_is_proved_by_labels_that_taught_the_rule():
+    confusions = coins([0.95, 0.4, 0.4, 0.4, 0.4], 2)
+    votes, truth = simulate([0.5, 0.5], confusions, n_items=240, n_votes=5, rng=0)
+    columns = {
+        "item": votes.item_n.tolist(),
+        "worker": votes.worker_n.tolist(),
+        "label": votes.label_n.tolist(),
+        "part": ["ab"[i % 2] for i in votes.item_n],
+        "truth": [int(truth[i]) if i < 60 else None for i in votes.item_n],
+    }
+    result = check(columns, by="part", gold="truth", method="nitzan-paroush")
+    assert {(str(one.answer.action), str(one.answer.certainty)) for one in result.slices} == {("switch", "likely")}
+
+
 def test_too_many_slices_are_refused(run):
     rows = [(f"i{i}", f"w{j}", "yn"[j % 2], i) for i in range(120) for j in range(2)]
     write_table(

@@ -123,6 +123,11 @@ def test_the_track_record_scales_what_models_expect():
     assert (found.record.sets, found.record.better, found.record.worse) == (4, 3, 1)
 
 
+def test_a_best_guess_never_exceeds_what_is_at_stake():
+    (found,) = track_record(GOOD, 0.04, SETS, stake=0.03)
+    assert (found.gain.value, found.gain.high) == (pytest.approx(0.02), 0.03)
+
+
 @pytest.mark.parametrize(
     "setting",
     [

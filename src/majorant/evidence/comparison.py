@@ -9,6 +9,7 @@ from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 from majorant.evidence.certificate.certificate import Certificate, Verdict
 from majorant.evidence.copies import Copies
 from majorant.evidence.evidence import Evidence, Source
+from majorant.evidence.identical import differences
 from majorant.evidence.track_record import Setting, expected_gain, track_record
 from majorant.methods.fit import Fit
 from majorant.values import FloatArray
@@ -52,7 +53,10 @@ def by_track_record(comparison: Comparison) -> tuple[Evidence, ...]:
     fits, belief = comparison.fits, comparison.belief
     if WEIGHTED_VOTE not in fits or belief is None:
         return ()
-    return track_record(comparison.setting, expected_gain(fits[MAJORITY], fits[WEIGHTED_VOTE], belief))
+    present, other = fits[MAJORITY], fits[WEIGHTED_VOTE]
+    return track_record(
+        comparison.setting, expected_gain(present, other, belief), stake=differences(present, other).stake
+    )
 
 
 def by_certificate(comparison: Comparison) -> tuple[Evidence, ...]:

@@ -55,7 +55,7 @@ def public_sets() -> tuple[PublicSet, ...]:
 
 
 def track_record(
-    setting: Setting, expected: float | None, sets: Sequence[PublicSet] | None = None
+    setting: Setting, expected: float | None, sets: Sequence[PublicSet] | None = None, *, stake: float = 1.0
 ) -> tuple[Evidence, ...]:
     """What the weighted vote gained on public data sets like this one; empty where it has no good record.
 
@@ -67,6 +67,8 @@ def track_record(
         The gain that the models expect, as a share of the items.
     sets : sequence of PublicSet
         The record to look at, all of it by default.
+    stake : float
+        The share of the items on which the two rules differ, which the gain cannot exceed.
 
     Returns
     -------
@@ -77,13 +79,13 @@ def track_record(
     if not setting.teaches or expected is None or expected <= 0 or not like:
         return ()
     gains = np.array([one.gain for one in like])
-    slope, low, high = _trust([(one.expected_gain or 0.0, one.gain) for one in like])
-    gain = Estimate(slope * expected, low * expected, high * expected)
+    shares = _trust([(one.expected_gain or 0.0, one.gain) for one in like])
+    value, low, high = (float(np.clip(share * expected, -stake, stake)) for share in shares)
     return (
         Evidence(
             source=Source.TRACK_RECORD,
             other=WEIGHTED_VOTE,
-            gain=gain,
+            gain=Estimate(value, low, high),
             level=0.8,
             assumptions=(Tested(Assumption.LIKE_PUBLIC_SETS, Status.UNTESTED),),
             record=Record(

@@ -131,7 +131,8 @@ class Result:
         if self.backend.votes.slice_i is None:
             return Records()
         present, other = (self.fitted.compared(name) for name in (MAJORITY, self.other.name))
-        return answer_slices(self.fitted.backend, present, other, self.answer, level=self.level)
+        taught = self.other.name == LEARNED or learns_from_gold(self.other.name)
+        return answer_slices(self.fitted.backend, present, other, self.answer, level=self.level, taught=taught)
 
     @cached_property
     def comparison(self) -> Records[Alternative]:

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from majorant.backend import Backend, Part, rows_alone
-from majorant.decide import Answer, decide
+from majorant.decide import Action, Answer, decide
 from majorant.evidence.evidence import Evidence, Source
 from majorant.evidence.identical import Difference, identical_evidence
 from majorant.evidence.labels import lead_evidence, leads_of
 from majorant.items import take_items
 from majorant.methods.fit import Fit, chances
 from majorant.tabular import Records
+from majorant.values import Estimate
 from majorant.votes import IntArray
 
 
@@ -47,33 +48,55 @@ class SliceAnswer:
         }
 
 
-def answer_slices(backend: Backend, present: Fit, other: Fit, whole: Answer, *, level: float) -> Records[SliceAnswer]:
+def answer_slices(
+    backend: Backend, present: Fit, other: Fit, whole: Answer, *, level: float, taught: bool
+) -> Records[SliceAnswer]:
     """An answer for each slice, so that all of them hold at once with probability `level`.
 
-    Each slice has labels and differences of its own; if these do not decide, what the track record says of the whole
-    file holds for its slices.  What cannot be tested on the whole file lowers the certainty of each slice, too.
+    A slice is judged by its own labels, unless they `taught` the other rule, and by how much the two rules differ in
+    it.  If that leaves it open, what decided about the whole file is taken over in proportion to these differences.
+    What cannot be tested on the whole file lowers the certainty of each slice, too.
     """
     slices = backend.votes.slices
     if backend.votes.slice_i is None:
         return Records()
-    alpha = (1 - level) / max(len(slices), 1)
-    general = [one for one in whole.evidence if one.source in (Source.TRACK_RECORD, Source.CERTIFICATE)]
+    n_rules = sum(one.source is Source.LABELS for one in whole.evidence)  # the same labels chose among them
+    alpha = (1 - level) / max(len(slices) * n_rules, 1)
     doubts = next((one.assumptions for one in whole.evidence if one.source is Source.IDENTICAL), ())
     parts = list(
         backend.map(partial(_slice_part, (rows_alone(present), rows_alone(other)), len(slices)), doing="comparing")
     )
+    differences = [Difference(*(sum(part[s][n] for part in parts) for n in range(2))) for s in range(len(slices))]
+    every = Difference(*(sum(sizes) for sizes in zip(*differences, strict=True)))
     found = []
-    for s, value in enumerate(slices):
+    for s, (value, apart) in enumerate(zip(slices, differences, strict=True)):
         mine = [part[s] for part in parts]
-        items, differ, votes, labels = (sum(one[n] for one in mine) for n in range(4))
-        apart = Difference(items=items, differ=differ)
+        votes, labels = (sum(one[n] for one in mine) for n in (2, 3))
         evidence: list[Evidence] = [identical_evidence(other.method, apart, doubts)]
-        if labels:
+        if labels and not taught:
             lead_g, key_g = (np.concatenate([one[n] for one in mine]) for n in (4, 5))
             evidence.insert(0, lead_evidence(other.method, lead_g, key_g, labels, apart, alpha=alpha, level=level))
-        answer = decide([*evidence, *general], tolerance=whole.tolerance)
-        found.append(SliceAnswer(value=value, n_items=items, n_votes=votes, differ=differ, answer=answer))
+        if all(one.n_used < 5 for one in evidence):
+            evidence += _from_whole(whole, apart.stake / every.stake if every.stake else 0.0)
+        answer = decide(evidence, tolerance=whole.tolerance)
+        found.append(SliceAnswer(value=value, n_items=apart.items, n_votes=votes, differ=apart.differ, answer=answer))
     return Records(found)
+
+
+def _from_whole(whole: Answer, scale: float) -> list[Evidence]:
+    """What decided about the whole file, as evidence about a slice in which the rules differ `scale` times as often.
+
+    The interval of labels holds for the whole file only.
+    """
+    basis = whole.basis
+    if basis is None or basis.source is Source.IDENTICAL:
+        return []
+    if basis.source is Source.CERTIFICATE:
+        return [basis]
+    value, low, high = (None if end is None else scale * end for end in basis.gain.ends)
+    if basis.source is Source.TRACK_RECORD:
+        return [replace(basis, gain=Estimate(value, low, high))]
+    return [replace(basis, gain=Estimate(value))] if whole.action is Action.SWITCH else []
 
 
 def _slice_part(fits: tuple[Fit, Fit], n_slices: int, part: Part) -> list[tuple[Any, ...]]:
