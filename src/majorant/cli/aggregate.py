@@ -107,7 +107,11 @@ def aggregate(
     from majorant.render.text import input_lines, labels_lines
 
     kept = {} if state is None else {"state": state}
-    lines = [*input_lines(account), *labels_lines(fit, counts), *(f"Wrote    {path}" for path in (out, *kept.values()))]
+    lines = [
+        *input_lines(account),
+        *labels_lines(fit, counts, ties=ties),
+        *(f"Wrote    {path}" for path in (out, *kept.values())),
+    ]
     facts = {"input": account_facts(account), "labels": labels_facts(fit, counts), "out": out, **kept}
     show(facts, "" if quiet else as_flags("\n".join(lines)), as_json=as_json, err=out == "-")
 
@@ -126,13 +130,20 @@ def _aggregate(
     with engine.backend(Job(source=source, out=out)) as backend:
         import numpy as np
 
-        from majorant.pipeline import aggregate
+        from majorant.pipeline import aggregate, check
+        from majorant.render.files import label_fits, label_part
         from majorant.results.labels import count_all_labels, label_table
+        from majorant.results.rules import AUTO
 
         generator = np.random.default_rng(seed)  # one for all parts of the table: the draws are those of the whole
         with at_work(method, quiet=source.quiet or backend.whole is None):
-            fit = aggregate(backend, method, rng=seed)
-        table = backend.labelled([fit], lambda votes, part: label_table(votes, part, ties=ties, rng=generator))
+            if method == AUTO:
+                result = check(backend, rng=seed)
+                fits, part = label_fits(result), label_part(result, ties=ties, rng=generator)
+            else:
+                fits = (aggregate(backend, method, rng=seed),)
+                part = partial(label_table, ties=ties, rng=generator)
+        fit, table = fits[0], backend.labelled(fits, part)
         if export is None:
             write(table)
         else:

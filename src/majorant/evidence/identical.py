@@ -48,5 +48,5 @@ def identical_evidence(other: str, apart: Difference, assumptions: tuple[Tested,
     0.005
     """
     value = None if apart.differ else 0.0
-    gain = Estimate(value, -apart.stake, apart.stake)
+    gain = Estimate(value, 0.0 - apart.stake, apart.stake)  # never -0
     return Evidence(source=Source.IDENTICAL, present=MAJORITY, other=other, gain=gain, assumptions=assumptions)

@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from majorant.atomic import make_folder
 from majorant.backend.merged import Groups, groups_of, merge_workers
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
@@ -24,7 +26,7 @@ from majorant.render.summary import SCHEMA
 from majorant.render.words import one_of
 from majorant.render.workers import worker_columns
 from majorant.results.calibrate import Calibration, as_calibrated, label_confidence
-from majorant.results.labels import Known, label_sets, label_table
+from majorant.results.labels import TiePolicy, label_sets, label_table
 from majorant.results.result import Result
 from majorant.tabular import guarded_columns
 from majorant.votes import Votes
@@ -85,16 +87,19 @@ def label_fits(result: Result) -> tuple[Fit, ...]:
     return (result.rules[result.rule], result.rules[MAJORITY], *([] if weighted is None else [weighted]))
 
 
-def label_part(result: Result, *, spreadsheet: bool = False) -> Callable[..., Columns]:
+def label_part(
+    result: Result, *, spreadsheet: bool = False, ties: TiePolicy = "coin", rng: int | np.random.Generator = 0
+) -> Callable[..., Columns]:
     """A function from the votes of some items, and their part of `label_fits`, to the table of their labels."""
     groups = groups_of(result.backend.votes.workers, result.copies) if result.copies else None
-    return partial(_label_part, groups, result.confidence.calibration, result.labels.known, spreadsheet)
+    as_table = partial(label_table, known=result.labels.known, ties=ties, rng=rng)
+    return partial(_label_part, groups, result.confidence.calibration, as_table, spreadsheet)
 
 
 def _label_part(
     groups: Groups | None,
     calibration: Calibration | None,
-    known: Known,
+    as_table: Callable[..., Columns],
     spreadsheet: bool,
     votes: Votes,
     fit: Fit,
@@ -105,7 +110,7 @@ def _label_part(
         votes = merge_workers(votes, groups)
         fit = replace(fit, votes_i=votes.votes_i)
     calibrated, confidence_i = as_calibrated(calibration, votes, fit), label_confidence(calibration, votes, fit)
-    table = label_table(votes, calibrated, majority, weighted, known=known, confidence_i=confidence_i)
+    table = as_table(votes, calibrated, majority, weighted, confidence_i=confidence_i)
     return guarded_columns(table) if spreadsheet else table
 
 

@@ -137,7 +137,7 @@ def votes_facts(backend: Backend, counts: Counts) -> Facts:
 
 
 def labels_facts(fit: Fit, counts: LabelCounts) -> Facts:
-    """How many items got which label, and how many none."""
+    """How many items a rule gave which label, how many ties it leaves to a coin, and how many items have no vote."""
     return {
         "method": fit.method,
         "converged": fit.converged,

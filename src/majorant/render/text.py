@@ -242,17 +242,20 @@ def _votes_spread(result: Result) -> str:
     return f"Votes per item: {spread}. Per worker: {least:,.0f} to {most:,.0f}, median {middle:,.0f}."
 
 
-def labels_lines(fit: Fit, counts: LabelCounts) -> list[str]:
-    """How many items got which label."""
-    labelled = int(counts.items_k.sum())
-    left = {"tied and left open": counts.tied, "without votes": counts.without_votes}
+def labels_lines(fit: Fit, counts: LabelCounts, *, ties: str = "coin") -> list[str]:
+    """How many items got which label; `ties` says how those that the rule leaves open were decided."""
+    decided = int(counts.items_k.sum())
+    labelled = decided if ties == "flag" else decided + counts.tied
+    of_ties = "tied and left empty" if ties == "flag" else f"of them ties ({ties})"
+    left = {of_ties: counts.tied, "without votes": counts.without_votes}
     rest = ", ".join(f"{number:,} {what}" for what, number in left.items() if number) or "no ties"
+    others = "of the others " if counts.tied else ""
     by_label = listed(
-        f"{shown(label)} {_share_of(int(n), labelled)}"
+        f"{shown(label)} {_share_of(int(n), decided)}"
         for label, n in zip(fit.label_values, counts.items_k, strict=True)
     )
     doubt = "" if fit.converged else f" Not converged after {fit.n_iter:,} steps."
-    return [f"Labels   by {fit.method}: {count(labelled, 'item')} labelled, {rest}: {by_label}.{doubt}"]
+    return [f"Labels   by {fit.method}: {count(labelled, 'item')} labelled, {rest}: {others}{by_label}.{doubt}"]
 
 
 def _share_of(part: int, whole: int) -> str:
