@@ -73,6 +73,33 @@ def test_aggregate_writes_csv_or_parquet_or_prints(run):
     assert "2 items labelled" in err
 
 
+@pytest.mark.parametrize("engine", [[], ["--memory", "500MB"]])
+def test_aggregate_writes_the_labels_of_check(run, engine):
+    """A panel of four with ties, and gold labels for some items."""
+    rows = [
+        f"i{i},j{j},{'ny'[(i + (j <= i % 3)) % 2]},{'ny'[i % 2] if i < 12 else ''}\n"
+        for i in range(60)
+        for j in range(4)
+    ]
+    write("votes.csv", "item,judge,label,gold\n" + "".join(rows))
+    assert run("check", "votes.csv", "--out", "results", *engine)[0] == 0
+    code, _, err = run("aggregate", "votes.csv", *engine)
+    assert code == 0, err
+    assert Path("labels.csv").read_bytes() == Path("results/labels.csv").read_bytes()
+    lines = [line.split(",") for line in Path("labels.csv").read_text().splitlines()[1:]]
+    assert {line[2] for line in lines} == {"gold", "rule", "tie"}
+    assert all(line[1] and line[5] for line in lines)  # no blank label under either rule
+
+
+def test_aggregate_says_how_ties_were_decided(run):
+    rows = [f"i{i},j{j},{'ny'[(i + (j <= i % 3)) % 2]}\n" for i in range(60) for j in range(4)]
+    write("votes.csv", "item,judge,label\n" + "".join(rows))
+    assert "60 items labelled, 20 of them ties (coin)" in run("aggregate", "votes.csv")[1]
+    assert "40 items labelled, 20 tied and left empty" in run("aggregate", "votes.csv", "--ties", "flag")[1]
+    labels = [line.split(",")[1] for line in Path("labels.csv").read_text().splitlines()[1:]]
+    assert labels.count("") == 20
+
+
 def test_ties_are_left_open_or_broken_as_asked(run):
     write("votes.csv", "item,worker,label\na,w,yes\na,x,no\n")
     for ties, label in (("flag", ""), ("first", "no"), ("random", "no")):
