@@ -23,8 +23,7 @@ import board
 from majorant.backend import MemoryBackend
 from majorant.evidence.certificate.claims import certification_of, claim_inputs, examine
 from majorant.evidence.certificate.count_models import flatten
-from majorant.evidence.certificate.independent import fresh_items, ratio_cut, weigh
-from majorant.evidence.certificate.tailored_inversion import is_proved
+from majorant.evidence.certificate.independent import fresh_items, is_proved, ratio_cut, weigh
 from majorant.read import read
 from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
@@ -86,10 +85,9 @@ def certified(n_votes: int, table: np.ndarray) -> dict[str, np.ndarray]:
     """Which of the data sets each test certifies: the likelihood ratio, the inversion."""
     cells, _ = flatten({n_votes: table[0]})
     found = weigh(cells, table, [n_votes])
-    rows = zip(table, found.theta_b3, found.nearest_bp3, strict=True)
     return {
         "supported": found.ratio_b > ratio_cut(LEVEL),
-        "proved": np.array([is_proved({n_votes: row}, n_votes, best, 1 - LEVEL, near) for row, best, near in rows]),
+        "proved": np.array([is_proved({n_votes: row}, weigh(cells, row[None], [n_votes]), LEVEL) for row in table]),
     }
 
 
@@ -100,7 +98,7 @@ def outcomes(n_votes: int, nu: float, a: float, r: float) -> tuple[np.ndarray, d
     exact = 1e6 * (nu * binom.pmf(k, n_votes, a) + (1 - nu) * binom.pmf(k, n_votes, r))
     cells, _ = flatten({n_votes: exact})
     lead = float(weigh(cells, np.round(exact)[None], [n_votes]).ratio_b[0])
-    size_s = np.round((fresh_items(lead / exact.sum(), LEVEL) or 0) * 2.0 ** np.arange(-1, 2.6, 0.5))
+    size_s = np.round((fresh_items(lead / exact.sum(), LEVEL) or 0) * 2.0 ** np.arange(-1, 3.6, 0.5))
     tables = (np.stack([histogram(n_votes, int(n), nu, a, r, rng) for _ in range(RUNS)]).astype(float) for n in size_s)
     parts = [certified(n_votes, table) for table in tables]
     return size_s, {test: np.stack([part[test] for part in parts]) for test in TESTS}

@@ -2,7 +2,8 @@
 
 import csv
 from dataclasses import dataclass
-from math import comb, exp, log
+from itertools import combinations
+from math import comb, exp, lgamma, log
 from pathlib import Path
 
 import numpy as np
@@ -123,11 +124,11 @@ def further_crowds():
 
 
 def power_rows():
-    """Crowd, power of the split e-value and of the likelihood ratio, as printed in certificate-power.csv."""
+    """Crowd, and power of the likelihood ratio as printed in certificate-power.csv."""
     with (GOLDEN / "certificate-power.csv").open() as file:
         for row in list(csv.reader(file))[1:]:
             nu, a, t11 = (float(value) for value in row[0].split()[1].split("/"))
-            yield Crowd(row[0], nu, a, 1 - t11, {int(row[1]): int(row[2])}), float(row[5]), float(row[8])
+            yield Crowd(row[0], nu, a, 1 - t11, {int(row[1]): int(row[2])}), float(row[8])
 
 
 def clopper_pearson(count, runs, confidence=0.95):
@@ -136,3 +137,19 @@ def clopper_pearson(count, runs, confidence=0.95):
     low = beta.ppf(tail, count, runs - count + 1) if count else 0.0
     high = beta.ppf(1 - tail, count + 1, runs - count) if count < runs else 1.0
     return low, high
+
+
+def all_histograms(n_items, n_cells):
+    """Every way in which n_items items can fall into n_cells cells, one row each."""
+    bars = np.array(list(combinations(range(n_items + n_cells - 1), n_cells - 1)))
+    edges = np.concatenate([np.full((len(bars), 1), -1), bars, np.full((len(bars), 1), n_items + n_cells - 1)], axis=1)
+    return np.diff(edges, axis=1) - 1
+
+
+def multinomial(histogram_bc, cell_c):
+    """The probability of each histogram."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_c = np.where(histogram_bc > 0, histogram_bc * np.log(cell_c), 0.0)
+    n_items = histogram_bc[0].sum()
+    ways = np.array([lgamma(n_items + 1) - sum(lgamma(n + 1) for n in row) for row in histogram_bc])
+    return np.exp(ways + log_c.sum(axis=1))

@@ -56,7 +56,7 @@ from majorant.evidence.certificate.independent import (
     count_margin,
     deciding_sizes,
     fresh_items,
-    is_proved_by_inversion,
+    is_proved,
     main_sizes,
     plan_items,
     ratio_cut,
@@ -102,7 +102,7 @@ def certify_counts(
     --------
     >>> claim = certify_counts({5: [155, 197, 141, 139, 191, 177]}).anonymous
     >>> str(claim.verdict), str(claim.certainty), round(claim.margin, 2)
-    ('optimal', 'proved', 1.12)
+    ('optimal', 'supported', 1.12)
     """
     as_level(level)
     tests = examine_counts(as_histograms(histograms), as_generator(rng))
@@ -234,7 +234,7 @@ def _independent_claim(claim: Claim, tests: CountTests, *, with_interval: bool, 
         and may_prove
         and breakdown is not None
         and breakdown.power >= ENOUGH_POWER
-        and is_proved_by_inversion(histograms, sizes, theta_3, evidence.nearest_bp3[0], level)
+        and is_proved(histograms, evidence, level)
     )
     return replace(
         claim,

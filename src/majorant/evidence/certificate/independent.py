@@ -1,7 +1,7 @@
 """Claims from vote counts under conditional independence: two classes, any numbers of votes.
 
 Evidence for and against is in likelihood ratios, for many data sets at once (axis b). Large-sample statistics support a
-verdict; tailored linear inversion proves "optimal" at any number of items. Arguments: docs/theory/certificate.md.
+verdict; a bound that holds at any number of items proves "optimal". Arguments: docs/theory/certificate.md.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaincinv
+from scipy.special import gammainccinv, gammaincinv, xlogy
 
 from majorant.evidence.certificate.certificate import RARE_SHARE, Verdict
 from majorant.evidence.certificate.count_models import (
@@ -19,6 +19,7 @@ from majorant.evidence.certificate.count_models import (
     HistogramCells,
     Histograms,
     contradictions,
+    flatten,
     join_sides,
     log_likelihood,
     log_odds,
@@ -26,7 +27,6 @@ from majorant.evidence.certificate.count_models import (
     opposite,
     suprema,
 )
-from majorant.evidence.certificate.tailored_inversion import is_proved
 from majorant.values import FloatArray
 
 
@@ -85,17 +85,33 @@ def verdict_by_ratios(ratio: float, against: float, level: float) -> Verdict:
     return Verdict.NOT_OPTIMAL if against > ratio_cut(level) else Verdict.OPEN
 
 
-def is_proved_by_inversion(
-    histograms: Histograms, sizes: Sequence[int], theta_3: FloatArray, nearest_p3: FloatArray, level: float
-) -> bool:
-    """Whether tailored linear inversion proves majority vote optimal for all these numbers of votes.
+def is_proved(histograms: Histograms, evidence: CountEvidence, level: float) -> bool:
+    """Whether majority vote is optimal at the level whatever the number of items.
 
-    Each is tested at the full error: if majority is not optimal for one of them, that one is proved with no more.
-    More than 30 cells would take too long; nothing is proved there.
+    It is if the histograms diverge from every model in which it is not by more than they may from the true one.
+
+    >>> histograms = {3: np.array([520.0, 480.0, 480.0, 520.0])}
+    >>> cells, items_c = flatten(histograms)
+    >>> is_proved(histograms, weigh(cells, items_c[None], [3]), 0.95)
+    True
     """
-    if sum(len(items_k) for items_k in histograms.values()) > 30:
-        return False
-    return all(is_proved(histograms, h, theta_3, 1 - level, nearest_p3[2 * s : 2 * s + 2]) for s, h in enumerate(sizes))
+    cells, items_c = flatten(histograms)
+    saturated = float((xlogy(items_c, items_c / cells.totals(items_c)) - items_c * cells.log_orders_c).sum())
+    nearest = float(log_likelihood(cells, items_c, evidence.theta_b3[0]) - evidence.ratio_b[0])
+    return saturated - nearest > divergence_cut(sum(histograms), 1 - level)
+
+
+def divergence_cut(n_draws: int, error: float) -> float:
+    """What the divergence of histograms from the true model exceeds with probability at most `error`, in nats.
+
+    A histogram of H votes is drawn by H binomials, one after the other. The divergence of each exceeds u with
+    probability at most 2 exp(-u) (Chernoff, twice), so their sum is stochastically below n log 2 plus a gamma variable,
+    n the sum of all H.
+
+    >>> round(divergence_cut(3, .05), 2)
+    8.38
+    """
+    return float(n_draws * np.log(2) + gammainccinv(n_draws, error))
 
 
 def count_margin(theta_3: FloatArray, sizes: Sequence[int]) -> float:
