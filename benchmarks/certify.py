@@ -82,7 +82,7 @@ def histogram(n_votes: int, n_items: int, nu: float, a: float, r: float, rng: np
 
 
 def certified(n_votes: int, table: np.ndarray) -> dict[str, np.ndarray]:
-    """Which of the data sets each test certifies: the likelihood ratio, the inversion."""
+    """Which of the data sets each test certifies."""
     cells, _ = flatten({n_votes: table[0]})
     found = weigh(cells, table, [n_votes])
     return {
@@ -117,7 +117,7 @@ def items_for_power(size_s: np.ndarray, share_s: np.ndarray) -> float:
 
 
 def price_of_proof() -> None:
-    """Items for 80 % power of the inversion over those of the likelihood ratio, on the same data; with intervals."""
+    """Items for 80 % power of the proof over those of the likelihood ratio, on the same data; with intervals."""
     print(f"\n{'model':18} {'supported':>9} {'proved':>9} {'ratio':>18}")
     for n_votes, nu, a, r in ((3, 0.5, 0.8, 0.2), (5, 0.6, 0.75, 0.3), (7, 0.7, 0.8, 0.2)):
         size_s, found = outcomes(n_votes, nu, a, r)

@@ -1,16 +1,12 @@
 """Suprema of the likelihood against searches that share no code with them."""
 
-from math import comb, exp, log
+from math import exp, log
 
 import numpy as np
 import pytest
 from scipy.optimize import differential_evolution
-from scipy.stats import betabinom
 
 from majorant.evidence.certificate.count_models import (
-    _gradients,
-    beta_class_logs,
-    beta_climb,
     climb,
     flatten,
     log_cells,
@@ -130,30 +126,3 @@ def test_cells_sum_to_one_and_stay_finite_at_the_ends_of_the_scale():
         log_c = log_cells(cells, np.array(theta)) + cells.log_orders_c
         assert np.exp(log_c).sum() == pytest.approx(1, abs=1e-12)
         assert not np.isnan(log_c).any()
-
-
-def test_beta_binomial_cells_are_those_of_scipy():
-    cells, _ = flatten({5: np.zeros(6)})
-    psi = np.array([1.2, -0.8, 1.0, 2.0, 0.3])
-    log0, log1 = beta_class_logs(cells, psi)
-    a, r, nu = 1 / (1 + np.exp(-psi[[0, 1, 4]]))
-    for log_c, mean, total, share in ((log0, a, np.e, nu), (log1, r, np.exp(2.0), 1 - nu)):
-        expected = share * betabinom.pmf(np.arange(6), 5, mean * total, (1 - mean) * total)
-        assert np.exp(log_c + cells.log_orders_c) == pytest.approx(expected, rel=1e-10)
-    gradient, _ = _gradients(cells, psi[None])
-    for u, e in enumerate(1e-6 * np.eye(5)):
-        up, down = (np.logaddexp(*beta_class_logs(cells, psi + d)) for d in (e, -e))
-        assert gradient[0, :, u] == pytest.approx((up - down) / 2e-6, abs=1e-7)
-
-
-def test_beta_climb_finds_binomials_where_votes_are_independent():
-    rng = np.random.default_rng(0)
-    histograms = {h: table[0] for h, table in Crowd("", 0.6, 0.8, 0.3, {6: 20_000}).draw(1, rng).items()}
-    cells, items_c = flatten(histograms)
-    best, theta = suprema(cells, items_c[None])
-    x, y, z = theta[0, 0]
-    start = np.array([[x, y, 6.0, 6.0, z], [x, y, 1.0, 1.0, z]])
-    psi, value = beta_climb(cells, np.tile(items_c, (2, 1)), sides([(0, 0, 0)] * 2), start)
-    assert best[0, 0] - 0.5 < value.max() < best[0, 0] + 8
-    assert psi[value.argmax(), 2:4].min() > 3
-    assert comb(6, 3) == pytest.approx(np.exp(cells.log_orders_c[3]))

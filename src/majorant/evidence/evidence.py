@@ -38,7 +38,6 @@ class Assumption(StrEnum):
     INDEPENDENT_ITEMS = "independent items"
     NO_COPIES = "no copies"  # no worker repeats another
     LIKE_PUBLIC_SETS = "like public sets"
-    ITEM_DIFFICULTY = "item difficulty"  # votes are independent given the truth and the item's difficulty
     STABLE_WORKERS = "stable workers"  # each worker errs the same way on all items
     VOTES_PER_ITEM = "votes per item"  # their number depends neither on the item nor on the votes
     BETTER_THAN_GUESSING = "better than guessing"

@@ -7,7 +7,6 @@ from majorant.evidence.evidence import Assumption
 ASSUMPTION_TEXT = {
     Assumption.RANDOM_LABELS: "the labelled items are a random sample",
     Assumption.INDEPENDENT_VOTES: "votes on an item are independent given the truth",
-    Assumption.ITEM_DIFFICULTY: "votes on an item are independent given the truth and the item's difficulty",
     Assumption.INDEPENDENT_WORKERS: "workers err independently of each other",
     Assumption.EXCHANGEABLE_WORKERS: "workers are exchangeable",
     Assumption.STABLE_WORKERS: "each worker errs the same way on all items",

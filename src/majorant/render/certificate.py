@@ -28,7 +28,6 @@ _RULES = {
 }
 _FAILED = {
     Assumption.INDEPENDENT_VOTES: "votes on the same item depend on each other",
-    Assumption.ITEM_DIFFICULTY: "votes on the same item depend on each other by more than the item's difficulty",
     Assumption.INDEPENDENT_WORKERS: "workers do not err independently of each other",
     Assumption.EXCHANGEABLE_WORKERS: "workers differ, and items share them",
     Assumption.VOTES_PER_ITEM: "items with more votes differ from the others",
@@ -148,16 +147,6 @@ def untested_sentence(claims: Iterable[Claim]) -> str:
     return f"{'; '.join(untested)}." if untested else ""
 
 
-def breakdown_text(claim: Claim) -> str:
-    """Up to which correlation of votes on an item a verdict would hold; empty if that is not known."""
-    if claim.breakdown is None:
-        return ""
-    if claim.breakdown == 0:
-        return "would not hold if votes on an item correlated by 0.05"
-    last = " (the largest tried)" if claim.breakdown >= 0.3 else ""
-    return f"would hold if votes on an item correlated by up to {claim.breakdown:g}{last}"
-
-
 def design_sentence(design: VotingDesign) -> str:
     """Who voted on what."""
     sets = "1 set of workers" if design.n_sets == 1 else f"{design.n_sets:,} sets of workers"
@@ -237,8 +226,6 @@ def claim_facts(claim: Claim) -> list[tuple[str, str]]:
         facts.append(("majority", f"right on {100 * claim.accuracy:.1f}% of the {items}"))
     if claim.tied_share:
         facts.append(("ties", f"{100 * claim.tied_share:.1f}% of the items, left out"))
-    if text := breakdown_text(claim):
-        facts.append(("robust", text))
     if more_items(claim):
         facts.append(("more", more_items_text(claim)))
     return facts
@@ -303,8 +290,6 @@ def claim_summary(claim: Claim) -> Facts:
         "tied_share": claim.tied_share,
         "model": str(claim.model),
         "assumptions": [tested_summary(one) for one in claim.assumptions],
-        "breakdown": claim.breakdown,
-        "breakdown_sentence": breakdown_text(claim),
         "n_items": claim.n_items,
         "n_labels": claim.n_labels,
         "more_items": more_items(claim),

@@ -20,8 +20,6 @@ from majorant.render.agreement import agreement_sentence
 from majorant.render.answer import accuracy_warning, say_answer
 from majorant.render.ask import answers_notes, outcome_sentence, sample_note
 from majorant.render.certificate import (
-    TITLES,
-    breakdown_text,
     certificate_sentence,
     dependence_sentence,
     untested_sentence,
@@ -129,13 +127,10 @@ def _written(paths: Sequence[Path]) -> list[str]:
 
 
 def _claims(result: Result) -> list[str]:
-    """The claims, up to which correlation of votes they hold, and what they take for granted."""
-    claims = result.certificate.claims
-    lines = _wrapped("Claims", certificate_sentence(result.certificate))
-    for claim in claims:
-        if text := breakdown_text(claim):
-            lines += _wrapped("", f"{TITLES[claim.family]}: {text}.")
-    return [*lines, *_wrapped("Untested", untested_sentence(claims))]
+    """The claims, and what they take for granted."""
+    certificate = result.certificate
+    lines = _wrapped("Claims", certificate_sentence(certificate))
+    return [*lines, *_wrapped("Untested", untested_sentence(certificate.claims))]
 
 
 def _accuracy(result: Result) -> list[str]:

@@ -14,7 +14,7 @@ from scipy.special import expit, gammaincinv, logit
 
 from majorant.evidence.certificate.anonymous import as_histograms
 from majorant.evidence.certificate.count_models import held_cells, suprema
-from majorant.evidence.certificate.likelihood_region import binomial_region, outline
+from majorant.evidence.certificate.likelihood_region import ConfidenceRegion, outline
 from majorant.tally import histograms
 from majorant.theory import majority_margin
 from majorant.values import FloatArray
@@ -66,7 +66,7 @@ def data_map(votes: Votes, *, level: float) -> tuple[MapPanel, ...]:
         return ()
     cells, items_c = held_cells(as_histograms(histograms(votes)))
     theta_3 = suprema(cells, items_c[None])[1][0, 0]
-    edge_d3 = outline(binomial_region(cells, items_c, theta_3, float(gammaincinv(1.0, level))), theta_3)
+    edge_d3 = outline(ConfidenceRegion.around(cells, items_c, theta_3, float(gammaincinv(1.0, level))), theta_3)
     # A few items cannot show shares of 0 and 1: the point keeps half an item away from the border.
     least = max(1e-6, 0.5 / (np.count_nonzero(votes.votes_i) + 1))
     theta_3 = logit(expit(theta_3).clip(least, 1 - least))

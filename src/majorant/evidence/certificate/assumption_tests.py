@@ -8,37 +8,23 @@ against such votes counts as no test. Arguments: docs/theory/certificate.md.
 
 from __future__ import annotations
 
-from functools import cache
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtrc, chdtri, chndtr, gammaln, xlog1py, xlogy
+from scipy.special import chdtrc, chdtri, chndtr, expit, gammaln, xlog1py, xlogy
 
 from majorant.errors import ConfigError
-from majorant.evidence.certificate.certificate import Verdict
 from majorant.evidence.certificate.count_models import (
-    BETA_BINOMIALS,
-    BINOMIALS,
-    EVERYWHERE,
-    CountModel,
     HistogramCells,
     Histograms,
-    Sides,
-    beta_class_logs,
-    beta_climb,
-    beta_log_odds,
-    contradictions,
-    edge,
+    climb,
     everywhere,
-    flatten,
-    join_sides,
-    opposite,
+    log_shares,
     suprema,
 )
 from majorant.evidence.certificate.design import as_copies
-from majorant.evidence.certificate.independent import main_sizes, ratio_cut
+from majorant.evidence.certificate.independent import main_sizes
 from majorant.evidence.evidence import Assumption, Status, Tested
 from majorant.items import take_items
 from majorant.methods.fit import Fit
@@ -47,36 +33,33 @@ from majorant.values import FloatArray, as_generator
 from majorant.votes import IntArray, Votes
 
 TEST_LEVEL = 0.05  # error of the test of independent votes
-ENOUGH_POWER = 0.8  # a test with less power against typical dependence counts as no test
-MOST_BETA_CELLS = 300  # cells of histograms up to which beta-binomials are searched
 
 
-def misfit(cells: HistogramCells, items_bc: FloatArray, log_share_bc: FloatArray) -> FloatArray:
-    """G: twice the log-likelihood that the best model falls short of the histograms themselves."""
+def misfit(cells: HistogramCells, items_bc: FloatArray, theta: FloatArray) -> FloatArray:
+    """G: twice the log-likelihood that a model falls short of the histograms themselves."""
     share_bc = items_bc / np.maximum(cells.totals(items_bc), 1)
-    return np.asarray(2 * (xlogy(items_bc, share_bc) - items_bc * log_share_bc).sum(axis=1))
+    return np.asarray(2 * (xlogy(items_bc, share_bc) - items_bc * log_shares(cells, theta)).sum(axis=1))
 
 
 def fit_p_value(
-    cells: HistogramCells, items_c: FloatArray, model: CountModel, best_u: FloatArray, df: int, rng: np.random.Generator
+    cells: HistogramCells, items_c: FloatArray, theta_3: FloatArray, df: int, rng: np.random.Generator
 ) -> float:
     """P(a misfit as large), by the chi-square law, or by simulation if expected counts are small.
 
-    `best_u` is the best fit; that to data drawn from it is uphill from it, which is near enough. A simulated p-value is
-    lowered by its Monte Carlo error, so that only a clear pass is one; close to TEST_LEVEL more is simulated first.
+    `theta_3` is the best fit; data drawn from it are fitted by climbing from there. A simulated p-value is lowered by
+    its Monte Carlo error, so that only a clear pass is one; close to TEST_LEVEL more is simulated first.
     """
-    log_share_c = model.log_shares(cells, best_u)
-    observed = float(misfit(cells, items_c[None], log_share_c[None])[0])
+    observed = float(misfit(cells, items_c[None], theta_3)[0])
     p_value = float(chdtrc(df, observed))
-    expected_c = cells.totals(items_c) * np.exp(log_share_c)
-    sparse = (
-        expected_c < 1
-    ).mean() > 0.2  # small expected counts push the misfit below its degrees of freedom and hide it
+    expected_c = cells.totals(items_c) * np.exp(log_shares(cells, theta_3))
+    # Small expected counts push the misfit below its degrees of freedom and hide it.
+    sparse = (expected_c < 1).mean() > 0.2
     if expected_c.min() >= 5 or (p_value > 0.3 and not sparse):
         return p_value
     extreme, drawn = 0, 0
-    for n_drawn in (199, 800) if model is BINOMIALS else (199,):
-        extreme += _simulated_misfits(cells, items_c, model, best_u, n_drawn, rng, at_least=observed - 1e-9)
+    for n_drawn in (199, 800):
+        again_b = _simulated_misfits(cells, items_c, theta_3, n_drawn, rng)
+        extreme += int((again_b >= observed - 1e-9).sum())
         drawn += n_drawn
         p_value, error = (1 + extreme) / (1 + drawn), np.sqrt(TEST_LEVEL * (1 - TEST_LEVEL) / drawn)
         if abs(p_value - TEST_LEVEL) > 2 * error:
@@ -85,21 +68,15 @@ def fit_p_value(
 
 
 def _simulated_misfits(
-    cells: HistogramCells,
-    items_c: FloatArray,
-    model: CountModel,
-    best_u: FloatArray,
-    n_drawn: int,
-    rng: np.random.Generator,
-    at_least: float,
-) -> int:
-    """How many of `n_drawn` data sets drawn from the model have a misfit of at least so much, refitted."""
-    share_c, drawn_bc = np.exp(model.log_shares(cells, best_u)), np.empty((n_drawn, len(items_c)))
+    cells: HistogramCells, items_c: FloatArray, theta_3: FloatArray, n_drawn: int, rng: np.random.Generator
+) -> FloatArray:
+    """The misfits of data sets drawn from the model, refitted."""
+    share_c, drawn_bc = np.exp(log_shares(cells, theta_3)), np.empty((n_drawn, len(items_c)))
     for h in np.unique(cells.votes_c):
         at = cells.votes_c == h
         drawn_bc[:, at] = rng.multinomial(int(items_c[at].sum()), share_c[at] / share_c[at].sum(), size=n_drawn)
-    again_bu, _ = model.climb(cells, drawn_bc, everywhere(n_drawn), np.tile(best_u, (n_drawn, 1)))
-    return int((misfit(cells, drawn_bc, model.log_shares(cells, again_bu)) >= at_least).sum())
+    again_b3, _ = climb(cells, drawn_bc, everywhere(n_drawn), np.tile(theta_3, (n_drawn, 1)))
+    return misfit(cells, drawn_bc, again_b3)
 
 
 def check_independence(
@@ -108,23 +85,34 @@ def check_independence(
     """Whether two binomials fit the histograms; they fit any histogram of three votes, which is therefore no test.
 
     Sees dependence that widens or bends the histograms (hard items, shared errors), but not an error that all workers
-    share alike.
+    share alike. A test with a power below .8 against typical dependence counts as no test.
     """
     df = int(np.unique(cells.votes_c).sum()) - 3
     if df <= 0:
         return Tested(Assumption.INDEPENDENT_VOTES, Status.UNTESTABLE)
-    p_value = fit_p_value(cells, items_c, BINOMIALS, theta_3, df, rng)
+    p_value = fit_p_value(cells, items_c, theta_3, df, rng)
     if p_value < TEST_LEVEL:
         return Tested(Assumption.INDEPENDENT_VOTES, Status.FAILED, p_value)
-    seen = len(items_c) > MOST_BETA_CELLS or typical_power(cells, items_c, theta_3) >= ENOUGH_POWER
-    return Tested(Assumption.INDEPENDENT_VOTES, Status.PASSED if seen else Status.UNTESTABLE, p_value)
+    status = Status.PASSED if typical_power(cells, items_c, theta_3, df) >= 0.8 else Status.UNTESTABLE
+    return Tested(Assumption.INDEPENDENT_VOTES, status, p_value)
 
 
-def typical_power(cells: HistogramCells, items_c: FloatArray, theta_3: FloatArray) -> float:
-    """The power of the test of independence against votes that correlate by .15, as those of real crowds do."""
-    start_5 = np.insert(np.clip(theta_3, -6, 6), 2, [0.0, 0.0])
-    typical_5 = _suprema(cells, items_c, EVERYWHERE, 0.15, start_5[None])[1][0]
-    return power_against(cells, items_c, typical_5)
+def typical_power(cells: HistogramCells, items_c: FloatArray, theta_3: FloatArray, df: int) -> float:
+    """The power of the test of independence against votes that correlate by .15, as those of real crowds do.
+
+    By its noncentral chi-square law, if votes are beta-binomial with the means and class shares of `theta_3`.
+    """
+    from scipy.stats import betabinom
+
+    a, r, nu = expit(np.clip(theta_3, -6, 6))
+    precision = 1 / 0.15 - 1
+    given0_c, given1_c = (
+        betabinom.pmf(cells.zeros_c, cells.votes_c, mean * precision, (1 - mean) * precision) for mean in (a, r)
+    )
+    expected_c = cells.totals(items_c) * (nu * given0_c + (1 - nu) * given1_c)
+    nearest_3 = suprema(cells, expected_c[None])[1][0, 0]
+    shift = float(misfit(cells, expected_c[None], nearest_3)[0])
+    return float(1 - chndtr(chdtri(df, TEST_LEVEL), df, max(shift, 1e-12)))
 
 
 def check_sizes(histograms: Histograms) -> Tested | None:
@@ -162,90 +150,6 @@ def _mean_and_precision(n_votes: int, items_k: FloatArray) -> tuple[FloatArray, 
     away_2k = value_2k - mean_2[:, None]
     covariance = (away_2k * items_k) @ away_2k.T / n_items**2 + np.eye(2) / (n_items * (n_items + 1))
     return mean_2, np.asarray(np.linalg.inv(covariance), dtype=float)
-
-
-class Breakdown(NamedTuple):
-    """The largest correlation tried at which the verdict stands, and the power to see one at which it does not.
-
-    `power` is that of the test of independence against the likeliest model with which the verdict is wrong, at the
-    first correlation at which it does not stand, or at the last one tried.
-    """
-
-    correlation: float
-    power: float
-
-
-def find_breakdown(
-    histograms: Histograms, sizes: list[int], verdict: Verdict, theta_3: FloatArray, level: float
-) -> Breakdown | None:
-    """At which correlation of votes on an item the likelihood ratio no longer supports a verdict.
-
-    None for an open verdict, and if there are too many cells. `theta_3` is the best pair of binomials.
-
-    >>> histograms = {3: np.array([260.0, 240.0, 240.0, 260.0])}
-    >>> find_breakdown(histograms, [3], Verdict.OPTIMAL, np.array([1.386, -1.386, 0.0]), .95)
-    Breakdown(correlation=0.05, power=0.0)
-    """
-    cells, items_c = flatten(histograms)
-    if len(items_c) > MOST_BETA_CELLS or verdict == Verdict.OPEN:
-        return None
-    wrong, for_majority = contradictions(sizes), verdict == Verdict.OPTIMAL
-    rows = join_sides(EVERYWHERE, wrong if for_majority else opposite(wrong))
-    start_p5, stands = np.tile(np.insert(np.clip(theta_3, -6, 6), 2, [0.0, 0.0]), (len(rows), 1)), 0.0
-    for correlation in (0.05, 0.1, 0.15, 0.2, 0.25, 0.3):
-        value_p, start_p5 = _suprema(cells, items_c, rows, correlation, start_p5)
-        nearest = int(value_p[1:].argmax() if for_majority else value_p[1:].argmin())
-        if value_p[0] - value_p[1 + nearest] <= ratio_cut(level):
-            return Breakdown(stands, power_against(cells, items_c, start_p5[1 + nearest]))
-        stands = correlation
-    return Breakdown(stands, power_against(cells, items_c, start_p5[0]))
-
-
-def power_against(cells: HistogramCells, items_c: FloatArray, psi_5: FloatArray) -> float:
-    """The power of the test of independence if `psi_5` is true: by its noncentral chi-square law."""
-    df = int(np.unique(cells.votes_c).sum()) - 3
-    if df <= 0:
-        return 0.0
-    log_c = np.logaddexp(*beta_class_logs(cells, psi_5))
-    expected_c = cells.totals(items_c) * np.exp(log_c + cells.log_orders_c)
-    misfit = 2 * (float(expected_c @ log_c) - float(suprema(cells, expected_c[None])[0][0, 0]))
-    return float(1 - chndtr(chdtri(df, TEST_LEVEL), df, max(misfit, 1e-12)))
-
-
-def _suprema(
-    cells: HistogramCells, items_c: FloatArray, rows: Sides, correlation: float, before_p5: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """The largest log-likelihood within each side at this correlation, and the model there."""
-    concentration = float(np.log(1 / correlation - 1))
-    grid_g5, before_p5 = _grid(concentration), before_p5.copy()
-    before_p5[:, 2:4] = concentration
-    value_g = BETA_BINOMIALS.log_likelihood(cells, items_c, grid_g5)
-    begin, which, n_starts = [before_p5], [np.arange(len(rows))], 3
-    for p in range(len(rows)):
-        one = rows.take(np.full(len(grid_g5), p))
-        odds_g = beta_log_odds(grid_g5, rows.votes_p[p : p + 1], rows.zeros_p[p : p + 1])[:, 0]
-        within_g = np.where(one.sign_p * odds_g >= 0, value_g, -np.inf)
-        chosen = [grid_g5[np.argsort(-within_g)[:n_starts]]]
-        if rows.sign_p[p]:  # also from the boundary, with one of the priors for each pair of accuracies
-            pairs = np.arange(0, len(grid_g5), 7)
-            edge_g5 = edge(grid_g5[pairs], one.take(pairs))
-            chosen.append(edge_g5[np.argsort(-BETA_BINOMIALS.log_likelihood(cells, items_c, edge_g5))[:n_starts]])
-        begin.append(np.concatenate(chosen))
-        which.append(np.full(len(begin[-1]), p))
-    start, row = np.concatenate(begin), np.concatenate(which)
-    psi, value = beta_climb(cells, np.tile(items_c, (len(start), 1)), rows.take(row), start, fixed=concentration)
-    best = [np.flatnonzero(row == p)[value[row == p].argmax()] for p in range(len(rows))]
-    return value[best], psi[best]
-
-
-@cache
-def _grid(concentration: float) -> FloatArray:
-    """Pairs of accuracies, seven priors each, all as logits."""
-    logits, priors = (-6, -4, -3, -2, -1, 0, 1, 2, 3, 4, 6.0), (-4, -2, -1, 0, 1, 2, 4.0)
-    points = [(x, y, z) for x, y, z in product(logits, logits, priors) if x > y]
-    grid_g5 = np.insert(np.array(points), 2, [[concentration], [concentration]], axis=1)
-    grid_g5.flags.writeable = False
-    return grid_g5
 
 
 def check_counts(votes: Votes, fit: Fit, copies: ArrayLike | None = None) -> Tested:

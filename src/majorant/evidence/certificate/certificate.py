@@ -44,7 +44,6 @@ class Model(StrEnum):
     """The model of the votes behind a claim."""
 
     INDEPENDENT_VOTES = "independent votes"
-    ITEM_DIFFICULTY = "item difficulty"
     SHARED_MATRIX = "one confusion matrix"
     NAMED_WORKERS = "named workers"
     NONE = "none"
@@ -80,8 +79,6 @@ class Claim:
         The model of the votes.
     assumptions : tuple of Tested
         What the claim assumes, and what is known about it.
-    breakdown : float or None
-        Largest correlation of two votes on an item, tried up to .3, at which the verdict still holds.
     level : float
         Probability with which the verdict, and the interval of the loss, are right if the assumptions hold.
     n_items : int
@@ -103,7 +100,6 @@ class Claim:
     tied_share: float = 0.0
     model: Model = Model.NONE
     assumptions: tuple[Tested, ...] = ()
-    breakdown: float | None = None
     level: float = 0.95
     n_items: int = 0
     n_labels: int = 0

@@ -334,8 +334,7 @@ def _examine_crowd(known: Examination) -> Examination:
     independent: tuple[Tested, ...] = ()
     exchangeable = check_exchangeable(votes, rng=_stream(seed, "workers"))
     if histograms is not None:
-        is_doubted = doubt((exchangeable, *known.anonymous)) is not None
-        counted = examine_counts(as_histograms(histograms), _stream(seed, "counts"), is_doubted=is_doubted)
+        counted = examine_counts(as_histograms(histograms), _stream(seed, "counts"))
         known, independent = replace(known, counts=counted), (counted.independence,)
         tested = tuple(one for one in counted.assumptions if one.status != Status.UNTESTED)
     elif len(votes.labels) > 2 and votes.n_votes:

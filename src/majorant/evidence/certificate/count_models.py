@@ -1,15 +1,10 @@
-"""The likelihood of count histograms, its local maxima and its suprema, for many data sets at once.
+"""The likelihood of count histograms under two binomials: its local maxima and its suprema, for many data sets at once.
 
-Two binomials: an item of class 0 draws each vote for class 0 with probability a, an item of class 1 with probability
-r <= a, and the share of class 0 is nu.  A model is `theta = (logit a, logit r, logit nu)`: nothing is clipped, and all
-sums are of logarithms, so a model within 1e-15 of certainty is as good as any other.  `climb` goes uphill; `suprema`
-are global, over all models or over one side of a boundary: a fixed grid finds the best few peaks and `climb` goes to
-the top of each.  The grid is the same for all data sets, so all of them meet it in one matrix product.
-
-Two beta-binomials: items differ in difficulty.  Every item of class 0 has its own chance of a vote for class 0, beta
-distributed with mean a and some concentration, and every item of class 1 one with mean r <= a.  A model is `psi =
-(logit a, logit r, log concentration of class 0, of class 1, logit nu)`; a large concentration gives back independent
-votes.
+An item of class 0 draws each vote for class 0 with probability a, an item of class 1 with probability r <= a, and the
+share of class 0 is nu. A model is `theta = (logit a, logit r, logit nu)`: nothing is clipped, and all sums are of
+logarithms, so models within 1e-15 of certainty work too. `climb` goes uphill; `suprema` are global, over all models or
+over one side of a boundary: a fixed grid finds the best few peaks and `climb` goes to the top of each. The grid is the
+same for all data sets, so it takes one matrix product.
 """
 
 from __future__ import annotations
@@ -17,17 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import digamma, expit, gammaln, log_expit
+from scipy.special import expit, gammaln, log_expit
 
 from majorant.values import FloatArray
 
 Histograms = Mapping[int, FloatArray]  # number of votes: items with 0, 1, ... votes for class 0
 IntArray = NDArray[np.int64]
-IN_TURN = ["einsum_path", (0, 1), (0, 1)]  # what optimize=True finds for three factors on each call
 ASCENT_STEPS = 60
 Value = Callable[[FloatArray, IntArray], FloatArray]  # points (P, U) of the problems at these places -> (P,)
 Slopes = Callable[[FloatArray, IntArray], tuple[FloatArray, FloatArray]]  # -> slope (P, U) and curvature (P, U, U)
@@ -36,7 +29,6 @@ AXIS = np.array([*(-at for at in reversed(HALF_AXIS)), 0.0, *HALF_AXIS])  # logi
 DEPTH = np.array([-25, -14, -9, -6, -4, -2.5, -1.5, -0.7, 0, 0.7, 1.5, 2.5, 4, 6, 9, 14, 25])  # logit nu
 PEAKS = 4  # of the grid, from which to climb
 GRID_ENTRIES = 1 << 22  # floats of grid times cells, or grid times data sets, held at once
-LOGIT_BOUND, LEAST_CONCENTRATION, MOST_CONCENTRATION = 30.0, -4.0, 9.0  # the last two are logarithms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,24 +133,6 @@ def opposite(side: Sides) -> Sides:
 
 
 EVERYWHERE = everywhere(1)
-ClassLogs = Callable[[HistogramCells, FloatArray], tuple[FloatArray, FloatArray]]  # log P(class, one order of votes)
-Climb = Callable[[HistogramCells, FloatArray, Sides, FloatArray], tuple[FloatArray, FloatArray]]  # -> model and value
-Boundary = Callable[[FloatArray, Sides], FloatArray]  # logit nu at which L = 0, where there is a side
-
-
-class CountModel(NamedTuple):
-    """A model of vote counts, two binomials or two beta-binomials; its parameters are the last axis."""
-
-    class_logs: ClassLogs
-    climb: Climb
-
-    def log_likelihood(self, cells: HistogramCells, items: FloatArray, params: FloatArray) -> FloatArray:
-        """Of items (..., cells), without the constant of the orders of votes."""
-        return np.asarray((items * np.logaddexp(*self.class_logs(cells, params))).sum(axis=-1))
-
-    def log_shares(self, cells: HistogramCells, params: FloatArray) -> FloatArray:
-        """log P(cell | number of votes), (..., cells)."""
-        return np.asarray(np.logaddexp(*self.class_logs(cells, params)) + cells.log_orders_c)
 
 
 def vote_log_odds(theta: FloatArray, votes: ArrayLike, zeros: ArrayLike) -> FloatArray:
@@ -190,6 +164,11 @@ def log_cells(cells: HistogramCells, theta: FloatArray) -> FloatArray:
     return np.asarray(np.logaddexp(*class_logs(cells, theta)))
 
 
+def log_shares(cells: HistogramCells, theta: FloatArray) -> FloatArray:
+    """log P(cell | number of votes), (..., cells)."""
+    return log_cells(cells, theta) + cells.log_orders_c
+
+
 def log_likelihood(cells: HistogramCells, items: FloatArray, theta: FloatArray) -> FloatArray:
     """Of items (..., cells) under theta (..., 3), without the constant of the orders of votes."""
     return np.asarray((items * log_cells(cells, theta)).sum(axis=-1))
@@ -204,17 +183,17 @@ def climb(
     """
 
     def value(point: FloatArray, at: IntArray) -> FloatArray:
-        return log_likelihood(cells, items_pc[at], _outward(point, side.take(at), _boundary))
+        return log_likelihood(cells, items_pc[at], _outward(point, side.take(at)))
 
     def slopes(point: FloatArray, at: IntArray) -> tuple[FloatArray, FloatArray]:
         some = side.take(at)
-        return _derivatives(cells, items_pc[at], _outward(point, some, _boundary), some)
+        return _derivatives(cells, items_pc[at], _outward(point, some), some)
 
     low_pu, high_pu = np.full(start_p3.shape, -np.inf), np.full(start_p3.shape, np.inf)
     low_pu[:, 1] = 0
     low_pu[side.sign_p != 0, 2] = 0
-    point_pu, value_p = ascend(value, slopes, _inward(start_p3, side, _boundary), low_pu, high_pu)
-    return _outward(point_pu, side, _boundary), value_p
+    point_pu, value_p = ascend(value, slopes, _inward(start_p3, side), low_pu, high_pu)
+    return _outward(point_pu, side), value_p
 
 
 def _boundary(theta_p3: FloatArray, side: Sides) -> FloatArray:
@@ -222,18 +201,19 @@ def _boundary(theta_p3: FloatArray, side: Sides) -> FloatArray:
     return np.where(side.sign_p == 0, 0, -vote_log_odds(theta_p3, side.votes_p, side.zeros_p))
 
 
-def _inward(model_pu: FloatArray, side: Sides, boundary: Boundary) -> FloatArray:
-    """A model -> (logit r, logit a - logit r, concentrations if any, depth), moved into the side if outside."""
-    away = model_pu[:, -1] - boundary(model_pu, side)
+def _inward(theta_p3: FloatArray, side: Sides) -> FloatArray:
+    """A model -> (logit r, logit a - logit r, depth), moved into the side if outside."""
+    a_p, r_p, nu_p = theta_p3.T
+    away = nu_p - _boundary(theta_p3, side)
     depth = np.where(side.sign_p == 0, away, np.maximum(side.sign_p * away, 0))
-    return np.column_stack([model_pu[:, 1], np.maximum(model_pu[:, 0] - model_pu[:, 1], 0), model_pu[:, 2:-1], depth])
+    return np.column_stack([r_p, np.maximum(a_p - r_p, 0), depth])
 
 
-def _outward(point_pu: FloatArray, side: Sides, boundary: Boundary) -> FloatArray:
+def _outward(point_pu: FloatArray, side: Sides) -> FloatArray:
     """The model at a point of the ascent."""
-    model_pu = np.column_stack([point_pu[:, 0] + point_pu[:, 1], point_pu[:, 0], point_pu[:, 2:]])
-    model_pu[:, -1] = boundary(model_pu, side) + np.where(side.sign_p == 0, 1, side.sign_p) * point_pu[:, -1]
-    return model_pu
+    theta_p3 = np.column_stack([point_pu[:, 0] + point_pu[:, 1], point_pu[:, 0], point_pu[:, 2]])
+    theta_p3[:, 2] = _boundary(theta_p3, side) + np.where(side.sign_p == 0, 1, side.sign_p) * point_pu[:, 2]
+    return theta_p3
 
 
 def _derivatives(
@@ -456,131 +436,3 @@ def _best_of(
     value_bp = value.reshape(n_sets, n_starts)
     best_b = value_bp.argmax(axis=1)
     return value_bp[np.arange(n_sets), best_b], theta.reshape(n_sets, n_starts, 3)[np.arange(n_sets), best_b]
-
-
-def beta_class_logs(cells: HistogramCells, psi: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """log P(class, one order of the votes) for class 0 and class 1: each (..., cells)."""
-    z = psi[..., 4, None]
-    log0, log1 = _log_beta(cells, *_by_class(psi))
-    return log_expit(z) + log0, log_expit(-z) + log1
-
-
-def _by_class(psi: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The logits of the means of both classes, and the logarithms of their concentrations, each (2, ..., 1)."""
-    psi_5 = np.moveaxis(psi, -1, 0)[..., None]
-    return psi_5[:2], psi_5[2:4]
-
-
-def beta_log_odds(psi: FloatArray, votes: FloatArray, zeros: FloatArray) -> FloatArray:
-    """L: the log-odds of class 0 after `zeros` of `votes` votes for it, (..., patterns)."""
-    log0, log1 = beta_class_logs(HistogramCells(np.atleast_1d(votes), np.atleast_1d(zeros)), psi)
-    return log0 - log1
-
-
-def beta_information(cells: HistogramCells, total_c: FloatArray, psi_p5: FloatArray) -> FloatArray:
-    """Expected curvature of the log-likelihood where `total_c` items have the number of votes of cell c, (P, 5, 5)."""
-    gradient_pc5, log_pc = _gradients(cells, psi_p5)
-    weight_pc = total_c * np.exp(log_pc + cells.log_orders_c)
-    return np.asarray(np.einsum("pc,pci,pcj->pij", weight_pc, gradient_pc5, gradient_pc5, optimize=IN_TURN))
-
-
-def beta_climb(
-    cells: HistogramCells, items_pc: FloatArray, side: Sides, start_p5: FloatArray, fixed: float | None = None
-) -> tuple[FloatArray, FloatArray]:
-    """A local maximum of each likelihood within its side and a >= r, uphill from the start: psi and the value.
-
-    `cells` must hold the empty cells too: the curvature is the expected one, which is never that of a valley.  `fixed`
-    is the logarithm of the concentration where that is given for both classes.
-    """
-    total_pc, log_orders_c = cells.totals(items_pc), cells.log_orders_c
-
-    def value(point: FloatArray, at: IntArray) -> FloatArray:
-        return BETA_BINOMIALS.log_likelihood(cells, items_pc[at], _outward(point, side.take(at), _beta_boundary))
-
-    def slopes(point: FloatArray, at: IntArray) -> tuple[FloatArray, FloatArray]:
-        some = side.take(at)
-        psi = _outward(point, some, _beta_boundary)
-        gradient_pc5, log_pc = _gradients(cells, psi)
-        gradient_pcu = np.einsum("pci,piu->pcu", gradient_pc5, _turn(psi, some))
-        weight_pc = total_pc[at] * np.exp(log_pc + log_orders_c)
-        bend = np.einsum("pc,pcu,pcv->puv", weight_pc, gradient_pcu, gradient_pcu, optimize=IN_TURN)
-        return np.einsum("pc,pcu->pu", items_pc[at], gradient_pcu), -bend
-
-    low = np.array([-LOGIT_BOUND, 0, LEAST_CONCENTRATION, LEAST_CONCENTRATION, -LOGIT_BOUND])
-    high = np.array([LOGIT_BOUND, 2 * LOGIT_BOUND, MOST_CONCENTRATION, MOST_CONCENTRATION, LOGIT_BOUND])
-    low_pu, high_pu = np.tile(low, (len(side), 1)), np.tile(high, (len(side), 1))
-    low_pu[side.sign_p != 0, 4] = 0
-    if fixed is not None:
-        low_pu[:, 2:4] = high_pu[:, 2:4] = fixed
-    point_pu, value_p = ascend(value, slopes, _inward(start_p5, side, _beta_boundary), low_pu, high_pu)
-    return _outward(point_pu, side, _beta_boundary), value_p
-
-
-def _log_beta(cells: HistogramCells, mean: FloatArray, concentration: FloatArray) -> FloatArray:
-    total = np.exp(concentration)
-    alpha, beta = total * expit(mean), total * expit(-mean)
-    ones_c = cells.votes_c - cells.zeros_c
-    rise = _above(gammaln, alpha, cells.zeros_c) - gammaln(alpha) + _above(gammaln, beta, ones_c) - gammaln(beta)
-    return np.asarray(rise - _above(gammaln, total, cells.votes_c) + gammaln(total))
-
-
-def _above(function: Callable[[FloatArray], FloatArray], base: FloatArray, count_c: FloatArray) -> FloatArray:
-    """The function of base + count for each cell, (..., cells); many cells share their few counts."""
-    n_counts = int(count_c.max(initial=0)) + 1
-    if count_c.ndim != 1 or base.shape[-1:] != (1,) or 2 * n_counts > len(count_c):
-        return function(base + count_c)
-    return np.asarray(function(base + np.arange(float(n_counts)))[..., count_c.astype(np.intp)])
-
-
-def _beta_slopes(cells: HistogramCells, mean: FloatArray, concentration: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Slopes of `_log_beta` in the logit of the mean and the log of the concentration."""
-    total = np.exp(concentration)
-    alpha, beta = total * expit(mean), total * expit(-mean)
-    by_alpha = _above(digamma, alpha, cells.zeros_c) - digamma(alpha)
-    ones_c = cells.votes_c - cells.zeros_c
-    by_beta = _above(digamma, beta, ones_c) - digamma(beta)  # a tiny beta must not be rounded off
-    by_total = digamma(total) - _above(digamma, total, cells.votes_c)
-    by_mean = (by_alpha - by_beta) * total * expit(mean) * expit(-mean)
-    return by_mean, alpha * by_alpha + beta * by_beta + total * by_total
-
-
-def _gradients(cells: HistogramCells, psi_p5: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Slopes of log P(one order) in psi (P, cells, 5), and the logarithm itself (P, cells)."""
-    log0, log1 = beta_class_logs(cells, psi_p5)
-    weight0, weight1 = expit(log0 - log1), expit(log1 - log0)
-    z = psi_p5[:, 4, None]
-    (mean0, mean1), (wide0, wide1) = _beta_slopes(cells, *_by_class(psi_p5))
-    by_prior = weight0 * expit(-z) - weight1 * expit(z)
-    parts = [weight0 * mean0, weight1 * mean1, weight0 * wide0, weight1 * wide1, by_prior]
-    return np.stack(parts, axis=-1), np.logaddexp(log0, log1)
-
-
-def edge(psi_p5: FloatArray, side: Sides) -> FloatArray:
-    """The models with the prior at which L = 0, all else alike."""
-    on_edge = psi_p5.copy()
-    on_edge[:, 4] = _beta_boundary(psi_p5, side)
-    return on_edge
-
-
-def _beta_boundary(psi_p5: FloatArray, side: Sides) -> FloatArray:
-    """logit nu at which L = 0, where there is a side."""
-    one = HistogramCells(side.votes_p[:, None], side.zeros_p[:, None])
-    log0, log1 = _log_beta(one, *_by_class(psi_p5))
-    return np.where(side.sign_p == 0, 0, (log1 - log0)[:, 0])
-
-
-def _turn(psi_p5: FloatArray, side: Sides) -> FloatArray:
-    """Slopes of psi in the coordinates of the ascent, (P, 5, 5)."""
-    one = HistogramCells(side.votes_p[:, None], side.zeros_p[:, None])
-    (mean0, mean1), (wide0, wide1) = _beta_slopes(one, *_by_class(psi_p5))
-    bound = (side.sign_p != 0).astype(float)
-    turn = np.zeros((len(side), 5, 5))
-    turn[:, 0, :2] = turn[:, 1, 0] = turn[:, 2, 2] = turn[:, 3, 3] = 1
-    by_x, by_y = -mean0[:, 0] * bound, mean1[:, 0] * bound
-    turn[:, 4] = np.stack(
-        [by_x + by_y, by_x, -wide0[:, 0] * bound, wide1[:, 0] * bound, np.where(bound > 0, side.sign_p, 1)], axis=1
-    )
-    return turn
-
-
-BINOMIALS, BETA_BINOMIALS = CountModel(class_logs, climb), CountModel(beta_class_logs, beta_climb)

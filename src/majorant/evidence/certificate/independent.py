@@ -14,7 +14,6 @@ from scipy.special import gammainccinv, gammaincinv, xlogy
 
 from majorant.evidence.certificate.certificate import RARE_SHARE, Verdict
 from majorant.evidence.certificate.count_models import (
-    BINOMIALS,
     EVERYWHERE,
     HistogramCells,
     Histograms,
@@ -23,6 +22,7 @@ from majorant.evidence.certificate.count_models import (
     join_sides,
     log_likelihood,
     log_odds,
+    log_shares,
     narrowest_majority,
     opposite,
     suprema,
@@ -133,7 +133,7 @@ def plan_items(
     By the nats per item between the fitted model and the nearest one on the other side. Only new items count, because
     retesting the present ones together with others would not control the error.
     """
-    expected_c = cells.totals(items_c) * np.exp(BINOMIALS.log_shares(cells, theta_3))
+    expected_c = cells.totals(items_c) * np.exp(log_shares(cells, theta_3))
     wrong, inside = contradictions(sizes), count_margin(theta_3, sizes) > 0
     value, _ = suprema(cells, expected_c[None], wrong if inside else opposite(wrong))
     nearest = float(value.max() if inside else value.min())

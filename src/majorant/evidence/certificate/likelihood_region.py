@@ -12,61 +12,58 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from majorant.evidence.certificate.count_models import HistogramCells, log_likelihood, theta_derivatives
+from majorant.evidence.certificate.count_models import HistogramCells, class_logs, log_likelihood, theta_derivatives
 from majorant.values import Estimate, FloatArray
 
 LONGEST_RAY = 25.0  # logits: where the data leave a direction open, the search ends here
 
 
-def count_loss(class_logs: tuple[FloatArray, FloatArray], cells: HistogramCells, total_c: FloatArray) -> FloatArray:
+def count_loss(theta: FloatArray, cells: HistogramCells, total_c: FloatArray) -> FloatArray:
     """Loss of majority vote on untied counts under each model, as a share of all items.
 
-    `class_logs` are those of a model, `total_c` items have as many votes as cell c. The sum runs over the cells that
-    the best rule decides otherwise, so nothing cancels.
+    `total_c` items have as many votes as cell c. The sum runs over the cells that the best rule decides otherwise, so
+    nothing cancels.
     """
-    log0, log1 = (log + cells.log_orders_c for log in class_logs)
+    log0, log1 = (log + cells.log_orders_c for log in class_logs(cells, theta))
     lead_c = 2 * cells.zeros_c - cells.votes_c
     odds = np.where(lead_c == 0, 0.0, (log0 - log1) * np.sign(lead_c))
     lost = -np.exp(np.maximum(log0, log1)) * np.expm1(np.minimum(odds, 0))
     return np.asarray(lost @ total_c / (np.exp(np.logaddexp(log0, log1)) @ total_c))
 
 
-def count_accuracy(class_logs: tuple[FloatArray, FloatArray], cells: HistogramCells, total_c: FloatArray) -> float:
+def count_accuracy(theta_3: FloatArray, cells: HistogramCells, total_c: FloatArray) -> float:
     """P(majority is right), a tie a fair draw; with the loss added, that of the best rule."""
-    log0, log1 = (log + cells.log_orders_c for log in class_logs)
+    log0, log1 = (log + cells.log_orders_c for log in class_logs(cells, theta_3))
     lead_c = 2 * cells.zeros_c - cells.votes_c
     both = np.exp(np.logaddexp(log0, log1))
     right = np.where(lead_c == 0, both / 2, np.exp(np.where(lead_c > 0, log0, log1))) @ total_c
     return float(right / (both @ total_c))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ConfidenceRegion:
-    """All models that the data allow: those with `value` at least `floor`, a at least r (coordinates 0 and 1)."""
+    """All pairs of binomials that the data allow: those with a log-likelihood of at least `floor`, and a >= r."""
 
-    value: Callable[[FloatArray], FloatArray]  # (..., U) -> log-likelihood
-    curvature: Callable[[FloatArray], FloatArray]  # (U,) -> (U, U), that of a hill counted positive
+    cells: HistogramCells
+    items_c: FloatArray
     floor: float
-    low_u: FloatArray
-    high_u: FloatArray
+
+    @classmethod
+    def around(cls, cells: HistogramCells, items_c: FloatArray, best_3: FloatArray, cut: float) -> ConfidenceRegion:
+        """The models within `cut` nats of the best."""
+        return cls(cells, items_c, float(log_likelihood(cells, items_c, best_3)) - cut)
+
+    def value(self, theta: FloatArray) -> FloatArray:
+        """The log-likelihood."""
+        return log_likelihood(self.cells, self.items_c, theta)
+
+    def curvature(self, theta_3: FloatArray) -> FloatArray:
+        """The curvature of the log-likelihood, that of a hill counted positive."""
+        return np.asarray(-theta_derivatives(self.cells, self.items_c[None], theta_3[None])[1][0])
 
     def allows(self, theta: FloatArray) -> NDArray[np.bool_]:
         """Which models belong to the region."""
-        within = (theta >= self.low_u).all(axis=-1) & (theta <= self.high_u).all(axis=-1)
-        return np.asarray((self.value(theta) >= self.floor) & (theta[..., 0] >= theta[..., 1]) & within)
-
-
-def binomial_region(cells: HistogramCells, items_c: FloatArray, best_3: FloatArray, cut: float) -> ConfidenceRegion:
-    """Two binomials within `cut` nats of the best."""
-
-    def value(theta: FloatArray) -> FloatArray:
-        return log_likelihood(cells, items_c, theta)
-
-    def curvature(theta_3: FloatArray) -> FloatArray:
-        return np.asarray(-theta_derivatives(cells, items_c[None], theta_3[None])[1][0])
-
-    free = np.full(3, np.inf)
-    return ConfidenceRegion(value, curvature, float(value(best_3)) - cut, -free, free)
+        return np.asarray((self.value(theta) >= self.floor) & (theta[..., 0] >= theta[..., 1]))
 
 
 def loss_interval(
