@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -51,33 +51,17 @@ class EmModel(Protocol[P]):
 
 @dataclass(frozen=True, slots=True)
 class Solution(Generic[P]):
-    """Result of the loop, or all it needs to continue; `trace[t]` is the objective at the parameters of step t."""
+    """Result of the loop; `trace[t]` is the objective at the parameters of step t."""
 
     params: P
     trace: tuple[float, ...] = ()
     converged: bool = False
     n_iter: int = 0
-    history: tuple[P, ...] = ()  # plain steps since the last leap
-    fallback: P | None = None  # result of the plain step, kept while a leap is being tested
 
     @property
     def steps(self) -> dict[str, Any]:
         """Convergence facts for a Fit."""
         return {"trace": self.trace, "converged": self.converged, "n_iter": self.n_iter}
-
-
-@runtime_checkable
-class Keeper(Protocol):
-    """A `progress` that also stores the state of the loop, so that an interrupted fit can be resumed."""
-
-    def __call__(self, step: int, objective: float) -> None:
-        """Called after each step."""
-
-    def recall(self, begin: Solution[Any]) -> Solution[Any]:
-        """The stored state of this loop, or `begin`; called once by each loop of a fit, in their order."""
-
-    def keep(self, state: Solution[Any]) -> None:
-        """Called after each step."""
 
 
 class Limits(NamedTuple):
@@ -102,12 +86,10 @@ def run_em(
     With `positive`, acceleration must keep parameters above 0.
     """
     stop = limits or model
-    keeper = progress if isinstance(progress, Keeper) else None
-    begin = Solution(start) if keeper is None else keeper.recall(Solution(start))
-    if begin.converged:
-        return begin
-    params, trace, history, fallback = begin.params, list(begin.trace), list(begin.history), begin.fallback
-    for n_iter in range(begin.n_iter + 1, stop.max_iter + 1):
+    params, trace = start, list[float]()
+    history: list[P] = []  # plain steps since the last leap
+    fallback: P | None = None  # result of the plain step, kept while a leap is being tested
+    for n_iter in range(1, stop.max_iter + 1):
         expected = model.e_step(data, params)
         objective = float(model.objective(params, expected))
         if fallback is not None and not objective >= trace[-1]:
@@ -120,10 +102,7 @@ def run_em(
             progress(n_iter, objective)
         moved = largest_change(params, updated).item()
         if moved <= stop.tol:
-            solution = Solution(updated, tuple(trace), True, n_iter)
-            if keeper is not None:
-                keeper.keep(solution)
-            return solution
+            return Solution(updated, tuple(trace), True, n_iter)
         history = [*history, params][-2:]
         # Leaps wait until no parameter moves by more than .01, so that they cannot jump to another optimum.
         if stop.accelerate and len(history) == 2 and moved < 0.01:
@@ -131,8 +110,6 @@ def run_em(
             params, fallback, history = (leap, updated, []) if leap is not None else (updated, None, history)
         else:
             params = updated
-        if keeper is not None:
-            keeper.keep(Solution(params, tuple(trace), False, n_iter, tuple(history), fallback))
     return Solution(params if fallback is None else fallback, tuple(trace), False, stop.max_iter)
 
 
