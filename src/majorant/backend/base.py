@@ -20,8 +20,7 @@ from majorant.errors import ConfigError
 from majorant.items import NAMES_AT_ONCE, draw_by_name, take_items
 from majorant.kernels import Block, Engine, Rows, add_up, in_memory, rows_in
 from majorant.methods import ESTIMATORS, Estimator
-from majorant.methods.em import Progress
-from majorant.methods.fit import Fit
+from majorant.methods.fit import Fit, Progress
 from majorant.output import Columns, Content
 from majorant.resources import T
 from majorant.tally import Patterns, counts, distinct_counts, merged_patterns, votes_by_worker

@@ -19,7 +19,6 @@ from majorant.values import TINY, FloatArray
 from majorant.votes import Votes
 
 P = TypeVar("P", bound=tuple[Any, ...])
-Progress = Callable[[int, float], None]  # called with step and objective
 Parts = Sequence[FloatArray]
 Norm = Callable[[Parts], Sequence[Any]]  # for each part a length that broadcasts to it: one for all, or one per problem
 
@@ -73,13 +72,7 @@ class Limits(NamedTuple):
 
 
 def run_em(
-    model: EmModel[P],
-    data: VoteData,
-    start: P,
-    progress: Progress | None = None,
-    limits: Limits | None = None,
-    *,
-    positive: bool = True,
+    model: EmModel[P], data: VoteData, start: P, limits: Limits | None = None, *, positive: bool = True
 ) -> Solution[P]:
     """Repeat E and M steps from `start` until the parameters stop moving; the objective never falls.
 
@@ -98,8 +91,8 @@ def run_em(
         updated = model.m_step(expected, params)
         fallback = None
         trace.append(objective)
-        if progress is not None:
-            progress(n_iter, objective)
+        if data.progress is not None:
+            data.progress(n_iter, objective)
         moved = largest_change(params, updated).item()
         if moved <= stop.tol:
             return Solution(updated, tuple(trace), True, n_iter)
@@ -113,7 +106,7 @@ def run_em(
     return Solution(params if fallback is None else fallback, tuple(trace), False, stop.max_iter)
 
 
-def run_starts(model: EmModel[P], data: VoteData, starts: Iterable[P], progress: Progress | None = None) -> Solution[P]:
+def run_starts(model: EmModel[P], data: VoteData, starts: Iterable[P]) -> Solution[P]:
     """Run EM from several starts and return the best result; the first start wins ties.
 
     All starts are followed for a few steps, the first to the end, and the best of the others for as long as it may
@@ -123,7 +116,7 @@ def run_starts(model: EmModel[P], data: VoteData, starts: Iterable[P], progress:
 
     def run(so_far: Solution[P], steps: int) -> Solution[P]:
         limits = Limits(min(steps, model.max_iter - so_far.n_iter), model.tol, model.accelerate)
-        more = run_em(model, data, so_far.params, progress, limits)
+        more = run_em(model, data, so_far.params, limits)
         return Solution(more.params, so_far.trace + more.trace, more.converged, so_far.n_iter + more.n_iter)
 
     scouts = [run(Solution(start), scout_steps) for start in starts]
@@ -219,11 +212,11 @@ class ConfusionParams(NamedTuple):
     prior_k: FloatArray
 
 
-def start_counts(start: Fit | None, data: VoteData) -> ExpectedCounts:
+def start_counts(data: VoteData) -> ExpectedCounts:
     """Expected counts under the confusion matrices of an earlier fit, by default under the vote shares."""
-    if start is None:
+    if data.start is None:
         return share_counts(data)
-    return expect(data, confusion_tables(*start_confusions(start, data.votes)))
+    return expect(data, confusion_tables(*start_confusions(data.start, data.votes)))
 
 
 def start_confusions(start: Fit, votes: Votes) -> ConfusionParams:
@@ -237,8 +230,9 @@ def start_confusions(start: Fit, votes: Votes) -> ConfusionParams:
     return ConfusionParams(np.broadcast_to(start.confusion, shape), start.prior)
 
 
-def start_params(start: Fit | None, method: str, votes: Votes, *names: str) -> tuple[FloatArray, ...] | None:
+def start_params(data: VoteData, method: str, *names: str) -> tuple[FloatArray, ...] | None:
     """Arrays learned by an earlier fit of the same method; None without one. The first has a row per worker."""
+    start, votes = data.start, data.votes
     if start is None or start.method != method or not start.learned:
         return None
     learned = tuple(start.learned[name] for name in names)
