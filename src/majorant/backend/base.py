@@ -19,10 +19,10 @@ from majorant.defaults import WEIGHTED_VOTE
 from majorant.errors import ConfigError
 from majorant.items import NAMES_AT_ONCE, draw_by_name, take_items
 from majorant.kernels import Block, Engine, Rows, add_up, in_memory, rows_in
+from majorant.limits import T
 from majorant.methods import ESTIMATORS, Estimator
 from majorant.methods.fit import Fit, Progress
 from majorant.output import Columns, Content
-from majorant.resources import T
 from majorant.tally import Patterns, counts, distinct_counts, merged_patterns, votes_by_worker
 from majorant.values import FloatArray
 from majorant.votes import Account, IntArray, Votes, names_of

@@ -17,9 +17,9 @@ from majorant.backend.stage import Report, silent
 from majorant.backend.store import StoredVotes
 from majorant.backend.workfolder import WorkFolder
 from majorant.kernels import Block, add_up
+from majorant.limits import BASE, T, in_order, require, thread_count
 from majorant.methods.fit import Fit, Progress
 from majorant.output import Columns
-from majorant.resources import BASE, T, in_order, require, thread_count
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
