@@ -56,3 +56,10 @@ def foolable_votes(rng, *, n_items, n_workers, n_votes, hard):
     label_n = np.where(rng.random(len(item_n)) < wrong_n, 1 - truth_i[item_n], truth_i[item_n])
     names = {"items": range(n_items), "workers": range(n_workers), "labels": range(2)}
     return Votes.from_codes(item_n, worker_n, label_n, **names, gold=truth_i)
+
+
+def mixed_crew(confusion, honest, *, spammers=0, adversaries=0):
+    """Honest workers, then spammers who label at random, then adversaries who report the next label after their own."""
+    confusion_kl = np.asarray(confusion, dtype=float)
+    kinds = [confusion_kl, np.full_like(confusion_kl, 1 / len(confusion_kl)), np.roll(confusion_kl, 1, axis=1)]
+    return np.repeat(kinds, [honest, spammers, adversaries], axis=0)

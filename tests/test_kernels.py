@@ -11,7 +11,7 @@ import oracles.kernels as oracle
 from crowds import random_votes
 from majorant.errors import ConfigError
 from majorant.kernels import MemoryEngine, add_up, gather, in_memory, scatter, softmax_rows, weighted_sum
-from majorant.resources import thread_count
+from majorant.limits import thread_count
 
 
 class Sums(NamedTuple):

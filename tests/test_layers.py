@@ -18,7 +18,6 @@ EVERYONE = (
     "limits",
     "tabular",
     "defaults",
-    "resources",
     "values",
     "filetypes",
     "__version__",
@@ -29,7 +28,7 @@ BELOW_PIPELINE = (
 MAY_IMPORT = {
     "errors": "",
     "arguments": "read",  # the options of reading, which many functions hand on
-    **dict.fromkeys(("ownership", "defaults", "tabular", "limits", "resources", "values", "filetypes"), ""),
+    **dict.fromkeys(("ownership", "defaults", "tabular", "limits", "values", "filetypes"), ""),
     "database": "",
     "atomic": "",
     "output": "atomic votes",

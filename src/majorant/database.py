@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from majorant.resources import thread_count
+from majorant.limits import thread_count
 
 LOCKED = {
     "autoinstall_known_extensions": "false",

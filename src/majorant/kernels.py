@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from majorant.errors import ConfigError
-from majorant.resources import T, in_order, thread_count
+from majorant.limits import T, in_order, thread_count
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 

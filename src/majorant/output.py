@@ -14,8 +14,8 @@ from typing import Any
 
 from majorant.atomic import beside, cannot_write, whole_files
 from majorant.database import connect
+from majorant.limits import in_order, thread_count
 from majorant.ownership import digest_of
-from majorant.resources import in_order, thread_count
 from majorant.tabular import arrow_column
 from majorant.votes import Votes
 

@@ -39,12 +39,11 @@ from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, 
 from majorant.evidence.identical import Difference, count_differences, identical_evidence
 from majorant.evidence.labels import gold_evidence
 from majorant.evidence.track_record import Setting
-from majorant.limits import refuse_size, refuse_slices
+from majorant.limits import limit_native_threads, refuse_size, refuse_slices
 from majorant.methods import ESTIMATORS, Fit
 from majorant.methods.weighted_vote import differ_beyond_noise
 from majorant.read import Reading
 from majorant.read.options import with_gold_file
-from majorant.resources import limit_native_threads
 from majorant.results.agreement import Agreement
 from majorant.results.agreement.measure import agreement_from, resampling
 from majorant.results.labels import Known, decide_coins, expert_labels, with_known

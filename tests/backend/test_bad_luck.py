@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from majorant.backend.files import query
 from majorant.backend.prepare import prepare
 from majorant.backend.workfolder import locked
 from majorant.cli import majorant as command
@@ -24,16 +23,15 @@ MEMORY = 1_000_000_000
 MOMENTS = {
     "reading": ("majorant.backend.stage", "encode_part", 1),
     "sorting": ("majorant.backend.prepare", "resolve_votes", 3),
-    "fitting": ("majorant.backend.files", "save_loop", 4),
+    "fitting": ("majorant.methods.em", "largest_change", 4),
     "writing": ("majorant.output", "_fill_table", 3),
     "the last moment": ("majorant.atomic", "_keep_permissions", ".labels.csv"),
 }
 RUN = """
 import importlib, os, signal, sys, resource
 from majorant import database
-from majorant.backend import files, store
+from majorant.backend import store
 store.NAMES_PER_GROUP, database.BATCH_ROWS = 64, 256
-files.EVERY_SECONDS = 0
 module, function, at, what, limit = {moment!r}
 if limit:
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
@@ -168,14 +166,6 @@ def test_full_disk_gives_an_error_message(place, tmp_path, size):
     assert f"Cannot write to {disk}" in full.stderr
     assert "Traceback" not in full.stderr
     assert entries(path.parent) == ["votes.parquet"]
-
-
-def test_a_query_that_does_not_fit_says_so(crowd_file, tmp_path):
-    stored = prepare(str(crowd_file), tmp_path / "work", ReadOptions(repeats="each"), memory=MEMORY)
-    with pytest.raises(
-        ConfigError, match=r"memory='0\.2MB' is too little to count the votes: .* Give more memory or more room"
-    ):
-        query(stored, "SELECT item, count(*) FROM votes GROUP BY item", memory=200_000)
 
 
 def test_one_folder_serves_one_run_at_a_time(tmp_path):

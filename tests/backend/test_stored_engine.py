@@ -1,4 +1,4 @@
-"""Every distributed method on row groups gives the numbers that it gives in memory, whole or after a cut."""
+"""Every distributed method on row groups gives the numbers that it gives in memory."""
 
 from dataclasses import replace
 
@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 import majorant
-from majorant.backend.files import Checkpoint, load_loop, save_loop, stored_engine
+from majorant.backend.files import stored_engine
 from majorant.backend.prepare import prepare
 from majorant.errors import ConfigError, DataError
 from majorant.kernels import in_memory
 from majorant.methods import ESTIMATORS
-from majorant.methods.em import Solution
 from majorant.read.options import ReadOptions
 
 MEMORY = 1_000_000_000
@@ -49,59 +48,6 @@ def test_a_fit_on_row_groups_is_the_fit_in_memory(name, stored, crowd_file):
     for learned in ("confusion", "skill"):
         if getattr(expected, learned) is not None:
             np.testing.assert_allclose(getattr(found, learned), getattr(expected, learned), **CLOSE)
-
-
-class Cut(Exception):
-    """A run that ends in the middle."""
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["dawid-skene", "mace", *(pytest.param(name, marks=pytest.mark.long) for name in ("glad", "hierarchical", "bwa"))],
-)
-def test_interrupted_fit_resumes_with_the_same_result(name, stored, tmp_path):
-    expected, steps = [], []
-    whole = fit(name, stored, engine_of(stored), progress=lambda step, objective: expected.append((step, objective)))
-
-    def watch(step, objective):
-        steps.append((step, objective))
-        if len(steps) == cut_after:
-            raise Cut
-
-    cut_after = len(expected) * 2 // 3  # of several restarts, one of the later ones
-    with pytest.raises(Cut):
-        fit(name, stored, engine_of(stored), progress=Checkpoint(tmp_path, "fit", every_seconds=0, progress=watch))
-    keeper = Checkpoint(tmp_path, "fit", every_seconds=0, progress=watch)
-    resumed = fit(name, stored, engine_of(stored), progress=keeper)
-    # The step during which the run was cut off had not been kept and is done again; nothing before it is.
-    assert steps == [*expected[:cut_after], *expected[cut_after - 1 :]]
-    np.testing.assert_array_equal(resumed.posterior, whole.posterior)
-    assert resumed.trace == whole.trace
-
-
-def test_steps_of_another_fit_are_passed_over_and_damaged_ones_named(stored, tmp_path):
-    folder = tmp_path / "steps"
-    fit("dawid-skene", stored, engine_of(stored), progress=Checkpoint(folder, "a", every_seconds=0))
-    seen = []
-    other = Checkpoint(folder, "b", progress=lambda step, objective: seen.append(step))
-    fit("dawid-skene", stored, engine_of(stored), progress=other)
-    assert seen[0] == 1
-    [path] = folder.iterdir()
-    path.write_bytes(path.read_bytes()[:200])
-    with pytest.raises(DataError, match=r"loop-1\.npz is damaged"):
-        fit("dawid-skene", stored, engine_of(stored), progress=Checkpoint(folder, "b"))
-
-
-def test_a_checkpoint_with_a_flipped_bit_is_refused(tmp_path):
-    begin = Solution(params=(np.arange(6.0), np.ones((2, 2))), trace=(-3.0, -2.0), n_iter=2)
-    path = tmp_path / "loop-1.npz"
-    save_loop(path, "fit", begin)
-    content = path.read_bytes()
-    assert load_loop(path, "fit", begin).trace == begin.trace
-    for at in range(0, len(content), 7):
-        path.write_bytes(content[:at] + bytes([content[at] ^ 1 << at % 8]) + content[at + 1 :])
-        with pytest.raises(DataError, match=r"loop-1\.npz is damaged"):
-            load_loop(path, "fit", begin)
 
 
 def test_a_damaged_row_group_is_an_error(stored):

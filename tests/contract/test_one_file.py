@@ -49,11 +49,11 @@ class ToyEm:
     tol: float = 1e-6
     accelerate: bool = True
 
-    def fit(self, votes, *, weights=None, start=None, engine=None, progress=None):
-        data = prepare(votes, engine, weights)
-        earlier = start_params(start, self.name, data.votes, "accuracy")
+    def fit(self, votes, **options):
+        data = prepare(votes, **options)
+        earlier = start_params(data, self.name, "accuracy")
         begin = self.m_step(share_counts(data), None) if earlier is None else ToyParams(earlier[0][0])
-        solution = run_em(self, data, begin, progress)
+        solution = run_em(self, data, begin)
         tables, n_workers = self.tables(solution.params, data), len(data.votes.workers)
         learned = {"accuracy": np.tile(solution.params.accuracy_2, (n_workers, 1))}
         prior_k = np.exp(tables.log_prior_g)

@@ -93,7 +93,7 @@ def test_the_second_start_sets_items_apart_by_how_much_their_votes_agree():
     wrong_i = np.arange(40) % 3  # none, one or two of five votes are for the other label
     label_ij = (np.arange(40) % 2)[:, None] ^ (np.arange(5) < wrong_i[:, None])
     votes = Votes.from_codes(np.repeat(range(40), 5), np.tile(range(5), 40), label_ij.ravel().astype(int), **names)
-    data = prepare(votes, None, None)
+    data = prepare(votes)
     counts, model = share_counts(data), EBCC()
     _, second = model.starts(data, counts, counts.items_g)
     easier_i = data.posterior(model.tables(second)).reshape(40, 2, 2)[np.arange(40), np.arange(40) % 2, 1]

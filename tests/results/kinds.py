@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from majorant.simulate import mixed_crew, one_coin_crew, simulate
+from crowds import mixed_crew
+from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
 
 HALF = [0.5, 0.5]

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from crowds import foolable_votes
+from crowds import foolable_votes, mixed_crew
 from majorant.defaults import TOLERANCE
 from majorant.evidence.labels import gold_accuracy
 from majorant.methods.majority import Majority
 from majorant.pipeline import check
-from majorant.simulate import mixed_crew, one_coin_crew, simulate
+from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
 
 GOOD = np.array([[0.85, 0.15], [0.15, 0.85]])

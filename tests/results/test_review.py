@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import majorant as mj
+from crowds import mixed_crew
 from majorant.methods.majority import Majority
 from majorant.render.review import review_facts, review_line
 from majorant.results.review import Reason, Said, label_doubt, review
-from majorant.simulate import mixed_crew, simulate
+from majorant.simulate import simulate
 from majorant.votes import Votes
 
 

@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from crowds import mixed_crew
 from majorant.cli import main
 from majorant.methods.dawid_skene import DawidSkene
 from majorant.methods.hierarchical import Hierarchical
 from majorant.methods.majority import Majority
 from majorant.render.workers import worker_columns, workers_line
 from majorant.results.workers import GROUNDS, FlagKind, assess_workers
-from majorant.simulate import mixed_crew, one_coin_crew, simulate
+from majorant.simulate import one_coin_crew, simulate
 from majorant.values import clopper_pearson
 from majorant.votes import Votes
 

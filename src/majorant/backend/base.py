@@ -19,11 +19,10 @@ from majorant.defaults import WEIGHTED_VOTE
 from majorant.errors import ConfigError
 from majorant.items import NAMES_AT_ONCE, draw_by_name, take_items
 from majorant.kernels import Block, Engine, Rows, add_up, in_memory, rows_in
+from majorant.limits import T
 from majorant.methods import ESTIMATORS, Estimator
-from majorant.methods.em import Progress
-from majorant.methods.fit import Fit
+from majorant.methods.fit import Fit, Progress
 from majorant.output import Columns, Content
-from majorant.resources import T
 from majorant.tally import Patterns, counts, distinct_counts, merged_patterns, votes_by_worker
 from majorant.values import FloatArray
 from majorant.votes import Account, IntArray, Votes, names_of
@@ -108,6 +107,7 @@ class Backend(ABC):
     keeps_items: ClassVar[bool] = True  # whether a fit may hold a number per item in one place
     teaches: ClassVar[bool] = True  # whether blocks carry gold labels, for methods that learn from them
     votes: NamedVotes  # what is known about them without a pass
+    progress: Progress | None = None  # called after each step of a fit
 
     @property
     @abstractmethod
@@ -181,17 +181,13 @@ class Backend(ABC):
     def fit(self, method: str) -> Fit:
         """Fit a method to all votes; its rows may be stored in a file, or computed when they are needed."""
         self.refuse(method)
-        return self.fit_with(ESTIMATORS[method](), self.progress(method))
+        return self.fit_with(ESTIMATORS[method]())
 
-    def fit_with(self, estimator: Estimator, progress: Progress | None = None) -> Fit:
+    def fit_with(self, estimator: Estimator) -> Fit:
         """Fit a method with its settings."""
-        watched = {"progress": progress} if estimator.traits.iterative and progress is not None else {}
+        watched = {"progress": self.progress} if estimator.traits.iterative else {}
         # With an engine, methods read only the shape, names and counts of the votes, which every kind of votes has.
         return estimator.fit(cast("Votes", self.votes), engine=self.engine, **watched)
-
-    def progress(self, method: str) -> Progress | None:  # noqa: ARG002
-        """The progress callback of a fit."""
-        return None
 
     def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:
         """What `fn` returns for the items of each block, joined for all items."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from majorant.backend.base import Backend, MemoryBackend, Part
 from majorant.kernels import Block, Engine, Rows
-from majorant.resources import T
+from majorant.limits import T
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 

@@ -36,6 +36,7 @@ from majorant.backend.store import ITEMS_FILE, NameSlice, StoredNames, StoredVot
 from majorant.backend.workfolder import WorkFolder
 from majorant.database import connect, stream
 from majorant.errors import ConfigError, DataError
+from majorant.limits import BASE, require, spell, thread_count
 from majorant.read.build import (
     LISTED,
     Coverage,
@@ -61,7 +62,6 @@ from majorant.read.item_columns import item_text
 from majorant.read.opening import open_table
 from majorant.read.options import ReadOptions
 from majorant.read.table import decode
-from majorant.resources import BASE, require, spell, thread_count
 
 Stamp = list[tuple[str, int, int]]  # path, size and time of change of each file
 

@@ -25,7 +25,7 @@ def serve(file: tuple[str, ...], port: int, no_browser: bool, memory: str, max_u
     FILE is read in place and shown on the page from the start, so that large files need no upload.  No data leaves this
     machine, and everything the page stores is deleted when the server stops (Ctrl-C).
     """
-    from majorant.resources import parse_memory, parse_size
+    from majorant.limits import parse_memory, parse_size
     from majorant.web import serve as serve_until_interrupted
 
     def say(address: str) -> None:

@@ -22,8 +22,8 @@ from majorant.cli.options import NONE, choice_option
 from majorant.cli.progress import at_work, row_counter, stages
 from majorant.errors import ConfigError
 from majorant.filetypes import format_words
+from majorant.limits import THREADS_VARIABLE
 from majorant.ownership import note_input
-from majorant.resources import THREADS_VARIABLE
 
 if TYPE_CHECKING:
     from majorant.backend import Backend
@@ -135,7 +135,7 @@ class FromFiles:
         from majorant.backend.prepare import prepare
         from majorant.backend.store import STORE_MANIFEST, mask_stored
         from majorant.backend.workfolder import WORK_FOLDER, locked
-        from majorant.resources import parse_memory
+        from majorant.limits import parse_memory
 
         memory, source = parse_memory(self.memory), job.source
         if source.file[0].startswith(DATASET):

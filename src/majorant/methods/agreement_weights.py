@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
 from majorant.kernels import Engine, gather, scatter, shares
-from majorant.methods.em import Progress, Solution
-from majorant.methods.fit import Fit, Traits, chances
+from majorant.methods.em import Solution
+from majorant.methods.fit import Fit, FitOptions, Traits, chances
 from majorant.methods.tables import Tables, VoteData, coin_confusions, posterior, prepare
 from majorant.values import FloatArray
 from majorant.votes import Votes
@@ -41,7 +41,7 @@ class Wawa:
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
         """Skills, and shares of the weighted votes as probabilities."""
-        data = prepare(votes, engine, weights)
+        data = prepare(votes, engine=engine, weights=weights)
         skill_j, _ = _agreement(data, np.ones(len(data.votes.workers)))
         posterior_ik, prior_k = weighted_shares(data, skill_j)
         return data.fit_of(self, posterior=posterior_ik, prior=prior_k, skill=skill_j)
@@ -74,24 +74,16 @@ class IWMV:
     max_iter: int = 20
     tol: float = 1e-9
 
-    def fit(
-        self,
-        votes: Votes,
-        *,
-        weights: ArrayLike | None = None,
-        start: Fit | None = None,
-        engine: Engine | None = None,
-        progress: Progress | None = None,
-    ) -> Fit:
+    def fit(self, votes: Votes, **options: Unpack[FitOptions]) -> Fit:
         """Skills, shared confusion and labels; `start` gives the first skills."""
-        data = prepare(votes, engine, weights)
+        data = prepare(votes, **options)
         _, n_workers, n_classes = data.votes.shape
 
         def weigh(skill_j: FloatArray, *_: object) -> FloatArray:
             return n_classes * skill_j - 1 if n_classes > 1 else np.ones_like(skill_j)
 
-        first_j = np.ones(n_workers) if start is None else n_classes * _start_skill(start, data) - 1
-        solution = _vote_repeatedly(self, data, first_j, weigh, progress)
+        first_j = np.ones(n_workers) if data.start is None else n_classes * _start_skill(data.start, data) - 1
+        solution = _vote_repeatedly(self, data, first_j, weigh)
         weight_j, skill_j = solution.params
         posterior_ik, prior_k = linear_posterior(data, weight_j)
         return data.fit_of(
@@ -134,24 +126,16 @@ class ZeroBasedSkill:
     step_every: int = 20
     tol: float = 1e-6
 
-    def fit(
-        self,
-        votes: Votes,
-        *,
-        weights: ArrayLike | None = None,
-        start: Fit | None = None,
-        engine: Engine | None = None,
-        progress: Progress | None = None,
-    ) -> Fit:
+    def fit(self, votes: Votes, **options: Unpack[FitOptions]) -> Fit:
         """Skills, and shares of the weighted votes as probabilities; `start` gives the first skills."""
-        data = prepare(votes, engine, weights)
+        data = prepare(votes, **options)
         _, n_workers, n_classes = data.votes.shape
 
         def step_towards(agreement_j: FloatArray, skill_j: FloatArray, n_iter: int) -> FloatArray:
             return skill_j + self.step * self.step_factor ** (n_iter // self.step_every) * (agreement_j - skill_j)
 
-        first_j = np.full(n_workers, 1 / n_classes) if start is None else _start_skill(start, data)
-        solution = _vote_repeatedly(self, data, first_j, step_towards, progress)
+        first_j = np.full(n_workers, 1 / n_classes) if data.start is None else _start_skill(data.start, data)
+        solution = _vote_repeatedly(self, data, first_j, step_towards)
         skill_j, _ = solution.params
         posterior_ik, prior_k = weighted_shares(data, skill_j)
         return data.fit_of(self, posterior=posterior_ik, prior=prior_k, skill=skill_j, **solution.steps)
@@ -162,7 +146,6 @@ def _vote_repeatedly(
     data: VoteData,
     weight_j: FloatArray,
     renew: Callable[[FloatArray, FloatArray, int], FloatArray],
-    progress: Progress | None,
 ) -> Solution[tuple[FloatArray, FloatArray]]:
     """Alternate between voting and `renew`, which returns new weights, until the weights converge.
 
@@ -173,8 +156,8 @@ def _vote_repeatedly(
     while not converged and len(trace) < limits.max_iter:
         agreement_j, winning = _agreement(data, weight_j)
         trace.append(winning)
-        if progress is not None:
-            progress(len(trace), winning)
+        if data.progress is not None:
+            data.progress(len(trace), winning)
         new_j = renew(agreement_j, weight_j, len(trace))
         converged = bool(np.abs(new_j - weight_j).max(initial=0.0) <= limits.tol)
         weight_j = new_j

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from majorant.kernels import Block, Engine, gather, scatter, shares, weighted_sum
-from majorant.methods.em import Progress, run_em, start_params
-from majorant.methods.fit import Fit, Traits
+from majorant.kernels import Block, gather, scatter, shares, weighted_sum
+from majorant.methods.em import run_em, start_params
+from majorant.methods.fit import Fit, FitOptions, Traits
 from majorant.methods.tables import Totals, VoteData, prepare, vote_shares
 from majorant.values import FloatArray
 from majorant.votes import Votes
@@ -69,22 +68,14 @@ class BWA:
     accelerate: bool = True
     clamp_gold: bool = False
 
-    def fit(
-        self,
-        votes: Votes,
-        *,
-        weights: ArrayLike | None = None,
-        start: Fit | None = None,
-        engine: Engine | None = None,
-        progress: Progress | None = None,
-    ) -> Fit:
+    def fit(self, votes: Votes, **options: Unpack[FitOptions]) -> Fit:
         """Scores as shares, and precisions in `learned`; only a fit of this method can be continued."""
-        data = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
+        data = prepare(votes, clamp_gold=self.clamp_gold, **options)
         begin = self._start(data)
-        earlier = start_params(start, self.name, data.votes, *PrecisionParams._fields[:2])
+        earlier = start_params(data, self.name, *PrecisionParams._fields[:2])
         if earlier is not None:
             begin = PrecisionParams(earlier[0], earlier[1], begin.base_c)
-        solution = run_em(self, data, begin, progress)
+        solution = run_em(self, data, begin)
         params, n_classes = solution.params, len(data.votes.labels)
         return data.fit_of(
             self,

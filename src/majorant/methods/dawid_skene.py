@@ -6,13 +6,11 @@ Given that item i is of class k, its votes (worker j, label l) are independent w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
-from numpy.typing import ArrayLike
-
-from majorant.kernels import Engine, shares
-from majorant.methods.em import ConfusionParams, Progress, run_em, start_confusions
-from majorant.methods.fit import Fit, Traits
+from majorant.kernels import shares
+from majorant.methods.em import ConfusionParams, run_em, start_confusions
+from majorant.methods.fit import Fit, FitOptions, Traits
 from majorant.methods.tables import (
     ExpectedCounts,
     Tables,
@@ -61,19 +59,11 @@ class DawidSkene:
     accelerate: bool = True
     clamp_gold: bool = False
 
-    def fit(
-        self,
-        votes: Votes,
-        *,
-        weights: ArrayLike | None = None,
-        start: Fit | None = None,
-        engine: Engine | None = None,
-        progress: Progress | None = None,
-    ) -> Fit:
+    def fit(self, votes: Votes, **options: Unpack[FitOptions]) -> Fit:
         """Confusion matrices, prior and posterior; EM starts from the vote shares, or from an earlier fit."""
-        data = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
-        begin = self.m_step(share_counts(data)) if start is None else start_confusions(start, data.votes)
-        solution = run_em(self, data, begin, progress)
+        data = prepare(votes, clamp_gold=self.clamp_gold, **options)
+        begin = self.m_step(share_counts(data)) if data.start is None else start_confusions(data.start, data.votes)
+        solution = run_em(self, data, begin)
         confusion_jkl, prior_k = solution.params
         posterior_ik = data.posterior(self.tables(solution.params))
         return data.fit_of(self, posterior=posterior_ik, confusion=confusion_jkl, prior=prior_k, **solution.steps)

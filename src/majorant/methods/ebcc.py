@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from majorant.kernels import Block, Engine, shares
-from majorant.methods.em import Progress, run_starts, start_counts, start_params
-from majorant.methods.fit import Fit, Traits
+from majorant.kernels import Block, shares
+from majorant.methods.em import run_starts, start_counts, start_params
+from majorant.methods.fit import Fit, FitOptions, Traits
 from majorant.methods.tables import (
     ExpectedCounts,
     Tables,
@@ -74,28 +73,20 @@ class EBCC:
     accelerate: bool = True
     clamp_gold: bool = False
 
-    def fit(
-        self,
-        votes: Votes,
-        *,
-        weights: ArrayLike | None = None,
-        start: Fit | None = None,
-        engine: Engine | None = None,
-        progress: Progress | None = None,
-    ) -> Fit:
+    def fit(self, votes: Votes, **options: Unpack[FitOptions]) -> Fit:
         """Posterior of classes and, in `learned["subtypes"]`, of subtypes, (I, K, M)."""
-        data = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
+        data = prepare(votes, clamp_gold=self.clamp_gold, **options)
         n_classes, n_subtypes = len(data.votes.labels), self.subtypes
-        earlier = start_params(start, self.name, data.votes, *SubtypeParams._fields)
+        earlier = start_params(data, self.name, *SubtypeParams._fields)
         # A class without votes gets a prior of .01 items.
         shares_k = np.maximum(share_counts(data).items_g, 0.01)
         base_k = shares_k if self.items is None else np.full(n_classes, self.items)
         starts: Iterable[SubtypeParams]
         if earlier is None:
-            starts = self.starts(data, start_counts(start, data), base_k)
+            starts = self.starts(data, start_counts(data), base_k)
         else:
             starts = [SubtypeParams(*earlier)._replace(base_k=base_k)]
-        solution = run_starts(self, data, starts, progress)
+        solution = run_starts(self, data, starts)
         params = solution.params
         tables = self.tables(params)
 

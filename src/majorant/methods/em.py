@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from majorant.values import TINY, FloatArray
 from majorant.votes import Votes
 
 P = TypeVar("P", bound=tuple[Any, ...])
-Progress = Callable[[int, float], None]  # called with step and objective
 Parts = Sequence[FloatArray]
 Norm = Callable[[Parts], Sequence[Any]]  # for each part a length that broadcasts to it: one for all, or one per problem
 
@@ -51,33 +50,17 @@ class EmModel(Protocol[P]):
 
 @dataclass(frozen=True, slots=True)
 class Solution(Generic[P]):
-    """Result of the loop, or all it needs to continue; `trace[t]` is the objective at the parameters of step t."""
+    """Result of the loop; `trace[t]` is the objective at the parameters of step t."""
 
     params: P
     trace: tuple[float, ...] = ()
     converged: bool = False
     n_iter: int = 0
-    history: tuple[P, ...] = ()  # plain steps since the last leap
-    fallback: P | None = None  # result of the plain step, kept while a leap is being tested
 
     @property
     def steps(self) -> dict[str, Any]:
         """Convergence facts for a Fit."""
         return {"trace": self.trace, "converged": self.converged, "n_iter": self.n_iter}
-
-
-@runtime_checkable
-class Keeper(Protocol):
-    """A `progress` that also stores the state of the loop, so that an interrupted fit can be resumed."""
-
-    def __call__(self, step: int, objective: float) -> None:
-        """Called after each step."""
-
-    def recall(self, begin: Solution[Any]) -> Solution[Any]:
-        """The stored state of this loop, or `begin`; called once by each loop of a fit, in their order."""
-
-    def keep(self, state: Solution[Any]) -> None:
-        """Called after each step."""
 
 
 class Limits(NamedTuple):
@@ -89,25 +72,17 @@ class Limits(NamedTuple):
 
 
 def run_em(
-    model: EmModel[P],
-    data: VoteData,
-    start: P,
-    progress: Progress | None = None,
-    limits: Limits | None = None,
-    *,
-    positive: bool = True,
+    model: EmModel[P], data: VoteData, start: P, limits: Limits | None = None, *, positive: bool = True
 ) -> Solution[P]:
     """Repeat E and M steps from `start` until the parameters stop moving; the objective never falls.
 
     With `positive`, acceleration must keep parameters above 0.
     """
     stop = limits or model
-    keeper = progress if isinstance(progress, Keeper) else None
-    begin = Solution(start) if keeper is None else keeper.recall(Solution(start))
-    if begin.converged:
-        return begin
-    params, trace, history, fallback = begin.params, list(begin.trace), list(begin.history), begin.fallback
-    for n_iter in range(begin.n_iter + 1, stop.max_iter + 1):
+    params, trace = start, list[float]()
+    history: list[P] = []  # plain steps since the last leap
+    fallback: P | None = None  # result of the plain step, kept while a leap is being tested
+    for n_iter in range(1, stop.max_iter + 1):
         expected = model.e_step(data, params)
         objective = float(model.objective(params, expected))
         if fallback is not None and not objective >= trace[-1]:
@@ -116,14 +91,11 @@ def run_em(
         updated = model.m_step(expected, params)
         fallback = None
         trace.append(objective)
-        if progress is not None:
-            progress(n_iter, objective)
+        if data.progress is not None:
+            data.progress(n_iter, objective)
         moved = largest_change(params, updated).item()
         if moved <= stop.tol:
-            solution = Solution(updated, tuple(trace), True, n_iter)
-            if keeper is not None:
-                keeper.keep(solution)
-            return solution
+            return Solution(updated, tuple(trace), True, n_iter)
         history = [*history, params][-2:]
         # Leaps wait until no parameter moves by more than .01, so that they cannot jump to another optimum.
         if stop.accelerate and len(history) == 2 and moved < 0.01:
@@ -131,12 +103,10 @@ def run_em(
             params, fallback, history = (leap, updated, []) if leap is not None else (updated, None, history)
         else:
             params = updated
-        if keeper is not None:
-            keeper.keep(Solution(params, tuple(trace), False, n_iter, tuple(history), fallback))
     return Solution(params if fallback is None else fallback, tuple(trace), False, stop.max_iter)
 
 
-def run_starts(model: EmModel[P], data: VoteData, starts: Iterable[P], progress: Progress | None = None) -> Solution[P]:
+def run_starts(model: EmModel[P], data: VoteData, starts: Iterable[P]) -> Solution[P]:
     """Run EM from several starts and return the best result; the first start wins ties.
 
     All starts are followed for a few steps, the first to the end, and the best of the others for as long as it may
@@ -146,7 +116,7 @@ def run_starts(model: EmModel[P], data: VoteData, starts: Iterable[P], progress:
 
     def run(so_far: Solution[P], steps: int) -> Solution[P]:
         limits = Limits(min(steps, model.max_iter - so_far.n_iter), model.tol, model.accelerate)
-        more = run_em(model, data, so_far.params, progress, limits)
+        more = run_em(model, data, so_far.params, limits)
         return Solution(more.params, so_far.trace + more.trace, more.converged, so_far.n_iter + more.n_iter)
 
     scouts = [run(Solution(start), scout_steps) for start in starts]
@@ -242,11 +212,11 @@ class ConfusionParams(NamedTuple):
     prior_k: FloatArray
 
 
-def start_counts(start: Fit | None, data: VoteData) -> ExpectedCounts:
+def start_counts(data: VoteData) -> ExpectedCounts:
     """Expected counts under the confusion matrices of an earlier fit, by default under the vote shares."""
-    if start is None:
+    if data.start is None:
         return share_counts(data)
-    return expect(data, confusion_tables(*start_confusions(start, data.votes)))
+    return expect(data, confusion_tables(*start_confusions(data.start, data.votes)))
 
 
 def start_confusions(start: Fit, votes: Votes) -> ConfusionParams:
@@ -260,8 +230,9 @@ def start_confusions(start: Fit, votes: Votes) -> ConfusionParams:
     return ConfusionParams(np.broadcast_to(start.confusion, shape), start.prior)
 
 
-def start_params(start: Fit | None, method: str, votes: Votes, *names: str) -> tuple[FloatArray, ...] | None:
+def start_params(data: VoteData, method: str, *names: str) -> tuple[FloatArray, ...] | None:
     """Arrays learned by an earlier fit of the same method; None without one. The first has a row per worker."""
+    start, votes = data.start, data.votes
     if start is None or start.method != method or not start.learned:
         return None
     learned = tuple(start.learned[name] for name in names)

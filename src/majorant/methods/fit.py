@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from majorant.arguments import validated
 from majorant.errors import ConfigError
-from majorant.kernels import row_maxima, shares
+from majorant.kernels import Engine, row_maxima, shares
 from majorant.tabular import Named, Names, Tabular, some_names
 from majorant.values import FloatArray, as_generator, lock
 from majorant.votes import IntArray, Votes, names_of
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from majorant.methods.online import State
 
 Ties = Literal["flag", "first", "random", "prior"]
+Progress = Callable[[int, float], None]  # called with step and objective
 TIE_TOLERANCE = 1e-9  # probabilities closer than this are equal: sums in another order differ by far less
 NO_LABEL = -1
 
@@ -35,7 +36,7 @@ class Traits:
     classes
         2 if the method is for two classes only.
     iterative
-        `fit` takes `start`, an earlier fit to continue from, and `progress`, called as progress(step, objective).
+        `fit` takes all of `FitOptions`.
     monotone
         `Fit.trace` is an objective that never falls.
     distributed
@@ -62,6 +63,27 @@ class Traits:
     online: Literal["", "votes", "accuracies"] = ""
     vote_shares: bool = False
     tables_per_worker: int = 0
+
+
+class FitOptions(TypedDict, total=False):
+    """What an iterative method takes beside the votes; other methods take some of it.
+
+    Attributes
+    ----------
+    weights
+        How often each item counts; once by default.
+    engine
+        Blocks of votes that are stored elsewhere, with their weights.
+    start
+        An earlier fit to continue from.
+    progress
+        Called after each step as progress(step, objective).
+    """
+
+    weights: ArrayLike | None
+    engine: Engine | None
+    start: Fit | None
+    progress: Progress | None
 
 
 class Estimator(Protocol):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from majorant.kernels import Block, Engine, add_up, softmax_rows, weighted_sum
-from majorant.methods.em import Progress, run_em, start_params
-from majorant.methods.fit import Fit, Traits
+from majorant.kernels import Block, add_up, softmax_rows, weighted_sum
+from majorant.methods.em import run_em, start_params
+from majorant.methods.fit import Fit, FitOptions, Traits
 from majorant.methods.tables import VoteData, prepare, sum_logs
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
@@ -58,19 +57,11 @@ class GLAD:
     accelerate: bool = True
     clamp_gold: bool = False
 
-    def fit(
-        self,
-        votes: Votes,
-        *,
-        weights: ArrayLike | None = None,
-        start: Fit | None = None,
-        engine: Engine | None = None,
-        progress: Progress | None = None,
-    ) -> Fit:
+    def fit(self, votes: Votes, **options: Unpack[FitOptions]) -> Fit:
         """Abilities, eases and posterior; only a fit of this method can be continued."""
         # A pass holds a dozen numbers for each vote, which would leave the cache in blocks of the usual size.
-        data = prepare(votes, engine, weights, clamp_gold=self.clamp_gold, usual_items=1 << 13)
-        solution = run_em(self, data, self._start(start, data), progress, positive=False)
+        data = prepare(votes, clamp_gold=self.clamp_gold, usual_items=1 << 13, **options)
+        solution = run_em(self, data, self._start(data), positive=False)
         params = solution.params
         ease_i = params.ease_i if data.pattern_i is None else params.ease_i[data.pattern_i]
         n_classes = len(data.votes.labels)
@@ -99,10 +90,10 @@ class GLAD:
         """The log-posterior up to a constant."""
         return expected[1].objective - float(((params.ability_j - self.mean) ** 2).sum()) / 2
 
-    def _start(self, start: Fit | None, data: VoteData) -> AbilityParams:
+    def _start(self, data: VoteData) -> AbilityParams:
         """All workers and items alike, or as in an earlier fit (its items only if they are the same)."""
         n_rows, n_workers, _ = data.engine.shape
-        earlier = start_params(start, self.name, data.votes, "ability", "ease")
+        earlier = start_params(data, self.name, "ability", "ease")
         ability_j, earlier_i = (np.full(n_workers, self.mean), np.empty(0)) if earlier is None else earlier
         ease_i = np.full(n_rows, self.mean)
         if len(earlier_i) == len(data.votes.items):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from majorant.kernels import Block, Engine, scatter, shares
-from majorant.methods.em import Limits, Progress, run_em, start_counts, start_params
-from majorant.methods.fit import Fit, Traits
+from majorant.kernels import Block, scatter, shares
+from majorant.methods.em import Limits, run_em, start_counts, start_params
+from majorant.methods.fit import Fit, FitOptions, Traits
 from majorant.methods.tables import (
     ExpectedCounts,
     Tables,
@@ -87,28 +86,20 @@ class Hierarchical:
     accelerate: bool = True
     clamp_gold: bool = False
 
-    def fit(
-        self,
-        votes: Votes,
-        *,
-        weights: ArrayLike | None = None,
-        start: Fit | None = None,
-        engine: Engine | None = None,
-        progress: Progress | None = None,
-    ) -> Fit:
+    def fit(self, votes: Votes, **options: Unpack[FitOptions]) -> Fit:
         """Mean confusion matrices, crowd, strength, odds and posterior."""
-        data = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
-        earlier = start_params(start, self.name, data.votes, *CrowdParams._fields)
+        data = prepare(votes, clamp_gold=self.clamp_gold, **options)
+        earlier = start_params(data, self.name, *CrowdParams._fields)
         model = self if self.spread is not None else replace(self, spread=0.5)
-        if start is None or earlier is None:
-            begin = model.m_step(start_counts(start, data), None)
+        if data.start is None or earlier is None:
+            begin = model.m_step(start_counts(data), None)
         else:
             begin = CrowdParams(*earlier)
             if self.spread is None:
-                model = replace(self, spread=float(start.learned["spread"]))
+                model = replace(self, spread=float(data.start.learned["spread"]))
         if self.spread is None:
-            model, begin = model.learn_spread(data, begin, progress)
-        solution = run_em(model, data, begin, progress)
+            model, begin = model.learn_spread(data, begin)
+        solution = run_em(model, data, begin)
         votes_jkl, crowd_kl, odds_j, items_k = solution.params
         crowd = {"crowd": shares(crowd_kl), "strength": crowd_kl.sum(axis=1), "odds": odds_j}
         confusion_jkl, prior_k = shares(votes_jkl), shares(items_k)
@@ -239,14 +230,12 @@ class Hierarchical:
     def _base(self, n_classes: int) -> FloatArray:
         return lean_to_diagonal(n_classes, self.right, self.wrong)
 
-    def learn_spread(
-        self, data: VoteData, params: CrowdParams, progress: Progress | None
-    ) -> tuple[Hierarchical, CrowdParams]:
+    def learn_spread(self, data: VoteData, params: CrowdParams) -> tuple[Hierarchical, CrowdParams]:
         """The model at the spread that the votes suggest, and parameters near its own: a few rounds of a few steps."""
         model = self
         limits = Limits(max_iter=min(20, self.max_iter), tol=1e-3, accelerate=True)
         for _ in range(8 if len(params.items_k) > 1 else 0):
-            params = run_em(model, data, params, progress, limits).params
+            params = run_em(model, data, params, limits).params
             spread = likely_spread(*odds_evidence(params, sum_doubts(data, self.tables(params))))
             if abs(spread - (model.spread or 0.0)) <= 0.02 * max(1.0, spread):
                 break

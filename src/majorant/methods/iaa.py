@@ -60,7 +60,7 @@ class IAA:
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
         """The shared confusion matrix, the prior, and the posterior of each item."""
-        data = prepare(votes, engine, weights)
+        data = prepare(votes, engine=engine, weights=weights)
         sums = self._sum_pairs(data)
         if not sums.pairs_lm.any():
             raise NotIdentified("iaa compares the votes on one item, and no item has two: use majority.")

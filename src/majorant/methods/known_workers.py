@@ -58,7 +58,7 @@ class GivenMap:
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
         """The posterior of each item; nothing is learned."""
-        data = prepare(votes, engine, weights)
+        data = prepare(votes, engine=engine, weights=weights)
         _, n_workers, n_classes = data.votes.shape
         prior_k = _as_class_prior(self.prior, data.votes)
         confusion = self._as_matrices(n_workers, n_classes)
@@ -204,7 +204,7 @@ class NitzanParoush:
         if self.accuracy is None or isinstance(self.prior, str):
             data = _prepare_gold(self.name, votes, engine, weights)
         else:
-            data = prepare(votes, engine, weights)
+            data = prepare(votes, engine=engine, weights=weights)
         _, n_workers, n_classes = data.votes.shape
         skill_j = self._count_skill(data) if self.accuracy is None else _as_accuracy(self.accuracy, n_workers)
         prior_k = self._find_prior(data)
@@ -233,7 +233,7 @@ def _prepare_gold(name: str, votes: Any, engine: Engine | None, weights: ArrayLi
     votes = as_votes(votes) if engine is None else votes
     if votes.gold_i is None or not (votes.gold_i >= 0).any():
         raise ConfigError(f"{name} learns from gold labels, and there are none: give a gold column or a gold file.")
-    return prepare(votes, engine, weights, clamp_gold=True)
+    return prepare(votes, engine=engine, weights=weights, clamp_gold=True)
 
 
 def count_gold(data: VoteData) -> ExpectedCounts:

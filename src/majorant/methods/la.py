@@ -100,7 +100,7 @@ class LaTwoPass:
         votes = as_votes(votes)
         done = run_pass(self.name, votes, weights, order, state)
         n_classes = len(done.state.labels)  # with the labels of earlier batches
-        posterior_ik, prior_k = linear_posterior(prepare(votes, None, weights), n_classes * done.accuracy_j - 1)
+        posterior_ik, prior_k = linear_posterior(prepare(votes, weights=weights), n_classes * done.accuracy_j - 1)
         facts = {"posterior": posterior_ik, "prior": prior_k, "skill": done.accuracy_j, "n_iter": 2}
         return fit_of(self.name, votes, **facts, resume=done.state)
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from majorant.kernels import Engine, shares
-from majorant.methods.em import Progress, run_em, start_counts, start_params
-from majorant.methods.fit import Fit, Traits
+from majorant.kernels import shares
+from majorant.methods.em import run_em, start_counts, start_params
+from majorant.methods.fit import Fit, FitOptions, Traits
 from majorant.methods.tables import (
     ExpectedCounts,
     Tables,
@@ -63,20 +62,12 @@ class MACE:
     accelerate: bool = True
     clamp_gold: bool = False
 
-    def fit(
-        self,
-        votes: Votes,
-        *,
-        weights: ArrayLike | None = None,
-        start: Fit | None = None,
-        engine: Engine | None = None,
-        progress: Progress | None = None,
-    ) -> Fit:
+    def fit(self, votes: Votes, **options: Unpack[FitOptions]) -> Fit:
         """Competence, habits and posterior; starts from the vote shares, or from an earlier fit."""
-        data = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
-        earlier = start_params(start, self.name, data.votes, "copies_params", "habit_params")
-        begin = self.m_step(start_counts(start, data), None) if earlier is None else HabitParams(*earlier)
-        solution = run_em(self, data, begin, progress)
+        data = prepare(votes, clamp_gold=self.clamp_gold, **options)
+        earlier = start_params(data, self.name, "copies_params", "habit_params")
+        begin = self.m_step(start_counts(data), None) if earlier is None else HabitParams(*earlier)
+        solution = run_em(self, data, begin)
         params = solution.params
         copies_j2, habit_jl = shares(params.copies_j2), shares(params.habit_jl)
         return data.fit_of(

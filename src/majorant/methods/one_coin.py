@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from majorant.kernels import Engine, shares
-from majorant.methods.em import Progress, run_em, start_counts
-from majorant.methods.fit import Fit, Traits
+from majorant.kernels import shares
+from majorant.methods.em import run_em, start_counts
+from majorant.methods.fit import Fit, FitOptions, Traits
 from majorant.methods.tables import ExpectedCounts, Tables, VoteData, coin_confusions, confusion_tables, expect, prepare
 from majorant.values import FloatArray
 from majorant.votes import Votes
@@ -46,18 +45,10 @@ class OneCoin:
     accelerate: bool = True
     clamp_gold: bool = False
 
-    def fit(
-        self,
-        votes: Votes,
-        *,
-        weights: ArrayLike | None = None,
-        start: Fit | None = None,
-        engine: Engine | None = None,
-        progress: Progress | None = None,
-    ) -> Fit:
+    def fit(self, votes: Votes, **options: Unpack[FitOptions]) -> Fit:
         """Accuracy of each worker, prior and posterior; starts from the vote shares, or from an earlier fit."""
-        data = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
-        solution = run_em(self, data, self.m_step(start_counts(start, data)), progress)
+        data = prepare(votes, clamp_gold=self.clamp_gold, **options)
+        solution = run_em(self, data, self.m_step(start_counts(data)))
         skill_j, prior_k = solution.params.coin_j2[:, 0], solution.params.prior_k
         return data.fit_of(
             self,

@@ -22,9 +22,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from majorant.errors import ConfigError
 from majorant.kernels import row_maxima, vote_columns
+from majorant.limits import in_order, thread_count
 from majorant.methods.em import largest_change, squarem
 from majorant.methods.fit import Fit
-from majorant.resources import in_order, thread_count
 from majorant.values import TINY, FloatArray, lock
 from majorant.votes import Votes
 

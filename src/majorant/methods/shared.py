@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from majorant.kernels import Block, Engine, MemoryEngine, gather
+from majorant.kernels import Block, MemoryEngine, gather
 from majorant.methods.dawid_skene import DawidSkene
-from majorant.methods.em import Progress, run_em, start_confusions
-from majorant.methods.fit import Fit, Traits
+from majorant.methods.em import run_em, start_confusions
+from majorant.methods.fit import Fit, FitOptions, Traits
 from majorant.methods.tables import VoteData, count_totals, prepare, share_counts
 from majorant.tally import Patterns
 from majorant.values import FloatArray
@@ -42,24 +41,16 @@ class SharedConfusion:
     accelerate: bool = True
     clamp_gold: bool = False
 
-    def fit(
-        self,
-        votes: Votes,
-        *,
-        weights: ArrayLike | None = None,
-        start: Fit | None = None,
-        engine: Engine | None = None,
-        progress: Progress | None = None,
-    ) -> Fit:
+    def fit(self, votes: Votes, **options: Unpack[FitOptions]) -> Fit:
         """The confusion matrix (K, K), prior and posterior; starts from the vote shares, or from an earlier fit."""
-        data = count_patterns(prepare(votes, engine, weights, clamp_gold=self.clamp_gold, merge=False))
+        data = count_patterns(prepare(votes, clamp_gold=self.clamp_gold, merge=False, **options))
         model = self._model()
-        if start is None:
+        if data.start is None:
             begin = model.m_step(share_counts(data))
         else:  # a matrix for each worker: take their mean
-            begin = start_confusions(start, data.votes)
+            begin = start_confusions(data.start, data.votes)
             begin = begin._replace(confusion_jkl=begin.confusion_jkl.mean(axis=0, keepdims=True))
-        solution = run_em(model, data, begin, progress)
+        solution = run_em(model, data, begin)
         posterior_ik = data.posterior(model.tables(solution.params))
         confusion_jkl, prior_k = solution.params
         return data.fit_of(self, posterior=posterior_ik, confusion=confusion_jkl[0], prior=prior_k, **solution.steps)
@@ -71,7 +62,7 @@ class SharedConfusion:
         engine = _one_worker(PatternPart(rows, patterns.items_p.astype(float), np.arange(n_patterns)))
         no_names = Votes.from_codes([], [], [], items=(), workers=("all",), labels=range(n_classes))
         model, data = self._model(), VoteData(no_names, engine, count_totals(engine))
-        confusion_jkl, prior_k = run_em(model, data, model.m_step(share_counts(data)), None).params
+        confusion_jkl, prior_k = run_em(model, data, model.m_step(share_counts(data))).params
         return prior_k, confusion_jkl[0]
 
     def _model(self) -> DawidSkene:
@@ -102,7 +93,9 @@ def count_patterns(data: VoteData) -> VoteData:
     first = np.cumsum([0, *(len(p.row_pc) for p in parts)])
     pattern_i = np.concatenate([whole.pattern_i[at + p.pattern_i] for at, p in zip(first, parts, strict=False)])
     patterns = _one_worker(whole)
-    return VoteData(data.votes, patterns, count_totals(patterns), pattern_i.astype(np.int32))
+    return replace(
+        data, engine=patterns, totals=count_totals(patterns), pattern_i=pattern_i.astype(np.int32), plain=False
+    )
 
 
 def _find_distinct(row_ic: FloatArray, weight_i: FloatArray) -> PatternPart:

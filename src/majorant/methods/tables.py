@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from majorant.errors import ConfigError
 from majorant.items import merge_equal_items
@@ -29,7 +29,7 @@ from majorant.kernels import (
     softmax_rows,
     weighted_sum,
 )
-from majorant.methods.fit import Fit, fit_of
+from majorant.methods.fit import Fit, FitOptions, Progress, fit_of
 from majorant.read import as_votes
 from majorant.values import TINY, FloatArray, safe_log
 from majorant.votes import IntArray, Votes
@@ -53,6 +53,8 @@ class VoteData:
     totals: Totals
     pattern_i: NDArray[np.int32] | None = None  # the engine's row of each item, if items with equal votes were merged
     plain: bool = False  # votes in memory, without weights or clamped gold
+    start: Fit | None = None  # an earlier fit to continue from
+    progress: Progress | None = None
 
     def posterior(self, tables: Tables) -> FloatArray:
         """The probability of each latent class for each item."""
@@ -83,33 +85,32 @@ class VoteData:
 
 def prepare(
     votes: Any,
-    engine: Engine | None,
-    weights: ArrayLike | None,
     *,
     clamp_gold: bool = False,
     merge: bool = True,
     usual_items: int = ITEMS_PER_BLOCK,
+    **options: Unpack[FitOptions],
 ) -> VoteData:
     """Prepare votes, or whatever `read` takes, for passes; items with equal votes are merged where that pays."""
+    engine, weights = options.get("engine"), options.get("weights")
+    start, progress = options.get("start"), options.get("progress")
     if engine is not None:
         if weights is not None:
             raise ConfigError("weights are part of the engine: give them to in_memory(votes, weights=...).")
         _require_gold(votes, clamp_gold)
-        return VoteData(votes, engine, count_totals(engine))
+        return VoteData(votes, engine, count_totals(engine), start=start, progress=progress)
     votes = as_votes(votes)
     _require_gold(votes, clamp_gold)
-    plain = weights is None and not clamp_gold
     # Below some thousand items, a pass costs less than looking for equal ones.
     merged = merge_equal_items(votes) if merge and len(votes.items) >= 4_096 else None
-    if merged is None:
-        engine = in_memory(votes, weights=weights, clamp_gold=clamp_gold, usual_items=usual_items)
-        return VoteData(votes, engine, count_totals(engine), None, plain)
-    weight_p = merged.weight_p
-    if weights is not None:
-        weight_i = np.asarray(weights, dtype=float)
-        weight_p = np.bincount(merged.pattern_i, weights=weight_i, minlength=len(weight_p)).astype(float)
-    engine = in_memory(merged.votes, weights=weight_p, clamp_gold=clamp_gold, usual_items=usual_items)
-    return VoteData(votes, engine, count_totals(engine), merged.pattern_i, plain)
+    distinct, pattern_i, weight_i = votes, None, weights
+    if merged is not None:
+        distinct, pattern_i, weight_i = merged.votes, merged.pattern_i, merged.weight_p
+        if weights is not None:
+            weight_i = np.bincount(pattern_i, weights=np.asarray(weights, dtype=float), minlength=len(merged.weight_p))
+    engine = in_memory(distinct, weights=weight_i, clamp_gold=clamp_gold, usual_items=usual_items)
+    plain = weights is None and not clamp_gold
+    return VoteData(votes, engine, count_totals(engine), pattern_i, plain, start, progress)
 
 
 def _require_gold(votes: Votes, clamp_gold: bool) -> None:

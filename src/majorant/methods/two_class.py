@@ -153,7 +153,7 @@ class Triplet:
                 "and there are none. Use majority."
             )
         size_j = np.nan_to_num(size_j)
-        data = prepare(votes, None, weights)
+        data = prepare(votes, weights=weights)
         votes_j = data.totals.votes_c.reshape(-1, 2).sum(axis=1)
         bound_j = votes_j / (votes_j + 1)  # cap certainty by the number of votes
         theta_j = np.clip(size_j * skill_signs(agreement, size_j), -bound_j, bound_j)

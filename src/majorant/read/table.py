@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 
 from majorant.database import BATCH_ROWS
 from majorant.errors import ConfigError, DataError, MajorantError
-from majorant.limits import limit
-from majorant.resources import T
+from majorant.limits import T, limit
 from majorant.votes import Note
 
 ArrowArray = Any  # pyarrow ships no types

@@ -26,10 +26,10 @@ from majorant.evidence.copies import Copies, CopyGroup
 from majorant.evidence.identical import Difference
 from majorant.evidence.labels import GoldAccuracy, gold_accuracy
 from majorant.evidence.track_record import Setting
+from majorant.limits import limit_native_threads
 from majorant.methods import Fit
 from majorant.methods.fit import NO_LABEL
 from majorant.read.options import ReadOptions
-from majorant.resources import limit_native_threads
 from majorant.results.agreement import Agreement
 from majorant.results.agreement.measure import agreement_from, resampling
 from majorant.results.calibrate import Labels as Confidence

@@ -34,9 +34,9 @@ from majorant.backend.spark.session import collect, spark_errors
 from majorant.errors import ConfigError, DataError
 from majorant.items import draw_of_part, take_items
 from majorant.kernels import Block, Rows, add_up
+from majorant.limits import T
 from majorant.methods.fit import Fit
 from majorant.ownership import refuse_unsafe
-from majorant.resources import T
 from majorant.values import FloatArray
 from majorant.votes import Account, IntArray, Votes
 

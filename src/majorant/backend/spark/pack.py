@@ -1,18 +1,18 @@
 """Blocks of votes as rows of a Spark frame: each partition is packed into one row, and unpacked for each pass.
 
-A packed block holds, as bytes, the column worker * classes + label of every vote, where each item begins, and the gold
-labels; and the names of its items.  Items are sorted by name and votes by code, so a partition that is computed again
-gives the same block, in whatever order its rows arrive.
+A row holds the number of its block, facts about its votes, the votes themselves and the names of its items. Items are
+sorted by name and votes by code, so a partition that is computed again gives the same block, in whatever order its
+rows arrive.
 """
 
 from __future__ import annotations
 
-import json
+import pickle
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +26,7 @@ from majorant.read.table import arrow_view
 from majorant.votes import Account, IntArray, Votes
 
 CHANGED = "The votes changed while Spark worked on them. Run again when nothing writes to them any more."
-COUNTS = ("items", "votes", "rows", "merged", "nameless", "bare", "compared", "disputed")
-PACKED_ARRAYS = ("columns", "offsets", "gold", "by_label", "gold_by_label", "voters")
-FACTS = ("part", "seal", *COUNTS, "trouble", "by_label", "gold_by_label", "voters", "bare_names")  # for the driver
-PACKED = ("part", "columns", "offsets", "gold")  # what a pass needs
+PACKED = ("part", "content")  # what a pass needs of a row
 
 
 def map_batches(frame: Any, fn: Callable[[Iterator[Any]], Iterator[Any]], schema: Any) -> Any:
@@ -39,20 +36,21 @@ def map_batches(frame: Any, fn: Callable[[Iterator[Any]], Iterator[Any]], schema
         return frame.mapInArrow(fn, schema)
 
 
-def packed_schema(item_type: Any) -> Any:
-    """The columns of packed blocks as Spark knows them."""
-    from pyspark.sql import types as T
+class BlockFacts(NamedTuple):
+    """What the driver learns about the votes of a block; facts of several blocks add up."""
 
-    return T.StructType(
-        [
-            T.StructField("part", T.IntegerType()),
-            T.StructField("seal", T.LongType()),
-            *(T.StructField(name, T.LongType()) for name in COUNTS),
-            T.StructField("trouble", T.StringType()),
-            *(T.StructField(name, T.BinaryType()) for name in PACKED_ARRAYS),
-            *(T.StructField(name, T.ArrayType(item_type)) for name in ("bare_names", "names")),
-        ]
-    )
+    rows: int
+    votes: int
+    merged: int
+    nameless: int  # rows without an item
+    bare: int  # items without votes
+    compared: int  # items with several votes
+    disputed: int
+    votes_l: NDArray[np.int64]
+    gold_k: NDArray[np.int64]
+    voted_j: NDArray[np.bool_]
+    bare_names: list[Any]  # of the first items without votes
+    trouble: list[dict[str, Any]]  # the first contradiction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,11 +66,6 @@ class Packing:
     voted: NDArray[np.bool_] | None = None  # whether a status goes with a vote
 
 
-def column_type(n_workers: int, n_classes: int) -> np.dtype[Any]:
-    """The type of a vote's column, worker * classes + label."""
-    return np.dtype(np.int32 if n_workers * n_classes <= np.iinfo(np.int32).max else np.int64)
-
-
 def pack(batches: Iterator[Any], packing: Packing) -> Iterator[Any]:
     """Pack the rows of a partition (item and codes of worker, label, gold, status) into one row."""
     import pyarrow as pa
@@ -84,27 +77,20 @@ def pack(batches: Iterator[Any], packing: Packing) -> Iterator[Any]:
     context = TaskContext.get()
     part = 0 if context is None else context.partitionId()
     facts, arrays, items = pack_table(pa.Table.from_batches(filled), packing)
-    row: dict[str, Any] = {
-        "part": pa.array([part], pa.int32()),
-        "seal": pa.array([compute_seal(*(arrays[name].tobytes() for name in PACKED[1:]))], pa.int64()),
-        **{name: pa.array([facts[name]], pa.int64()) for name in COUNTS},
-        "trouble": pa.array([facts["trouble"]], pa.string()),
-        **{name: pa.array([arrays[name].tobytes()], pa.binary()) for name in PACKED_ARRAYS},
-        **{name: one_list(names) for name, names in (("bare_names", facts["bare_names"]), ("names", items))},
-    }
-    yield pa.record_batch(row)
+    content = pickle.dumps(arrays)
+    own = (len(items), zlib.crc32(content), facts)
+    yield pa.record_batch(
+        {
+            "part": pa.array([part], pa.int32()),
+            "facts": pa.array([pickle.dumps(own)], pa.binary()),
+            "content": pa.array([content], pa.binary()),
+            "names": one_list(items),
+        }
+    )
 
 
-def compute_seal(*content: Any) -> int:
-    """A checksum by which a block is recognised when it is computed again."""
-    seal = 0
-    for part in content:
-        seal = zlib.crc32(part, seal)
-    return seal
-
-
-def pack_table(table: Any, packing: Packing) -> tuple[dict[str, Any], dict[str, NDArray[Any]], Any]:
-    """Facts, arrays and item names of a block."""
+def pack_table(table: Any, packing: Packing) -> tuple[BlockFacts, tuple[NDArray[Any], ...], Any]:
+    """Facts, votes (see `blocks_of`) and item names of a block."""
     n_workers, n_classes = packing.n_workers, packing.n_classes
     empty = is_empty_name(table.column("item"))
     nameless = int(empty.sum())
@@ -140,21 +126,24 @@ def pack_table(table: Any, packing: Packing) -> tuple[dict[str, Any], dict[str, 
     if resolved.kept_n is not None:
         item_m, worker_m, label_m = (code_m[resolved.kept_n] for code_m in (item_m, worker_m, label_m))
     votes_i = np.bincount(item_m, minlength=len(items))
-    kind = column_type(n_workers, n_classes)
-    arrays = {
-        "columns": (worker_m * n_classes + label_m).astype(kind),
-        "offsets": np.concatenate([[0], np.cumsum(votes_i)]).astype(kind),
-        "gold": gold_i,
-        "by_label": np.bincount(label_m, minlength=n_classes).astype(np.int64),
-        "gold_by_label": np.bincount(gold_i[gold_i >= 0], minlength=n_classes).astype(np.int64),
-        "voters": np.packbits(np.bincount(worker_m, minlength=n_workers) > 0),
-    }
     bare_i = np.flatnonzero(votes_i == 0)
-    bare = {"bare": len(bare_i), "bare_names": items.take(arrow_view(bare_i[:LISTED]))}
-    facts = {"items": len(items), "votes": len(item_m), "rows": table.num_rows + nameless, "merged": resolved.merged}
-    facts |= {"compared": int((votes_i > 1).sum()), "disputed": count_disputed(item_m, label_m)}
-    first = json.dumps(trouble[0]) if trouble else None
-    return {**facts, **bare, "nameless": nameless, "trouble": first}, arrays, items
+    facts = BlockFacts(
+        rows=table.num_rows + nameless,
+        votes=len(item_m),
+        merged=resolved.merged,
+        nameless=nameless,
+        bare=len(bare_i),
+        compared=int((votes_i > 1).sum()),
+        disputed=count_disputed(item_m, label_m),
+        votes_l=np.bincount(label_m, minlength=n_classes).astype(np.int64),
+        gold_k=np.bincount(gold_i[gold_i >= 0], minlength=n_classes).astype(np.int64),
+        voted_j=np.bincount(worker_m, minlength=n_workers) > 0,
+        bare_names=items.take(arrow_view(bare_i[:LISTED])).to_pylist(),
+        trouble=trouble[:1],
+    )
+    kind = np.int32 if n_workers * n_classes <= np.iinfo(np.int32).max else np.int64
+    offsets_i = np.concatenate([[0], np.cumsum(votes_i)])
+    return facts, ((worker_m * n_classes + label_m).astype(kind), offsets_i.astype(kind), gold_i), items
 
 
 def _text(items: Any, code: np.integer[Any]) -> str:
@@ -199,18 +188,16 @@ class Places:
 
 
 def blocks_of(batch: Any, places: Places) -> Iterator[Block]:
-    """The blocks in a batch of packed rows."""
+    """The blocks in a batch of packed rows: worker * classes + label of each vote, the offsets of items, and gold."""
     from scipy.sparse import csr_array
 
-    kind = column_type(places.n_workers, places.n_classes)
     for row in range(batch.num_rows):
         part = batch.column("part")[row].as_py()
         index = int(np.searchsorted(places.part_b, part))
-        content = [batch.column(name)[row].as_buffer() for name in PACKED[1:]]
-        if part not in places.part_b or compute_seal(*content) != places.seal_b[index]:
+        content = batch.column("content")[row].as_buffer()
+        if part not in places.part_b or zlib.crc32(content) != places.seal_b[index]:
             raise DataError(CHANGED)
-        kinds = (kind, kind, np.dtype(np.int32))
-        column_n, offsets_i, gold_i = (np.frombuffer(*both) for both in zip(content, kinds, strict=True))
+        column_n, offsets_i, gold_i = pickle.loads(content)
         shape = (len(offsets_i) - 1, places.n_workers * places.n_classes)
         matrix = csr_array((np.ones(len(column_n)), column_n, offsets_i), shape=shape)
         yield Block(

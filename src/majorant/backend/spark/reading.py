@@ -7,7 +7,7 @@ Up to SPARK_DRIVER_VOTES rows are worked on in the driver's memory.
 
 from __future__ import annotations
 
-import json
+import pickle
 import shutil
 import tempfile
 import weakref
@@ -19,11 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from majorant.backend.base import Backend, MemoryBackend
 from majorant.backend.spark.backend import SparkBackend, SparkVotes
-from majorant.backend.spark.pack import FACTS, Packing, Places, map_batches, pack, packed_schema
+from majorant.backend.spark.pack import BlockFacts, Packing, Places, map_batches, pack
 from majorant.backend.spark.session import collect, spark_errors
 from majorant.backend.stage import (
     Staged,
@@ -37,6 +36,7 @@ from majorant.backend.stage import (
 from majorant.database import connect
 from majorant.errors import ConfigError, DataError
 from majorant.filetypes import type_of_ending
+from majorant.kernels import add_up
 from majorant.limits import limit
 from majorant.read import read_with
 from majorant.read.build import (
@@ -369,24 +369,27 @@ def _pack_rows(rows: Any, packing: Packing, words: _Vocabulary, options: ReadOpt
     """Pack each partition of whole items, and keep the blocks with the executors."""
     from pyspark import StorageLevel
 
-    schema = packed_schema(rows.schema["item"].dataType)
+    item_type = rows.schema["item"].dataType
+    schema = f"part int, facts binary, content binary, names array<{item_type.simpleString()}>"
     blocks = map_batches(rows, partial(pack, packing=packing), schema).persist(StorageLevel.MEMORY_AND_DISK)
-    facts = collect(blocks.select(*FACTS)).sort_by("part").to_pydict()
+    described = collect(blocks.select("part", "facts")).sort_by("part")
+    items_b, seal_b, facts_b = zip(*map(pickle.loads, described.column("facts").to_pylist()), strict=True)
+    facts: BlockFacts = add_up(facts_b)
     _refuse_trouble(facts, words)
     return SparkVotes(
         blocks=blocks,
         places=Places(
-            part_b=np.array(facts["part"], dtype=np.int64),
-            item_b=np.concatenate([[0], np.cumsum(facts["items"], dtype=np.int64)]),
-            seal_b=np.array(facts["seal"], dtype=np.int64),
+            part_b=described.column("part").to_numpy().astype(np.int64),
+            item_b=np.concatenate([[0], np.cumsum(items_b, dtype=np.int64)]),
+            seal_b=np.array(seal_b, dtype=np.int64),
             n_workers=packing.n_workers,
             n_classes=packing.n_classes,
             has_gold=words.has_gold,
         ),
-        item_type=rows.schema["item"].dataType,
+        item_type=item_type,
         workers=tuple(words.workers),
         labels=tuple(words.named.labels),
-        n_votes=sum(facts["votes"]),
+        n_votes=facts.votes,
         account=_account(facts, words, options),
     )
 
@@ -402,18 +405,15 @@ def _choose_partitions(spark: Any, n_rows: int, packing: Packing) -> int:
     return max(1, -(-n_rows // most), min(2 * cores, n_rows // least))
 
 
-def _refuse_trouble(facts: dict[str, list[Any]], words: _Vocabulary) -> None:
+def _refuse_trouble(facts: BlockFacts, words: _Vocabulary) -> None:
     """Refuse rows without an item, workers who contradict themselves, and items with two gold labels."""
     table, labels = words.coded.table, words.named.labels
-    if nameless := sum(facts["nameless"]):
+    if facts.nameless:
         raise DataError(
-            f"{table.source}, column {table.columns['item']!r}: the item is empty in {nameless:,} rows. Every row "
-            "needs one; fill it in or remove the row."
+            f"{table.source}, column {table.columns['item']!r}: the item is empty in {facts.nameless:,} rows. Every "
+            "row needs one; fill it in or remove the row."
         )
-    for text in facts["trouble"]:
-        if text is None:
-            continue
-        trouble = json.loads(text)
+    for trouble in facts.trouble:
         if "gold" in trouble:
             both = " and ".join(repr(labels[k]) for k in trouble["gold"])
             raise DataError(f"{table.source}: item {trouble['item']!r} has two gold labels, {both}. Keep one.")
@@ -424,25 +424,19 @@ def _refuse_trouble(facts: dict[str, list[Any]], words: _Vocabulary) -> None:
         )
 
 
-def _account(facts: dict[str, list[Any]], words: _Vocabulary, options: ReadOptions) -> Account:
-    def total(name: str) -> NDArray[np.int64]:
-        return np.asarray(np.sum([np.frombuffer(one, np.int64) for one in facts[name]], axis=0))
-
-    n_workers = len(words.workers)
-    voters = np.bitwise_or.reduce([np.frombuffer(one, np.uint8) for one in facts["voters"]], axis=0)
-    silent = np.flatnonzero(np.unpackbits(voters, count=n_workers) == 0)
+def _account(facts: BlockFacts, words: _Vocabulary, options: ReadOptions) -> Account:
+    silent = np.flatnonzero(~facts.voted_j)
     coverage = Coverage(
         labels=words.named.labels,
-        votes_l=total("by_label"),
-        bare=[name for names in facts["bare_names"] for name in names][:LISTED],
-        n_bare=sum(facts["bare"]),
+        votes_l=facts.votes_l,
+        bare=facts.bare_names[:LISTED],
+        n_bare=facts.bare,
         silent=[words.workers[int(j)] for j in silent[:LISTED]],
         n_silent=len(silent),
-        gold_k=total("gold_by_label") > 0 if words.has_gold else None,
-        n_compared=sum(facts["compared"]),
-        n_disputed=sum(facts["disputed"]),
+        gold_k=facts.gold_k > 0 if words.has_gold else None,
+        n_compared=facts.compared,
+        n_disputed=facts.disputed,
         workers=list(words.workers),
     )
-    coded = replace(words.coded, n_rows=sum(facts["rows"]))
-    resolved = Resolved(None, sum(facts["merged"]), 0)
-    return make_account(coded, coverage, words.named, resolved, options.repeats, words.gold)
+    coded = replace(words.coded, n_rows=facts.rows)
+    return make_account(coded, coverage, words.named, Resolved(None, facts.merged, 0), options.repeats, words.gold)

@@ -48,12 +48,12 @@ from majorant.evidence.certificate.gold import GoldCells, cells_of, claim_from_c
 from majorant.evidence.copies import without_copies
 from majorant.evidence.evidence import Status, Tested
 from majorant.items import merge_equal_items, take_items
+from majorant.limits import limit_native_threads
 from majorant.methods.dawid_skene import DawidSkene
 from majorant.methods.fit import Fit
 from majorant.methods.refit import refit_dawid_skene
 from majorant.methods.shared import SharedConfusion
 from majorant.read import Reading
-from majorant.resources import limit_native_threads
 from majorant.tally import Patterns, is_panel, two_class_histograms
 from majorant.values import as_generator, as_level, as_seed
 from majorant.votes import IntArray, Votes
