@@ -140,6 +140,18 @@ def test_only_the_copier_of_a_crowd_is_named() -> None:
     assert find_copies(repeated).workers == (("w3", "w7"),)
 
 
+def test_two_workers_of_a_crowd_who_only_ever_give_one_label_are_named() -> None:
+    rng = np.random.default_rng(4)
+    label_ij = judged(rng, "equal skill", 40, 2, n_items=600)
+    label_ij[:, :2] = 0
+    votes_ij = rng.random(label_ij.shape) < 0.2
+    votes_ij[:, :2] |= (rng.random(len(label_ij)) < 0.3)[:, None]
+    item_n, worker_n = np.nonzero(votes_ij)
+    names = {"items": range(600), "workers": [f"j{j}" for j in range(40)], "labels": range(2)}
+    crowd = Votes.from_codes(item_n, worker_n, label_ij[votes_ij], **names)
+    assert [set(group) for group in find_copies(crowd).workers] == [{"j0", "j1"}]
+
+
 def test_workers_without_shared_items_are_untested() -> None:
     votes, _ = simulate([0.5, 0.5], [[0.75, 0.25], [0.25, 0.75]], n_items=300, n_votes=3, n_workers=300, rng=0)
     assert find_copies(votes).tested.status is Status.UNTESTED

@@ -112,11 +112,11 @@ def find_copies(votes: Votes | Backend) -> Copies:
     is_open = False
     for pair in pairs.similar:
         in_doubt = matters and pair.upper > near_copy
-        if not in_doubt and not _differ_rarely(pair, 0.0, pairs.n_tested):
-            continue  # they differ too often for copies, however rarely they are expected to agree
-        compared = _compare(index, pair, partners)
         # Identical answers on many items are a fact, whoever else voted.
         identical = pair.shared >= 100 and pair.agreed == pair.shared
+        if not (in_doubt or identical or _differ_rarely(pair, pair.chance, pairs.n_tested)):
+            continue  # they differ too often for copies, even if they otherwise agreed only by chance
+        compared = _compare(index, pair, partners)
         if identical or (
             compared.z(REPEATED) > STANDARD_ERRORS and _differ_rarely(pair, compared.expected, pairs.n_tested)
         ):
@@ -212,6 +212,7 @@ class _Pair(NamedTuple):
     b: int
     shared: int
     agreed: int
+    chance: float  # share of items on which they would agree by their label shares alone
     similarity: float  # agreement beyond chance, 1 where they never differ
     upper: float  # upper bound on the share of votes that one may repeat
 
@@ -247,7 +248,8 @@ def _similar_pairs(votes: Votes) -> _Similar:
         for p in np.flatnonzero(similarity_p > REPEATED):
             a, b = int(counts.worker_a_p[p]), int(counts.worker_b_p[p])
             shared, agreed = int(counts.items_p[p]), int(agreed_p[p])
-            similar.append(_Pair(a, b, shared, agreed, float(similarity_p[p]), float(upper_p[p])))
+            chance = float(np.clip(agreement_p[p] - covariance_p[p], 0, 1))
+            similar.append(_Pair(a, b, shared, agreed, chance, float(similarity_p[p]), float(upper_p[p])))
     similar.sort(key=lambda pair: -pair.similarity)
     return _Similar(similar[:5_000], n_tested)
 
