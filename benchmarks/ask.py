@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 import board
 from ask_sets import BELIEF, MEAN, METHODS, Population, populations
 from majorant.ask.accuracy import AIM, bound_accuracy, is_reached, planned_labels
-from majorant.ask.draw import expected_leads, untied_labels
+from majorant.ask.freeze import expected_leads
 from majorant.ask.question import OPEN, UNASKED
 from majorant.ask.race import Race
+from majorant.ask.session import untied_labels
 from majorant.defaults import WEIGHTED_VOTE as COMBINATION
 from majorant.tally import tied
 

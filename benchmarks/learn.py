@@ -16,12 +16,14 @@ from pathlib import Path
 import numpy as np
 
 import board
-from majorant.ask.kind import Kind, kind_of, label_free_rule
 from majorant.ask.learn import learn_rule
+from majorant.ask.questions import label_free_rule
+from majorant.backend import as_backend
 from majorant.defaults import MAJORITY
 from majorant.defaults import WEIGHTED_VOTE as COMBINATION
 from majorant.methods.fit import Fit, chances
 from majorant.results.rules import fit_rule
+from majorant.tally import is_panel
 from majorant.values import FloatArray
 from majorant.votes import Votes
 from public_sets import data_sets
@@ -37,7 +39,7 @@ LEAST_SET = -0.5  # points of the worst set with 60 labels
 class Gains:
     """Points over majority vote, for each draw."""
 
-    kind: Kind
+    panel: bool
     learned: FloatArray
     guarded: FloatArray
     label_free: FloatArray
@@ -55,7 +57,7 @@ def gains(votes: Votes, n: int) -> Gains:
     known = np.flatnonzero((votes.gold_i >= 0) & (votes.votes_i > 0))
     truth_i, blind = votes.gold_i, replace(votes, gold_i=None)
     fits = {rule: fit_rule(rule, blind) for rule in (MAJORITY, COMBINATION)}
-    free, weighted = fits[label_free_rule(blind)], fits[COMBINATION]
+    free, weighted = fits[label_free_rule(as_backend(blind))], fits[COMBINATION]
     rng, rows = np.random.default_rng(0), []
     for draw in range(DRAWS):
         order = rng.permutation(known)
@@ -66,7 +68,7 @@ def gains(votes: Votes, n: int) -> Gains:
         )
         rows.append([by_rule - before, (by_rule if rule.adopted else by_free) - before, by_free - before])
         rows[-1].append(float(rule.adopted))
-    return Gains(kind_of(blind), *(100 * np.array(rows).T))
+    return Gains(is_panel(blind.shape, blind.n_votes), *(100 * np.array(rows).T))
 
 
 def main() -> None:
@@ -82,14 +84,14 @@ def main() -> None:
         for n, by_name in found.items():
             if np.sum(votes.gold_i >= 0) >= 2 * n:
                 g = by_name[name] = gains(votes, n)
-                row = row or f"{name:19s} {g.kind:11s} {g.label_free.mean():+10.1f}"
+                row = row or f"{name:19s} {'panel' if g.panel else 'crowd':11s} {g.label_free.mean():+10.1f}"
                 guarded = f"{g.guarded.mean():+.1f} ({g.guarded.min():+.1f})"
                 row += f"  {g.learned.mean():+18.1f}  {guarded:>23s}  {g.adopted.mean():6.0f}%"
         if row:
             print(row, flush=True)
     for n, by_name in found.items():
-        for kind in Kind:
-            means = [g.guarded.mean() for g in by_name.values() if g.kind is kind]
+        for kind in ("panel", "crowd"):
+            means = [g.guarded.mean() for g in by_name.values() if g.panel == (kind == "panel")]
             if means:
                 print(f"{n} labels, {len(means)} of kind {kind}: mean {np.mean(means):+.1f}, worst {min(means):+.1f}")
         panels = [by_name[name].guarded.mean() for name in FIVE_PANELS if name in by_name]

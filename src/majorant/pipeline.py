@@ -14,9 +14,10 @@ from typing import Any, Unpack, cast
 import numpy as np
 
 from majorant.ask.design import Recognised, recognise
-from majorant.ask.draw import WHOLE_ORDER, planned_labels, refuse_other_labels, votes_digest
-from majorant.ask.evidence import LabelEvidence, evidence_from_labels, rival_of, sample_level
+from majorant.ask.draw import WHOLE_ORDER, votes_digest
+from majorant.ask.evidence import evidence_from_labels, rival_of, sample_level
 from majorant.ask.expert import votes_of_design
+from majorant.ask.freeze import freeze, refuse_other_labels
 from majorant.ask.learn import LEARNED, LearnedRule
 from majorant.ask.question import Outcome
 from majorant.ask.session import TEACHING, plan_proof
@@ -194,20 +195,20 @@ def _answer(backend: Backend, settings: _Settings) -> Result:
 
     settings.stage("comparing")
     inputs = claim_inputs(merged, rng=seed, counts=counts)
-    said = None if labelled is None else evidence_from_labels(labelled)
-    expert = None if said is None else said.outcome
+    expert = None if labelled is None else labelled.outcome
+    proof = () if labelled is None or expert is None else evidence_from_labels(labelled, expert)
     rules = _fit_rules(merged, inputs, settings, expert)
     shape = design(rules.votes)
     setting = _setting(rules, shape, counts)
-    rules, learned, taught = _learn(rules, setting, settings, said)
+    rules, learned, taught = _learn(rules, setting, settings, expert, proof)
 
     asked = settings.method if settings.method != MAJORITY else None
     names = [name for name in rules.by_name if name not in (MAJORITY, settings.ties) and asked in (None, name)]
     apart = _differences(rules, names)
     evidence = [
-        *(() if said is None else said.evidence),
+        *proof,
         *_gold_evidence(rules, apart, settings),
-        *(taught if said is None or not said.evidence else ()),
+        *(() if proof else taught),
         *(identical_evidence(name, apart[name], _doubts(setting, copies)) for name in names if name != LEARNED),
     ]
     answer = decide(evidence, tolerance=settings.tolerance)
@@ -273,7 +274,7 @@ def _fit_rules(backend: Backend, inputs: ClaimInputs, settings: _Settings, exper
 
 
 def _learn(
-    rules: Rules, setting: Setting, settings: _Settings, said: LabelEvidence | None
+    rules: Rules, setting: Setting, settings: _Settings, expert: Outcome | None, proof: Sequence[Evidence]
 ) -> tuple[Rules, LearnedRule | None, tuple[Evidence, ...]]:
     """The rules, and those that labels add: judges of a panel, and a rule learned from labels; with its evidence.
 
@@ -283,12 +284,11 @@ def _learn(
         return rules, None, ()
     if setting.panel and rules.backend.has_gold:
         rules = add_judges(rules, settings.seed)
-    if said is not None and said.learned is not None and WEIGHTED_VOTE in rules.by_name:
-        proving = any(one.other == LEARNED for one in said.evidence)
-        used = said.learned.adopted or proving
-        return add_learned(rules, said.learned) if used else rules, said.learned, ()
+    if expert is not None and expert.learned is not None and WEIGHTED_VOTE in rules.by_name:
+        used = expert.learned.adopted or any(one.other == LEARNED for one in proof)
+        return add_learned(rules, expert.learned) if used else rules, expert.learned, ()
     how = {"tolerance": settings.tolerance, "level": settings.level}
-    return learn_from_gold(rules, setting, holds_out=said is None, **how, seed=settings.seed)
+    return learn_from_gold(rules, setting, holds_out=expert is None, **how, seed=settings.seed)
 
 
 def _differences(rules: Rules, names: Sequence[str]) -> dict[str, Difference]:
@@ -367,12 +367,13 @@ def _next_step(
         return teach
     other = answer.other if answer.other in apart else next(iter(apart))
     pair = {name: rules.compared(name) for name in (MAJORITY, other)}
-    planned = planned_labels(rules.backend, pair, tolerance=settings.tolerance, level=settings.level)
-    if not planned.most:  # the two differ on ties at most
+    _, race = freeze(rules.backend, pair, tolerance=settings.tolerance, level=settings.level)
+    if not race.size:  # the two differ on ties at most
         return Next() if other == LEARNED else teach
+    labels = race.expected()
     if other == LEARNED and learned is not None:
-        planned = planned._replace(labels=plan_proof(learned, planned.most, n_items, settings.tolerance))
-    return Next(step=Step.PROVE, labels=min(max(planned.labels, 1), planned.most), items=apart[other].differ)
+        labels = plan_proof(learned, race.size, n_items, settings.tolerance)
+    return Next(step=Step.PROVE, labels=min(max(labels, 1), race.size), items=apart[other].differ)
 
 
 def _known(settings: _Settings) -> Known:

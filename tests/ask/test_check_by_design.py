@@ -9,8 +9,8 @@ import pytest
 
 import majorant as mj
 from majorant.ask.design import Design
-from majorant.ask.draw import draw_rules
-from majorant.ask.question import Outcome
+from majorant.ask.question import Outcome, Wanted
+from majorant.ask.questions import race_between
 from majorant.backend import MemoryBackend
 from majorant.values import Estimate
 
@@ -158,7 +158,6 @@ def outcome(verdict, low, high, *, leader="auto", rules=("majority", "auto"), la
         kind="rules", verdict=verdict, decided=verdict != "open", value=Estimate((low + high) / 2, low, high),
         level=0.95, tolerance=0.01, n_items=500, n_differ=80, labels=labels, skipped=0, more=more, rules=rules,
         leader=leader, alive=rules, right=dict.fromkeys(rules, 10), below=0.0,
-        facts={"same_as": {}, "not_told_apart": ()},
     )  # fmt: skip
 
 
@@ -167,10 +166,10 @@ def test_levels_of_whole_designs_hold():
     votes, _ = mj.simulate([0.5, 0.5], [[0.6, 0.4], [0.4, 0.6]], n_items=160, n_votes=3, rng=5)
     fits = {"majority": mj.aggregate(votes, "majority"), "other": mj.aggregate(votes, "dawid-skene")}
     runs = wrong = 0
-    differ = set(draw_rules(MemoryBackend(votes), fits, seed=0).order)
+    differ = set(race_between(MemoryBackend(votes), fits, Wanted(rules=tuple(fits))).order)
     size = len(differ) // 2 * 2
     for seed in range(300):
-        design = draw_rules(MemoryBackend(votes), fits, seed=seed)
+        design = race_between(MemoryBackend(votes), fits, Wanted(rules=tuple(fits), seed=seed))
         rank = {item: n for n, item in enumerate(sorted(differ))}
         frozen = np.asarray(design.question.label_rd)
         # The truth goes with the first rule on every second item by name: a lead of 0, or of one item.

@@ -10,7 +10,9 @@ import pytest
 
 import majorant as mj
 from majorant.ask.design import Design, Recognised, recognise
-from majorant.ask.draw import draw_rules, votes_digest
+from majorant.ask.draw import votes_digest
+from majorant.ask.question import Wanted
+from majorant.ask.questions import race_between
 from majorant.ask.race import Race
 from majorant.backend import MemoryBackend
 from majorant.read.tasks import ExpertAnswer, design_path, read_answers
@@ -92,7 +94,7 @@ def test_ties_are_excluded_from_comparisons():
         design = mj.ask(votes, between=("majority", "dawid-skene"), n=400, rng=seed)
         assert not {votes.items[i] for i in np.flatnonzero(majority.tied_i)} & set(design.order)
         outcome = design.evaluate({item: by_item[item] for item in design.items})
-        assert outcome.facts["tied"] == majority.tied_i.sum() > 50
+        assert outcome.tied == majority.tied_i.sum() > 50
         assert outcome.value.value == outcome.value.low == pytest.approx((right - before) / 400)
 
 
@@ -100,7 +102,8 @@ def test_a_rule_that_is_tied_keeps_the_plurality():
     votes = mj.read([(item, worker, int(worker == "c")) for item in range(30) for worker in "abc"])
     majority = mj.aggregate(votes, "majority")
     even = replace(majority, method="even", posterior=np.full((30, 2), 0.5))
-    assert len(draw_rules(MemoryBackend(votes), {"majority": majority, "even": even}, seed=0).order) == 0
+    wanted = Wanted(rules=("majority", "even"))
+    assert len(race_between(MemoryBackend(votes), {"majority": majority, "even": even}, wanted).order) == 0
 
 
 def test_ties_of_written_labels_depend_on_the_name_alone():
@@ -132,7 +135,7 @@ def damaged(path: Path, change) -> Path:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda content: content["content"]["labels"][0].__setitem__(0, 1 - content["content"]["labels"][0][0]),
+        lambda content: content["content"]["label_rd"][0].__setitem__(0, 1 - content["content"]["label_rd"][0][0]),
         lambda content: content["order"].reverse(),
         lambda content: content["asked"].pop(),
         lambda content: content["content"].__setitem__("tolerance", 0.5),

@@ -7,8 +7,6 @@ import pytest
 
 import majorant as mj
 from majorant.ask.design import Design, recognise
-from majorant.ask.ties import worth_of_vote
-from majorant.backend import as_backend
 from majorant.simulate import one_coin_crew
 
 
@@ -53,12 +51,3 @@ def test_the_votes_of_a_judge_who_answers_count_for_nothing_else(run, truth, tmp
 def test_an_unknown_substitute_is_refused(run, truth):
     code, _, err = run("ask", "votes.csv", "--expert-from", "nobody")
     assert (code, "No worker is called 'nobody'" in err) == (2, True)
-
-
-def test_another_vote_on_ties_is_worth_what_a_good_worker_adds():
-    votes, _ = mj.simulate([0.5, 0.5], one_coin_crew([0.8] * 20), n_items=2000, n_votes=4, rng=0)
-    backend = as_backend(votes)
-    worth = worth_of_vote(backend, mj.aggregate(votes, "hierarchical"))
-    tied = mj.aggregate(votes, "majority").tied_i.mean()
-    assert worth == pytest.approx(0.3 * tied, rel=0.15)  # .8 right instead of a coin's .5
-    assert worth_of_vote(backend, mj.aggregate(votes, "majority")) is None

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import majorant
-from majorant.ask.kind import Kind, kind_of, label_free_rule
+from majorant.ask.content import from_plain, to_plain
 from majorant.ask.learn import LEARNED, Features, LearnedRule, gold_labels, learn_rule
+from majorant.ask.questions import label_free_rule
+from majorant.backend import as_backend
 from majorant.backend.files import FileBackend
 from majorant.backend.prepare import prepare
 from majorant.errors import DataError
@@ -145,7 +147,7 @@ def test_files_and_memory_give_the_same_rule_and_labels(tmp_path):
 def test_a_rule_survives_json():
     votes, truth, majority = panel(n_items=100)
     rule = learn_rule(votes, range(30), truth[:30], majority, baseline=majority)
-    again = LearnedRule.from_dict(json.loads(json.dumps(rule.to_dict())))
+    again = from_plain(LearnedRule, json.loads(json.dumps(to_plain(rule))))
     assert np.array_equal(again.fit(votes, majority).posterior, rule.fit(votes, majority).posterior)
     assert (again.lead, again.n_labels, again.baseline) == (rule.lead, 30, "majority")
 
@@ -161,16 +163,13 @@ def test_gold_labels_are_those_of_items_with_votes():
     assert [array.tolist() for array in gold_labels(votes)] == [[0], [1]]
 
 
-def test_kinds_of_votes():
+def test_votes_of_thin_crowds_are_not_weighted_without_labels():
     def shape(n_items, n_workers, per_item):
         item = np.repeat(np.arange(n_items), per_item)
         worker = (np.arange(len(item)) * 7) % n_workers
         return Votes.from_codes(item, worker, item * 0, items=range(n_items), workers=range(n_workers), labels="ny")
 
-    assert kind_of(shape(100, 40, 30)) is Kind.PANEL
-    assert kind_of(shape(1000, 40, 3)) is Kind.CROWD
-    assert kind_of(shape(100, 40, 3)) is Kind.THIN_CROWD
-    assert label_free_rule(shape(100, 40, 3)) == "majority"
+    assert label_free_rule(as_backend(shape(100, 40, 3))) == "majority"
 
 
 @pytest.mark.parametrize(

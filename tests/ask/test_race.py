@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from majorant.ask.betting import log_capital
+from majorant.ask.content import from_plain, to_plain
 from majorant.ask.question import SKIPPED, UNASKED
 from majorant.ask.race import Race
 from sizes import many
@@ -138,7 +139,7 @@ def test_a_rule_listed_twice_changes_nothing():
         two.more,
         two.below,
     )
-    assert two.facts["same_as"] == {"again": "b"}
+    assert two.same_as == {"again": "b"}
 
 
 def test_identical_rules_are_the_same():
@@ -187,9 +188,9 @@ def test_content_survives_json():
     import json
 
     race, truth_d = random_race(9, lead_qr=np.array([[np.nan] * 4] * 4), decisive_qr=np.ones((4, 4)))
-    again = Race.from_dict(json.loads(json.dumps(race.to_dict())))
+    again = from_plain(Race, json.loads(json.dumps(to_plain(race))))
     assert again.evaluate(truth_d).right == race.evaluate(truth_d).right
-    assert again.to_dict() == race.to_dict()
+    assert to_plain(again) == to_plain(race)
 
 
 def test_plan_is_about_right():

@@ -50,19 +50,12 @@ class Known:
             more=max(0, 10 - labels - skipped),
         )
 
-    def to_dict(self):
-        return {"size": self.size}
-
-    @classmethod
-    def from_dict(cls, content):
-        return cls(size=content["size"])
-
 
 def draw_known(backend, wanted):
     """A random sample of all items."""
     item_d = np.arange(backend.votes.shape[0])
     order_d = item_d[random_order(backend, item_d, wanted.seed)]
-    return make_design(backend, Known(size=len(order_d)), order_d, wanted.seed, wanted.experts).more(wanted.n or 10)
+    return make_design(backend, Known(size=len(order_d)), order_d, wanted).more(wanted.n or 10)
 
 
 TEXT = QuestionText(

@@ -23,7 +23,7 @@ from majorant.results.rules import fit_weighted_vote
 from majorant.results.workers import assess_workers
 
 MEMORY = 1_000_000_000
-PLANNING = ("expected_lead", "expected_decisive", "confidence", "stake", "lead_c")  # sums, for planning only
+PLANNING = ("lead_qr", "decisive_qr", "confidence")  # sums, for planning only
 
 
 @pytest.fixture

@@ -5,9 +5,8 @@ The bounds are those of `betting`.  Proofs: docs/theory/ask.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -161,30 +160,4 @@ class WrittenLabels:
             rules=(self.rule,),
             leader=self.rule,
             right={self.rule: n_right},
-            facts={"known": asdict(self.known)},
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The content as plain data for JSON."""
-        return {
-            "rule": self.rule,
-            "labels": self.label_d.tolist(),
-            "items": self.n_items,
-            "known": asdict(self.known),
-            "aim": self.aim,
-            "level": self.level,
-            "confidence": self.confidence,
-        }
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """The question that `to_dict` wrote."""
-        return cls(
-            rule=content["rule"],
-            label_d=np.array(content["labels"], dtype=np.int64),
-            n_items=int(content["items"]),
-            known=Known(**content["known"]),
-            aim=float(content["aim"]),
-            level=float(content["level"]),
-            confidence=float(content["confidence"]),
         )

@@ -8,7 +8,6 @@ from typing import Any, Unpack
 import numpy as np
 
 from majorant.ask.design import Design
-from majorant.ask.kind import Kind, kind_of
 from majorant.ask.learn import LEAST_LABELS, gold_labels
 from majorant.ask.question import Wanted
 from majorant.ask.questions import MOST_RULES, QUESTIONS, TEACH, plain_rule
@@ -18,6 +17,7 @@ from majorant.errors import ConfigError
 from majorant.evidence.copies import without_copies
 from majorant.read import Reading
 from majorant.results.rules import AUTO, full_judges
+from majorant.tally import is_panel
 from majorant.values import as_level, as_seed
 
 RATE_BATCH = 60  # labels that measure a rate to about 10 points
@@ -86,7 +86,9 @@ def ask(
     backend, seed = without_copies(backend)[0], as_seed(rng)
     if question == AUTO:
         taught = len(gold_labels(backend)[0]) >= LEAST_LABELS
-        question = TEACH if between is None and (taught or kind_of(backend.votes) is Kind.PANEL) else "rules"
+        question = (
+            TEACH if between is None and (taught or is_panel(backend.votes.shape, backend.votes.n_votes)) else "rules"
+        )
     rules = dict.fromkeys(plain_rule(backend, rule) for rule in between or BETWEEN)
     wanted = Wanted(rules=tuple(rules), n=n, seed=seed, tolerance=tolerance, level=level, experts=experts)
     return QUESTIONS[question].draw(backend, wanted)
@@ -94,6 +96,6 @@ def ask(
 
 def usual_race(backend: Backend) -> Sequence[str]:
     """The rules of a race that names none: on a panel each judge who labels nearly everything, else some methods."""
-    if kind_of(backend.votes) is Kind.PANEL:
+    if is_panel(backend.votes.shape, backend.votes.n_votes):
         return (*BETWEEN, *full_judges(backend)[: MOST_RULES - len(BETWEEN)])
     return (*BETWEEN, "dawid-skene", "one-coin")

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from majorant.arguments import validated
+from majorant.ask.content import from_plain, to_plain
 from majorant.ask.question import UNASKED, Codes, Outcome, Question
 from majorant.ask.session import Session
 from majorant.errors import ConfigError, DataError
@@ -227,22 +228,9 @@ class Design:
         return json.dumps(self.to_dict(), ensure_ascii=False) + "\n"
 
     def _content(self) -> dict[str, Any]:
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "question": self.question.kind,
-            "content": self.question.to_dict(),
-            "order": [_plain(item) for item in self.order],
-            "labels": [_plain(label) for label in self.labels],
-            "votes": self.votes,
-            "seed": self.seed,
-            "asked": list(self.asked),
-            "sampled": self.sampled,
-            "experts": self.experts,
-            "call": list(self.call),
-            "truth": self.truth,
-            "judged_by": self.judged_by,
-        }
+        content = to_plain(self)
+        question = {"question": self.question.kind, "content": content["question"]}
+        return {"format": FORMAT, "version": VERSION, **content, **question}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], *, source: str = "the design") -> Design:
@@ -263,19 +251,8 @@ class Design:
 
         if body["question"] not in QUESTIONS:
             raise DataError(f"{source} asks {body['question']!r}, which this version does not know.")
-        return cls(
-            question=QUESTIONS[body["question"]].judge.from_dict(body["content"]),
-            order=tuple(body["order"]),
-            labels=tuple(body["labels"]),
-            votes=body["votes"],
-            seed=body["seed"],
-            asked=tuple(body["asked"]),
-            experts=body["experts"],
-            call=tuple(body.get("call", ())),
-            truth=body.get("truth", ""),
-            judged_by=body.get("judged_by"),
-            sampled=body.get("sampled", 0),
-        )
+        question = from_plain(QUESTIONS[body["question"]].judge, body["content"])
+        return from_plain(cls, body, question=question)
 
     @classmethod
     def read(cls, path: str | Path) -> Design:
@@ -302,19 +279,6 @@ class Design:
                 f"or are read in another way. {drawn}Use the same votes, or draw new items; the labels that "
                 "you have stay good as labels of their items."
             )
-
-
-def _plain(value: Any) -> Any:
-    """A value that JSON gives back as it is; others as their text."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    return (
-        value
-        if value is None or isinstance(value, bool | int | str)
-        else value
-        if isinstance(value, float)
-        else str(value)
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,67 +1,17 @@
-"""Convert a labelled design to evidence about rules, and collect its labels for other uses."""
+"""Convert a labelled design to evidence about the rules that it compares."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from majorant.ask.design import Recognised
-from majorant.ask.learn import LearnedRule
-from majorant.ask.question import Codes, Outcome, Question
+from majorant.ask.question import Outcome
 from majorant.ask.race import Race
 from majorant.ask.session import BETTER, WORSE, Session
 from majorant.defaults import MAJORITY
 from majorant.evidence.evidence import Assumption, Evidence, Source, Status, Tested
-from majorant.values import Estimate, lock
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class LabelEvidence:
-    """What the labels of a design say.
-
-    Attributes
-    ----------
-    evidence : tuple of Evidence
-        About the rule that is compared with majority vote; empty without labels, and for designs that ask about
-        something else.
-    outcome : Outcome
-        What the design's own question says.
-    learned : LearnedRule or None
-        The rule that the labels taught: the frozen one where others have begun to prove it.
-    sample : mapping
-        Labels of a random sample of all items, by the text of the item's name: gold for accuracy, rates and judges.
-    labels : mapping
-        All labels, by the text of the item's name.
-    """
-
-    evidence: tuple[Evidence, ...]
-    outcome: Outcome
-    learned: LearnedRule | None = None
-    sample: Mapping[str, Any] = field(default_factory=dict)
-    labels: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        lock(self)
-
-
-def evidence_from_labels(recognised: Recognised) -> LabelEvidence:
-    """Evaluate labels drawn by design, without refitting."""
-    design = recognised.design
-    answer_d = design.codes(recognised.answers)
-    outcome = recognised.outcome
-    known = np.flatnonzero(answer_d >= 0)
-    labels = {str(design.order[at]): design.labels[answer_d[at]] for at in known}
-    sample = {str(design.order[at]): labels[str(design.order[at])] for at in known if at < design.n_sample}
-    return LabelEvidence(
-        evidence=_evidence(design.question.advance(answer_d), outcome, answer_d),
-        outcome=outcome,
-        learned=outcome.learned,
-        sample=sample,
-        labels=labels,
-    )
+from majorant.values import Estimate
 
 
 def sample_level(labelled: Recognised | None, level: float) -> float:
@@ -71,10 +21,17 @@ def sample_level(labelled: Recognised | None, level: float) -> float:
     return 1 - (1 - BETTER - WORSE) * (1 - level)
 
 
-def _evidence(question: Question, outcome: Outcome, answer_d: Codes) -> tuple[Evidence, ...]:
+def evidence_from_labels(labelled: Recognised, outcome: Outcome) -> tuple[Evidence, ...]:
+    """The evidence of labels drawn by design, whose outcome is given; nothing is refitted.
+
+    It is about the rule that is compared with majority vote; empty without labels, and for designs that ask about
+    something else.
+    """
     rule, learned = rival_of(outcome), outcome.learned
     if rule is None or not (outcome.labels or outcome.decided):
         return ()
+    answer_d = labelled.design.codes(labelled.answers)
+    question = labelled.design.question.advance(answer_d)
     tested = (Tested(Assumption.RANDOM_LABELS, Status.PASSED),)
     facts: dict[str, Any] = {"level": outcome.level, "assumptions": tested, "n_labels": outcome.labels}
     leads = learned is not None and learned.adopted and learned.baseline == MAJORITY

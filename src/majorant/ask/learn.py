@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -248,32 +248,6 @@ class LearnedRule:
             learned={"mix": weights.mix, "weights": weights.weight_j, "offsets": weights.offset_k},
             trace=(),
             resume=None,
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The rule as plain data for JSON."""
-        return {
-            "workers": [str(worker) for worker in self.weights],
-            "weights": list(self.weights.values()),
-            "mix": list(self.mix),
-            "offsets": self.offset_k.tolist(),
-            "labels": self.n_labels,
-            "accuracy": self.accuracy,
-            "baseline": self.baseline,
-            "baseline_accuracy": self.baseline_accuracy,
-        }
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """The rule that `to_dict` wrote."""
-        return cls(
-            weights=dict(zip(content["workers"], map(float, content["weights"]), strict=True)),
-            mix=(float(content["mix"][0]), float(content["mix"][1])),
-            offset_k=np.array(content["offsets"], dtype=float),
-            n_labels=int(content["labels"]),
-            accuracy=float(content["accuracy"]),
-            baseline=str(content["baseline"]),
-            baseline_accuracy=float(content["baseline_accuracy"]),
         )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,10 @@ class Wanted:
 
 
 class Question(Protocol):
-    """Frozen content of a design; `answer_d` holds a class code, SKIPPED or UNASKED for each position of the order."""
+    """A frozen dataclass, kept in the file of the design; `ask/content.py` says which fields it may have.
+
+    `answer_d` holds a class code, SKIPPED or UNASKED for each position of the order.
+    """
 
     kind: ClassVar[str]
 
@@ -56,13 +59,6 @@ class Question(Protocol):
 
     def evaluate(self, answer_d: Codes) -> Outcome:
         """What the answers so far settle."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """The content as plain data for JSON."""
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """The question that `to_dict` wrote."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -89,7 +85,9 @@ class Outcome:
     alive: tuple[str, ...] = ()  # rules that may be the best
     right: Mapping[str, int] = field(default_factory=dict)  # answers on which each rule was right
     below: float | None = None  # upper bound on how far the leader is below the best
-    facts: Mapping[str, Any] = field(default_factory=dict)  # what is particular to the question
+    same_as: Mapping[str, str] = field(default_factory=dict)  # rules that give every item the label of an earlier one
+    stake: float | None = None  # the most that can lie between two of the rules, as a share of the items
+    tied: int = 0  # items whose votes are tied, which are left out
     learned: LearnedRule | None = None  # the rule that labels of a random sample taught
     n_taught: int = 0  # labels of that sample
     n_proving: int = 0  # labels given after it, where the learned rule and majority vote differ

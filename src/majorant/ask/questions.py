@@ -2,43 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
 
-from majorant.ask.accuracy import AIM, WrittenLabels
+import numpy as np
+
+from majorant.ask.accuracy import NOTHING, Known, WrittenLabels
 from majorant.ask.design import Design
-from majorant.ask.draw import draw_accuracy, draw_rules, draw_session
-from majorant.ask.kind import Kind, kind_of, label_free_rule
-from majorant.ask.question import Question, Wanted
+from majorant.ask.draw import item_codes, item_names, make_design, random_order
+from majorant.ask.freeze import DECIMALS, freeze
+from majorant.ask.learn import LEAST_LABELS, gold_labels, learn_rule
+from majorant.ask.question import SKIPPED, UNASKED, Codes, Question, Wanted
 from majorant.ask.race import Race
 from majorant.ask.session import TEACHING, Session
-from majorant.ask.ties import worth_of_vote
-from majorant.backend import Backend
-from majorant.defaults import LEVEL, MAJORITY, WEIGHTED_VOTE
-from majorant.errors import ConfigError
-from majorant.methods.fit import Fit
+from majorant.backend import Backend, Part, fit_of_items
+from majorant.defaults import MAJORITY, WEIGHTED_VOTE
+from majorant.errors import ConfigError, DataError
+from majorant.evidence.certificate.claims import whole_or_sample
+from majorant.evidence.track_record import Setting
+from majorant.items import take_items
+from majorant.methods.fit import Fit, chances
+from majorant.methods.weighted_vote import differ_beyond_noise
 from majorant.read.tasks import ExpertAnswer
+from majorant.results.labels import toss_coins
 from majorant.results.rules import AUTO, rule_fit, rule_named, settle_everywhere
+from majorant.tally import is_panel
+from majorant.values import as_generator
 
 FIRST_BATCH = 25  # labels; with fewer, the leading rule is often just lucky (docs/ask.md)
 TEACH = "teach"
 MOST_RULES = 20
-
-
-def draw_teaching(backend: Backend, wanted: Wanted) -> Design:
-    """A random sample that teaches a rule, then items that prove it."""
-    weighted, baseline = rule_fit(backend, WEIGHTED_VOTE, wanted.seed), label_free_rule(backend, wanted.seed)
-    design = draw_session(
-        backend,
-        weighted,
-        seed=wanted.seed,
-        baseline=baseline,
-        tolerance=wanted.tolerance,
-        level=wanted.level,
-        experts=wanted.experts,
-        tie_worth=_tie_worth(backend, weighted),
-    )
-    return design.more(TEACHING if wanted.n is None else wanted.n)
 
 
 def draw_race(backend: Backend, wanted: Wanted) -> Design:
@@ -46,44 +40,118 @@ def draw_race(backend: Backend, wanted: Wanted) -> Design:
     if not 2 <= len(wanted.rules) <= MOST_RULES:
         raise ConfigError(f"between= takes two to {MOST_RULES} rules, not {len(wanted.rules)}.")
     fits = {rule: rule_fit(backend, rule, wanted.seed) for rule in wanted.rules}
-    design = draw_rules(
-        backend,
-        fits,
-        seed=wanted.seed,
-        favourite=WEIGHTED_VOTE if WEIGHTED_VOTE in fits else wanted.rules[-1],
+    return race_between(backend, fits, wanted).more(FIRST_BATCH if wanted.n is None else wanted.n)
+
+
+def race_between(backend: Backend, fits: Mapping[str, Fit], wanted: Wanted) -> Design:
+    """A design that tells which of these rules is best; they must be fixed before any expert label is seen."""
+    favourite = WEIGHTED_VOTE if WEIGHTED_VOTE in fits else None
+    item_d, race = freeze(backend, fits, tolerance=wanted.tolerance, level=wanted.level, favourite=favourite)
+    order = random_order(backend, item_d, wanted.seed)
+    return make_design(backend, replace(race, label_rd=race.label_rd[:, order]), item_d[order], wanted)
+
+
+def draw_teaching(backend: Backend, wanted: Wanted) -> Design:
+    """A random sample that teaches a rule, then items that prove it.
+
+    Gold labels that came with the votes take the place of the sample if they teach a better rule; the items without are
+    then those to prove it on.
+    """
+    weighted, baseline = rule_fit(backend, WEIGHTED_VOTE, wanted.seed), label_free_rule(backend, wanted.seed)
+    voted = _voted_items(backend)
+    if not len(voted):
+        raise DataError("No item has a vote.")
+    gold_p, truth_p = gold_labels(backend)
+    by_gold = len(gold_p) >= LEAST_LABELS
+    if by_gold:
+        voted = voted[~np.isin(voted, gold_p)]
+        if not len(voted):
+            raise DataError("Every item has a gold label: there is nothing left to label.")
+    order = voted[random_order(backend, voted, wanted.seed)]
+    session = _session(backend, order, weighted, baseline, len(voted), wanted)
+    if by_gold:
+        before = weighted if baseline == WEIGHTED_VOTE else backend.fit(MAJORITY)
+        learned = learn_rule(backend, gold_p, truth_p, weighted, baseline=before, seed=wanted.seed)
+        proving = replace(session, taught=session.freeze(learned, 0))
+        session = session if proving.is_idle else proving  # then only more labels can teach a rule
+    return make_design(backend, session, order, wanted).more(TEACHING if wanted.n is None else wanted.n)
+
+
+def _session(backend: Backend, order: Codes, weighted: Fit, baseline: str, n_items: int, wanted: Wanted) -> Session:
+    """A session on the items of an order, with their votes sorted by name, whatever the order of the rows."""
+    rising = np.argsort(order)
+    some = take_items(backend.take(order[rising]), np.argsort(rising))
+    used = sorted(np.unique(some.worker_n).tolist(), key=lambda j: str(some.workers[j]))
+    code_j = np.zeros(len(some.workers), dtype=np.int64)
+    code_j[used] = np.arange(len(used))
+    by_name = np.lexsort((some.label_n, code_j[some.worker_n], some.item_n))
+    return Session(
+        workers=tuple(some.workers[j] for j in used),
+        offset_d=some.offsets_i.astype(np.int64),
+        worker_n=code_j[some.worker_n][by_name],
+        label_n=some.label_n[by_name].astype(np.int64),
+        weighted_dk=fit_of_items(backend, weighted, order).posterior.round(4),
+        baseline=baseline,
+        n_items=n_items,
         tolerance=wanted.tolerance,
         level=wanted.level,
-        experts=wanted.experts,
-        tie_worth=_tie_worth(backend, fits.get(WEIGHTED_VOTE)),
     )
-    return design.more(FIRST_BATCH if wanted.n is None else wanted.n)
 
 
-def draw_sample(backend: Backend, wanted: Wanted) -> Design:
-    """A random sample that bounds the accuracy of the last rule."""
-    n = FIRST_BATCH if wanted.n is None else wanted.n
-    how: dict[str, Any] = {"seed": wanted.seed, "level": wanted.level, "experts": wanted.experts}
-    return ask_accuracy(backend, wanted.rules[-1], n=n, **how)
-
-
-def ask_accuracy(
-    backend: Backend,
-    rule: str,
-    *,
-    n: int,
-    seed: int,
-    level: float = LEVEL,
-    aim: float = AIM,
-    experts: str = "majority",
-    after: tuple[Design, Sequence[ExpertAnswer]] | None = None,
+def draw_accuracy(
+    backend: Backend, wanted: Wanted, after: tuple[Design, Iterable[ExpertAnswer]] | None = None
 ) -> Design:
-    """Items that show how often a rule's labels are right, drawn uniformly, afresh after a race that chose the rule."""
-    rule = plain_rule(backend, rule)
-    fit = rule_fit(backend, rule, seed)
-    if rule == MAJORITY and label_free_rule(backend, seed) == WEIGHTED_VOTE:  # which decides ties, then
-        fit = settle_everywhere(backend, fit, fit, rule_fit(backend, WEIGHTED_VOTE, seed))
-    design = draw_accuracy(backend, rule, fit, seed=seed, aim=aim, level=level, experts=experts, after=after)
-    return design.more(n)
+    """A random sample that bounds the accuracy of the labels of the last rule.
+
+    `after` is a race and its answers: the items labelled there count exactly, and the order of the others is drawn
+    afresh, so the rule may be the one that the race chose.
+    """
+    rule = plain_rule(backend, wanted.rules[-1])
+    fit = rule_fit(backend, rule, wanted.seed)
+    if rule == MAJORITY and label_free_rule(backend, wanted.seed) == WEIGHTED_VOTE:  # which decides ties, then
+        fit = settle_everywhere(backend, fit, fit, rule_fit(backend, WEIGHTED_VOTE, wanted.seed))
+    voted = _voted_items(backend)
+    known, seen = NOTHING, np.empty(0, dtype=np.int64)
+    if after is not None:
+        known, labelled = _known(rule, *after)
+        seen = np.sort(item_codes(backend, labelled))
+    rest = voted[~np.isin(voted, seen)]
+    fresh_seed = wanted.seed ^ 0x6672_6573  # apart from that of a race
+    item_d = rest[random_order(backend, rest, fresh_seed)]
+    posterior_dk = fit_of_items(backend, fit, item_d).posterior
+    question = WrittenLabels(
+        rule=rule,
+        label_d=toss_coins(chances(posterior_dk) > 0, item_names(backend, item_d)).astype(np.int64),
+        n_items=len(voted),
+        known=known,
+        level=wanted.level,
+        confidence=round(float(posterior_dk.max(axis=1).mean()), DECIMALS) if len(item_d) else 1.0,
+    )
+    return make_design(backend, question, item_d, wanted).more(FIRST_BATCH if wanted.n is None else wanted.n)
+
+
+def _known(rule: str, race: Design, answers: Iterable[ExpertAnswer]) -> tuple[Known, list[object]]:
+    """How many items a race labelled, on how many of them the rule is right, and which they are."""
+    question = race.question
+    if not isinstance(question, Race) or rule not in question.rules:
+        raise ConfigError(
+            f"The design did not compare {rule}, so it does not say on which of its items {rule} is right."
+        )
+    answer_d = race.codes(answers)
+    label_d = question.label_rd[question.rules.index(rule)]
+    answered = np.flatnonzero(answer_d != UNASKED)
+    n_right, n_skipped = int((answer_d == label_d).sum()), int((answer_d == SKIPPED).sum())
+    known = Known(n_items=len(answered), n_right=n_right, n_skipped=n_skipped)
+    return known, [race.order[position] for position in answered]
+
+
+def _voted_items(backend: Backend) -> Codes:
+    """The codes of the items with votes."""
+    return np.concatenate(list(backend.map(_voted, doing="comparing")))
+
+
+def _voted(part: Part) -> Codes:
+    return np.asarray(np.flatnonzero(part.votes.votes_i > 0) + part.start)
 
 
 def plain_rule(backend: Backend, rule: str) -> str:
@@ -92,14 +160,17 @@ def plain_rule(backend: Backend, rule: str) -> str:
     return WEIGHTED_VOTE if named == AUTO else named
 
 
-def _tie_worth(backend: Backend, weighted: Fit | None) -> float | None:
-    """Value of one more vote on tied items in a crowd; not known for panels, whose judges may share mistakes.
+def label_free_rule(backend: Backend, seed: int = 0) -> str:
+    """The rule to use without labels: the weighted vote where it has a good track record, else majority vote.
 
-    Rounded, so that the same design is drawn wherever the votes are.
+    On public panels and thin crowds the weighted vote loses to majority vote as often as it gains.
     """
-    known = weighted is not None and kind_of(backend.votes) is not Kind.PANEL
-    worth = worth_of_vote(backend, weighted) if weighted is not None and known else None
-    return None if worth is None else round(worth, 6)
+    setting = Setting(
+        panel=is_panel(backend.votes.shape, backend.votes.n_votes),
+        votes_per_worker=backend.votes.n_votes / max(len(backend.votes.workers), 1),
+        workers_differ=differ_beyond_noise(whole_or_sample(backend, rng=as_generator(seed)).votes),
+    )
+    return WEIGHTED_VOTE if setting.teaches else MAJORITY
 
 
 class Entry(NamedTuple):
@@ -111,5 +182,5 @@ class Entry(NamedTuple):
 
 QUESTIONS: dict[str, Entry] = {
     entry.judge.kind: entry
-    for entry in (Entry(Session, draw_teaching), Entry(Race, draw_race), Entry(WrittenLabels, draw_sample))
+    for entry in (Entry(Session, draw_teaching), Entry(Race, draw_race), Entry(WrittenLabels, draw_accuracy))
 }

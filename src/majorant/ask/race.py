@@ -12,9 +12,8 @@ judged in any way, even one that looks at earlier labels.  Proofs: docs/theory/a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +64,6 @@ class Race:
     differ_qr: Codes  # on how many of the N items two rules differ; the order may hold the first of them only
     n_items: int
     tied: int = 0  # items whose votes are tied: no part of this, since ties are decided alike under every rule
-    tie_worth: float | None = None  # what one more vote on each of them would gain, as a share of all items
     favourite: int = 0
     tolerance: float = TOLERANCE
     level: float = LEVEL
@@ -207,13 +205,9 @@ class Race:
                 rule: int((self.label_rd[r, known_d] == answer_d[known_d]).sum()) for r, rule in enumerate(self.rules)
             },
             below=self._below(answer_d, standing),
-            facts={
-                "not_told_apart": tuple(self.rules[r] for r in self._runners if standing.alive_r[r] and r != leader),
-                "same_as": self.same_as,
-                "stake": self.stake,
-                "tied": self.tied,
-                "tie_worth": self.tie_worth,
-            },
+            same_as=self.same_as,
+            stake=self.stake,
+            tied=self.tied,
         )
 
     def standing(self, answer_d: Codes, before: Standing | None = None) -> Standing:
@@ -323,39 +317,6 @@ class Race:
         by_labels = (standing.estimate_qr[leader], standing.decisive_qr[leader]) if enough else (None, None)
         return min(max(self._planned(leader, *by_labels) - labels, 5), left)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The content as plain data for JSON."""
-        return {
-            "rules": list(self.rules),
-            "labels": self.label_rd.tolist(),
-            "differ": self.differ_qr.tolist(),
-            "items": self.n_items,
-            "tied": self.tied,
-            "tie_worth": self.tie_worth,
-            "favourite": self.favourite,
-            "tolerance": self.tolerance,
-            "level": self.level,
-            "expected_lead": _plain(self.lead_qr),
-            "expected_decisive": _plain(self.decisive_qr),
-        }
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """The race that `to_dict` wrote."""
-        return cls(
-            rules=tuple(content["rules"]),
-            label_rd=np.array(content["labels"], dtype=np.int64).reshape(len(content["rules"]), -1),
-            differ_qr=np.array(content["differ"], dtype=np.int64),
-            n_items=int(content["items"]),
-            tied=int(content.get("tied", 0)),
-            tie_worth=content.get("tie_worth"),
-            favourite=int(content["favourite"]),
-            tolerance=float(content["tolerance"]),
-            level=float(content["level"]),
-            lead_qr=_array(content["expected_lead"]),
-            decisive_qr=_array(content["expected_decisive"]),
-        )
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standing:
@@ -397,13 +358,3 @@ def _mean_of_prefix(y_t: FloatArray) -> tuple[float, float]:
     known_t = y_t[: unasked[0]] if len(unasked) else y_t
     x_t = 2 * known_t[np.isfinite(known_t)] - 1
     return (float(x_t.mean()), float(np.abs(x_t).mean())) if len(x_t) else (np.nan, np.nan)
-
-
-def _plain(mean_qr: FloatArray | None) -> list[list[float | None]] | None:
-    if mean_qr is None:
-        return None
-    return [[None if np.isnan(value) else float(value) for value in row] for row in mean_qr]
-
-
-def _array(rows: Any) -> FloatArray | None:
-    return None if rows is None else np.array(rows, dtype=float)

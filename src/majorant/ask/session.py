@@ -11,9 +11,9 @@ All that is needed is kept in the design: the votes on its items and what the we
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,7 +89,6 @@ class Session:
     weighted_dk: FloatArray  # the posterior of the weighted vote
     baseline: str  # the rule that would be used without labels
     n_items: int  # that the design stands for; it may hold the first of them only
-    tie_worth: float | None = None  # what one more vote on each tied item would gain, as a share of all items
     tolerance: float = TOLERANCE
     level: float = LEVEL
     taught: Taught | None = None
@@ -189,7 +188,6 @@ class Session:
             differ_qr=np.array([[0, len(place)], [len(place), 0]]),
             n_items=self.size,
             tied=int(tied_d.sum()),
-            tie_worth=self.tie_worth,
             favourite=int(self.taught.learned.adopted or self.taught.rule != LEARNED),
             tolerance=self.tolerance,
             level=self.level,
@@ -302,56 +300,7 @@ class Session:
             leader=LEARNED if leads else self.baseline,
             learned=learned,
             n_taught=len(known),
-            facts={"tied": int(self.tied_d.sum()), "tie_worth": self.tie_worth},
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The content as plain data for JSON."""
-        taught = self.taught
-        return {
-            "workers": [str(worker) for worker in self.workers],
-            "offsets": self.offset_d.tolist(),
-            "voters": self.worker_n.tolist(),
-            "votes": self.label_n.tolist(),
-            "weighted": self.weighted_dk.tolist(),
-            "baseline": self.baseline,
-            "items": self.n_items,
-            "tie_worth": self.tie_worth,
-            "tolerance": self.tolerance,
-            "level": self.level,
-            "taught": None
-            if taught is None
-            else {
-                "positions": taught.positions,
-                "rule": taught.rule,
-                "learned": taught.learned.to_dict(),
-                "labels": taught.label_d.tolist(),
-            },
-        }
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """The session that `to_dict` wrote."""
-        taught = content["taught"]
-        return cls(
-            workers=tuple(content["workers"]),
-            offset_d=np.array(content["offsets"], dtype=np.int64),
-            worker_n=np.array(content["voters"], dtype=np.int64),
-            label_n=np.array(content["votes"], dtype=np.int64),
-            weighted_dk=np.array(content["weighted"], dtype=float),
-            baseline=content["baseline"],
-            n_items=int(content["items"]),
-            tie_worth=content["tie_worth"],
-            tolerance=float(content["tolerance"]),
-            level=float(content["level"]),
-            taught=None
-            if taught is None
-            else Taught(
-                positions=int(taught["positions"]),
-                rule=taught["rule"],
-                learned=LearnedRule.from_dict(taught["learned"]),
-                label_d=np.array(taught["labels"], dtype=np.int64),
-            ),
+            tied=int(self.tied_d.sum()),
         )
 
 

@@ -256,17 +256,18 @@ def _drawn(backend: Backend, options: dict[str, Any]) -> Design:
 
 
 def _accuracy(backend: Backend, options: dict[str, Any]) -> Design:
-    from majorant.ask.questions import FIRST_BATCH, ask_accuracy
-    from majorant.defaults import WEIGHTED_VOTE
+    from majorant.ask.question import Wanted
+    from majorant.ask.questions import draw_accuracy
     from majorant.results.rules import AUTO
 
     after, rule = None, options["rule"]
     if options["design"] is not None:
         recognised = _labelled(backend, options["design"])
         after, rule = (recognised.design, recognised.answers), recognised.outcome.leader if rule == AUTO else rule
-    rule = WEIGHTED_VOTE if rule == AUTO else rule
-    how = {"level": options["level"], "experts": options["experts"], "seed": options["seed"]}
-    return ask_accuracy(backend, rule, n=options["n"] or FIRST_BATCH, after=after, **how)
+    wanted = Wanted(
+        rules=(rule,), n=options["n"], seed=options["seed"], level=options["level"], experts=options["experts"]
+    )
+    return draw_accuracy(backend, wanted, after)
 
 
 def _labelled(backend: Backend, design: str, labels: Any = None) -> Recognised:
@@ -370,8 +371,8 @@ def _facts(design: Design, written: Sequence[Path]) -> dict[str, Any]:
         "rules": list(outcome.rules),
         "items": outcome.n_items,
         "differ": outcome.n_differ,
-        "stake": outcome.facts.get("stake"),
-        "ties": {"items": outcome.facts.get("tied", 0), "vote": outcome.facts.get("tie_worth")},
+        "stake": outcome.stake,
+        "ties": outcome.tied,
         "tolerance": outcome.tolerance,
         "expected": design.expected,
         "asked": len(design.items),

@@ -123,7 +123,7 @@ def _two_rules(outcome: Outcome) -> str:
 
 def _several_rules(outcome: Outcome) -> str:
     near, best = one_decimal(outcome.tolerance), rule_name(str(outcome.leader))
-    same = outcome.facts["same_as"]
+    same = outcome.same_as
     out = [rule_name(rule) for rule in outcome.rules if rule not in outcome.alive and rule not in same]
     dropped = f" Out: {listed(out)}." if out else ""
     if outcome.decided:
@@ -237,13 +237,11 @@ def _whose_truth(outcome: Outcome) -> str:
 
 
 def tie_lines(facts: Mapping[str, Any]) -> list[str]:
-    """What resolving ties would be worth."""
-    ties = facts.get("ties")
-    if not ties or not ties["items"]:
+    """How many items are left out because their votes are tied."""
+    if not facts.get("ties"):
         return []
-    worth = "" if ties["vote"] is None else f"; one more vote on each would gain {one_decimal(ties['vote'])} points"
-    tied = "1 item has tied votes" if ties["items"] == 1 else f"{ties['items']:,} items have tied votes"
-    return [f"{tied}, which all rules resolve the same way, so they are left out of the comparison{worth}."]
+    tied = "1 item has tied votes" if facts["ties"] == 1 else f"{facts['ties']:,} items have tied votes"
+    return [f"{tied}, which all rules resolve the same way, so they are left out of the comparison."]
 
 
 def more_lines(added: int, files: Sequence[str], check: str) -> list[str]:

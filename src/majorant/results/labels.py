@@ -152,7 +152,7 @@ def decided_labels(
     return code_i
 
 
-def toss_coins(best_tk: NDArray[np.bool_], names: list[Hashable]) -> NDArray[np.int32]:
+def toss_coins(best_tk: NDArray[np.bool_], names: Sequence[Hashable]) -> NDArray[np.int32]:
     """A reproducible coin toss: the item's name determines the choice among its tied classes.
 
     >>> toss_coins(np.array([[True, True]] * 4), ["a", "b", "c", "d"]).tolist()

@@ -1,0 +1,129 @@
+"""Freeze the labels of rules where they differ, and what models of the votes expect of a race between them.
+
+Items whose votes are tied are no part of a comparison: they are decided the same way under every rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from majorant.ask.design import Design
+from majorant.ask.draw import item_codes
+from majorant.ask.learn import LEARNED
+from majorant.ask.question import Codes
+from majorant.ask.race import Race
+from majorant.ask.session import untied_labels
+from majorant.backend import Backend, Part, fit_of_items, rows_alone
+from majorant.defaults import MAJORITY, WEIGHTED_VOTE
+from majorant.errors import DataError
+from majorant.methods import ESTIMATORS
+from majorant.methods.fit import Fit
+from majorant.tally import counts, tied
+from majorant.values import FloatArray
+
+DECIMALS = 9  # of figures for planning: sums over parts differ in their last digit, designs must not
+
+
+def freeze(
+    backend: Backend, fits: Mapping[str, Fit], *, tolerance: float, level: float, favourite: str | None = None
+) -> tuple[Codes, Race]:
+    """The items where any two rules differ and the votes are not tied, in the order of their codes, and a race on them.
+
+    The first rule is the one in use, the favourite (by default the last) the one advised.
+    """
+    rules = tuple(rows_alone(fit) for fit in fits.values())
+    parts = list(backend.map(partial(_of_part, rules, belief_weights(fits)), doing="comparing"))
+    if not (n_items := sum(part.n_items for part in parts)):
+        raise DataError("No item has a vote.")
+    label_rd, belief_rd = (np.concatenate([part[n] for part in parts], axis=1) for n in (3, 4))
+    lead_qr, decisive_qr = expected_leads(label_rd, belief_rd)
+    race = Race.of(
+        tuple(fits),
+        label_rd,
+        n_items=n_items,
+        tied=sum(part.n_tied for part in parts),
+        favourite=len(fits) - 1 if favourite is None else [*fits].index(favourite),
+        tolerance=tolerance,
+        level=level,
+        lead_qr=lead_qr,
+        decisive_qr=decisive_qr,
+    )
+    return np.concatenate([part.item_d for part in parts]), race
+
+
+class _FrozenPart(NamedTuple):
+    n_items: int
+    n_tied: int
+    item_d: Codes
+    label_rd: Codes
+    belief_rd: FloatArray  # what the models believe of each rule's label
+
+
+def _of_part(fits: tuple[Fit, ...], weight_r: FloatArray, part: Part) -> _FrozenPart:
+    posterior_rik = np.stack([part.of(fit).posterior for fit in fits])
+    belief_ik = np.clip(np.tensordot(weight_r, posterior_rik, axes=1), 0, 1)
+    count_ik = counts(part.votes)
+    plurality_i, tied_i = count_ik.argmax(axis=1), tied(count_ik)
+    label_ri = np.array([untied_labels(posterior_ik, plurality_i) for posterior_ik in posterior_rik])
+    d = np.flatnonzero((part.votes.votes_i > 0) & ~tied_i & (label_ri != label_ri[0]).any(axis=0))
+    return _FrozenPart(
+        n_items=int((part.votes.votes_i > 0).sum()),
+        n_tied=int(tied_i.sum()),
+        item_d=d + part.start,
+        label_rd=label_ri[:, d],
+        belief_rd=belief_ik[d, label_ri[:, d]],
+    )
+
+
+def belief_weights(fits: Mapping[str, Fit]) -> FloatArray:
+    """How much each rule's posterior counts in what is believed of the truth: the mean of the models.
+
+    Votes are no probabilities: judges do not count, and majority vote only to take its part out of a combination.
+    NaN where no rule is a model.
+
+    >>> from majorant.votes import Votes
+    >>> votes = Votes.from_codes([0], [0], [1], items="a", workers="w", labels="ny")
+    >>> from majorant.methods.majority import Majority
+    >>> from dataclasses import replace
+    >>> majority = Majority().fit(votes)
+    >>> combination = replace(majority, learned={"shares": np.array(.25)})
+    >>> belief_weights({"majority": majority, "weighted-vote": combination}).round(2).tolist()
+    [-0.33, 1.33]
+    """
+    shares_r = np.array([float(fit.learned.get("shares", 0.0)) for fit in fits.values()])
+    models = {LEARNED, WEIGHTED_VOTE, *ESTIMATORS} - {MAJORITY}  # rules that know probabilities
+    model_r = np.array([rule in models for rule in fits], dtype=float)
+    if not model_r.any():
+        return np.full(len(fits), np.nan)
+    if MAJORITY not in fits:
+        return np.asarray(model_r / model_r.sum())
+    weight_r = model_r / (1 - shares_r)
+    weight_r[[*fits].index(MAJORITY)] = -(model_r * shares_r / (1 - shares_r)).sum()
+    return np.asarray(weight_r / model_r.sum())
+
+
+def expected_leads(label_rd: Codes, belief_rd: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The mean of x and of |x| on the items where q and r differ, if each label is right as often as is believed."""
+    apart_qrd = label_rd[:, None] != label_rd[None]
+    with np.errstate(invalid="ignore"):
+        lead_qr = ((belief_rd[:, None] - belief_rd[None]) * apart_qrd).sum(axis=2) / apart_qrd.sum(axis=2)
+        decisive_qr = ((belief_rd[:, None] + belief_rd[None]) * apart_qrd).sum(axis=2) / apart_qrd.sum(axis=2)
+    return lead_qr.round(DECIMALS), decisive_qr.round(DECIMALS)
+
+
+def refuse_other_labels(backend: Backend, design: Design, fits: Mapping[str, Fit]) -> None:
+    """Refuse rules that give the items of a design other labels than those that the design froze."""
+    question = design.question
+    if not isinstance(question, Race):
+        return
+    item_d = item_codes(backend, design.order)
+    for rule in set(question.rules) & set(fits):
+        if not question.is_given_by(rule, np.asarray(fit_of_items(backend, fits[rule], item_d).posterior)):
+            raise DataError(
+                f"{rule} gives other labels now than those that the design froze, so what the expert's labels show "
+                "does not hold for them. Use the same version of majorant and the same seed as for the design."
+            )
