@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from majorant.results.comparison import compare as compare
     from majorant.results.judges import judges as judges
     from majorant.results.plan import plan as plan
-    from majorant.results.plan import plan_model as plan_model
     from majorant.results.rates import rate as rate
     from majorant.results.result import Result as Result
     from majorant.simulate import simulate as simulate
@@ -67,7 +66,6 @@ _HOME = {
     "judges": "results.judges",
     "load_state": "methods",
     "plan": "results.plan",
-    "plan_model": "results.plan",
     "rate": "results.rates",
     "read": "read",
     "report": "render.html",

@@ -142,12 +142,10 @@ def of_theory(name: str) -> dict[str, Any] | None:
     }
     if len(prior) > 2:
         return numbers
-    planned = mj.plan_model(prior, confusion, target=0.9)
     return {
         **numbers,
         "handicap": mj.theory.handicap(prior, confusion, n_votes),
         "radius": mj.theory.perturbation_radius(prior, confusion, n_votes),
-        "plan": [planned.majority_votes, planned.best_votes],
     }
 
 

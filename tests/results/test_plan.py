@@ -1,7 +1,7 @@
-"""Plans: what more votes gain, what stopping early saves, which judges are enough, and exact accuracies of a model."""
+"""Plans: what more votes gain, what stopping early saves, and which judges are enough."""
 
 from dataclasses import replace
-from itertools import permutations, product
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -9,11 +9,11 @@ import pytest
 from majorant.errors import ConfigError, NotIdentified
 from majorant.evidence.certificate.gold import GoldCells, best_p_values, gold_needed, simes, worse_p_values
 from majorant.render.plan import plan_facts, plan_line, plan_text
-from majorant.results.plan import Advice, Stop, plan, plan_model
+from majorant.results.plan import Advice, Stop, plan
 from majorant.simulate import one_coin_crew, simulate
+from majorant.theory import majority_accuracy
 from majorant.votes import Votes
 
-PRIOR, CONFUSION = [0.6, 0.4], [[0.7, 0.3], [0.2, 0.8]]
 EVEN = {"prior": [0.5, 0.5], "confusion": [[0.8, 0.2], [0.2, 0.8]]}
 
 
@@ -21,44 +21,13 @@ def crowd(n_votes=3, gold=0.0, n_items=2000, **settings):
     return simulate(**EVEN, n_items=n_items, n_votes=n_votes, n_workers=60, gold=gold, rng=0, **settings).votes
 
 
-def enumerate_crew(prior, crew):
-    """How often majority (ties drawn) and the best rule are right, ballot by ballot."""
-    majority = best = 0.0
-    for ballot in product(range(len(prior)), repeat=len(crew)):
-        joint = [p * np.prod([one[k][l] for one, l in zip(crew, ballot, strict=True)]) for k, p in enumerate(prior)]
-        count = np.bincount(ballot, minlength=len(prior))
-        majority += np.mean([joint[k] for k in np.flatnonzero(count == count.max())])
-        best += max(joint)
-    return majority, best
-
-
-@pytest.mark.parametrize(
-    ("prior", "confusion"), [(PRIOR, CONFUSION), ([0.5, 0.3, 0.2], [[0.6, 0.3, 0.1], [0.2, 0.7, 0.1], [0.1, 0.2, 0.7]])]
-)
-def test_points_of_a_model_are_exact_and_votes_the_smallest(prior, confusion):
-    whole = plan_model(prior, confusion, target=0.8, max_votes=7)
-    wanted = [enumerate_crew(prior, [confusion] * n_votes) for n_votes in range(1, 8)]
-    assert [point.n_votes for point in whole.points] == list(range(1, 8))
-    assert [(point.majority, point.best) for point in whole.points] == [pytest.approx(pair) for pair in wanted]
-    assert whole.majority_votes == next((n for n, (value, _) in enumerate(wanted, 1) if value >= 0.8), None)
-    assert whole.best_votes == next((n for n, (_, value) in enumerate(wanted, 1) if value >= 0.8), None)
-
-
-def test_too_many_patterns_leave_the_claim_open():
-    [uniform] = one_coin_crew([0.5], n_classes=300)
-    whole = plan_model(np.full(300, 1 / 300), uniform, target=0.999, max_votes=3)
-    assert whole.points[0].majority == pytest.approx(0.5)
-    assert (whole.points[-1].majority, whole.points[-1].best) == (None, None)
-
-
 def test_without_gold_a_crowd_gets_the_gain_of_more_votes_and_no_level():
     whole = plan(crowd(), target=0.9)
     assert whole.advice is Advice.NEEDS_LABELS
     assert whole.accuracy_now.value is None
     assert all(point.accuracy.value is None for point in whole.points)
-    exact = plan_model(**EVEN).points
     for n_votes in (1, 5, 9):
-        expected = exact[n_votes - 1].majority - exact[2].majority
+        expected = majority_accuracy(**EVEN, n_votes=n_votes) - majority_accuracy(**EVEN, n_votes=3)
         gain = whole.points[n_votes - 1].gain
         assert gain.value == pytest.approx(expected, abs=0.02)
         assert gain.low <= gain.value <= gain.high

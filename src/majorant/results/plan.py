@@ -13,7 +13,6 @@ from enum import StrEnum
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from majorant.defaults import LEVEL, MAX_VOTES, TARGET
 from majorant.errors import ConfigError, NotIdentified
@@ -25,8 +24,7 @@ from majorant.methods.majority import Majority
 from majorant.read import Reading, as_votes
 from majorant.results.sub_panels import SubPanel, best_sub_panels
 from majorant.tally import is_panel
-from majorant.theory import majority_accuracy, map_accuracy
-from majorant.theory.accuracy import scaled_shared
+from majorant.theory import majority_accuracy
 from majorant.theory.patterns import can_enumerate
 from majorant.values import Estimate, FloatArray, Missing, as_level, clopper_pearson
 from majorant.votes import IntArray, Votes
@@ -302,67 +300,6 @@ def _stop_rows(label_rh: IntArray, price_rh: FloatArray, votes_r: IntArray, n_cl
         )
         for stop in Stop
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ModelPoint:
-    """Accuracy of two rules with a number of votes per item; None if there are too many vote patterns."""
-
-    n_votes: int
-    majority: float | None  # ties drawn
-    best: float | None  # the best rule that ignores who voted
-
-
-@dataclass(frozen=True, slots=True)
-class ModelPlan:
-    """Accuracies of a given model, and the smallest numbers of votes that reach a target."""
-
-    target: float
-    points: tuple[ModelPoint, ...]
-
-    @property
-    def majority_votes(self) -> int | None:
-        """Smallest number of votes per item with which majority vote reaches the target."""
-        return next((point.n_votes for point in self.points if (point.majority or 0.0) >= self.target), None)
-
-    @property
-    def best_votes(self) -> int | None:
-        """The same for the best rule that ignores who voted."""
-        return next((point.n_votes for point in self.points if (point.best or 0.0) >= self.target), None)
-
-
-def plan_model(
-    prior: ArrayLike, confusion: ArrayLike, *, target: float = TARGET, max_votes: int = MAX_VOTES
-) -> ModelPlan:
-    """Exact accuracies of a model for 1..max_votes votes per item.
-
-    Parameters
-    ----------
-    prior : array_like
-        Class probabilities.
-    confusion : array_like
-        `confusion[k, l] = P(label l | class k)`, shared by all workers; votes are independent given the class.
-    target : float
-        The accuracy to reach.
-    max_votes : int
-        Largest number of votes per item to consider.
-
-    Examples
-    --------
-    >>> planned = plan_model([.5, .5], [[.8, .2], [.2, .8]], target=.9)
-    >>> planned.majority_votes, planned.best_votes, round(planned.points[4].majority, 4)
-    (5, 5, 0.9421)
-    """
-    _refuse(target, max_votes, 0.0, None, LEVEL)
-    prior_k, confusion_kl = scaled_shared(prior, confusion)
-    points = []
-    for n_votes in range(1, max_votes + 1):
-        if can_enumerate(n_votes, len(prior_k)):
-            majority, best = (rule(prior_k, confusion_kl, n_votes) for rule in (majority_accuracy, map_accuracy))
-            points.append(ModelPoint(n_votes, majority, best))
-        else:
-            points.append(ModelPoint(n_votes, None, None))
-    return ModelPlan(target, tuple(points))
 
 
 def _refuse(
