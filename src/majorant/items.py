@@ -7,7 +7,7 @@ name gives the same items wherever the votes are stored and in whatever order th
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,20 @@ def take_items(votes: Votes, item_p: IntArray) -> Votes:
         slice_i=None if votes.slice_i is None else votes.slice_i[item_p],
         slices=votes.slices,
         text=votes.text,
+    )
+
+
+def without_workers(votes: Votes, gone_j: NDArray[np.bool_]) -> Votes:
+    """The votes of the other workers; items and workers keep their codes."""
+    kept_n = ~gone_j[votes.worker_n]
+    counts_i = np.bincount(votes.item_n[kept_n], minlength=len(votes.items))
+    return replace(
+        votes,
+        item_n=votes.item_n[kept_n],
+        worker_n=votes.worker_n[kept_n],
+        label_n=votes.label_n[kept_n],
+        offsets_i=np.concatenate([[0], np.cumsum(counts_i)]),
+        seconds_n=None if votes.seconds_n is None else votes.seconds_n[kept_n],
     )
 
 

@@ -228,6 +228,11 @@ class Votes(Tabular):
         return 0 if self.gold_i is None else int(((self.gold_i >= 0) & (self.votes_i > 0)).sum())
 
     @property
+    def truth_i(self) -> IntArray:
+        """The gold label of each item, -1 where it is not known."""
+        return np.full(len(self.items), -1, np.int32) if self.gold_i is None else self.gold_i
+
+    @property
     def votes_i(self) -> NDArray[np.int64]:
         """How many votes each item holds."""
         return np.diff(self.offsets_i)

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from crowds import mixed_crew
+from majorant.items import without_workers
 from majorant.methods.dawid_skene import DawidSkene
 from majorant.methods.hierarchical import Hierarchical
 from majorant.methods.majority import Majority
 from majorant.methods.one_coin import OneCoin
 from majorant.render.workers import flag_text
 from majorant.results.calibrate import calibrate
-from majorant.results.workers import FlagKind, assess_workers, holm, removal, without_workers
+from majorant.results.workers import FlagKind, assess_workers, holm, removal
 from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
 

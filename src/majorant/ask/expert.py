@@ -11,6 +11,7 @@ import numpy as np
 from majorant.ask.design import Design
 from majorant.backend import Backend, MemoryBackend
 from majorant.errors import ConfigError, DataError
+from majorant.items import without_workers
 from majorant.votes import Votes
 
 AT_ONCE = 10  # items
@@ -37,9 +38,8 @@ def answer_design(design: Design, label_of: Mapping[str, Any], most: int) -> tup
 
 def labels_of_worker(votes: Votes, worker: str) -> dict[str, Any]:
     """What one worker said, by item; the last vote counts."""
-    code = _code_of(votes, worker)
-    mine = np.flatnonzero(votes.worker_n == code)
-    return {str(votes.items[votes.item_n[n]]): votes.labels[votes.label_n[n]] for n in mine}
+    own = np.flatnonzero(votes.worker_n == _code_of(votes, worker))
+    return {str(votes.items[votes.item_n[n]]): votes.labels[votes.label_n[n]] for n in own}
 
 
 def without_gold(backend: Backend) -> Backend:
@@ -52,19 +52,7 @@ def without_worker(backend: Backend, worker: str) -> Backend:
     votes = backend.whole
     if votes is None:
         raise ConfigError(f"{worker} can stand in for the expert only if all votes fit into memory.")
-    kept = votes.worker_n != _code_of(votes, worker)
-    offsets_i = np.concatenate([[0], np.cumsum(np.bincount(votes.item_n[kept], minlength=len(votes.items)))])
-    seconds_n = None if votes.seconds_n is None else votes.seconds_n[kept]
-    return MemoryBackend(
-        replace(
-            votes,
-            item_n=votes.item_n[kept],
-            worker_n=votes.worker_n[kept],
-            label_n=votes.label_n[kept],
-            offsets_i=offsets_i,
-            seconds_n=seconds_n,
-        )
-    )
+    return MemoryBackend(without_workers(votes, np.arange(len(votes.workers)) == _code_of(votes, worker)))
 
 
 def votes_of_design(design: Design, backend: Backend) -> Backend:

@@ -7,7 +7,7 @@ accuracy of a single judge, and none is given.  Flags are tests corrected for th
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from majorant.backend import as_backend, fit_of_items, of_fits
 from majorant.defaults import LEVEL
 from majorant.evidence.certificate.claims import votes_of_items
 from majorant.evidence.copies import Copies, find_copies
+from majorant.items import without_workers
 from majorant.methods.fit import Fit
 from majorant.results.calibrate import Refit
 from majorant.tabular import Tabular
@@ -71,6 +72,8 @@ class Workers(Tabular):
 
     Attributes
     ----------
+    known_j : array of float
+        Effective number of votes, given the doubt about the labels.
     accuracy_j, low_j, high_j : array of float
         Share of right votes with its interval: by gold where `by_gold_j`, else estimated from the votes of a crowd;
         NaN without votes, and on a panel without gold.
@@ -90,6 +93,7 @@ class Workers(Tabular):
 
     names: tuple[Hashable, ...]
     votes_j: NDArray[np.int64]
+    known_j: FloatArray
     accuracy_j: FloatArray
     low_j: FloatArray
     high_j: FloatArray
@@ -98,12 +102,12 @@ class Workers(Tabular):
     agreement_j: FloatArray
     gold_votes_j: NDArray[np.int64]
     gold_right_j: FloatArray
-    flags: tuple[tuple[Flag, ...], ...]
-    mistakes: tuple[tuple[Hashable, ...], ...]
     panel: bool
     level: float
     labels: tuple[Hashable, ...] = ()
     confusion_jkl: FloatArray | None = None  # estimated; None on panels and with many classes
+    flags: tuple[tuple[Flag, ...], ...] = ()
+    mistakes: tuple[tuple[Hashable, ...], ...] = ()
 
     def __post_init__(self) -> None:
         lock(self)
@@ -193,7 +197,10 @@ def assess_workers(
         of_some = fit_of_items(backend, fit, np.arange(backend.votes.shape[0]) if item_p is None else item_p)
     sums = backend.sum(of_fits(worker_sums, fit), doing="judging")
     panel = is_panel(backend.votes.shape, backend.votes.n_votes)
-    return workers_from(sums, some, of_some, panel=panel, level=level, copies=copies)
+    workers = _rate(some.workers, sums, fit, panel=panel, level=level)
+    flags = _find_flags(some, of_some, workers, sums, find_copies(some) if copies is None else copies)
+    flagged = replace(workers, flags=flags)
+    return replace(flagged, mistakes=_mistakes(flagged, some, of_some))
 
 
 class WorkerSums(NamedTuple):
@@ -216,7 +223,7 @@ def worker_sums(votes: Votes, fit: Fit) -> WorkerSums:
     same_n = counts(votes)[votes.item_n, votes.label_n] - 1
     paired_n = others_n > 0
     _, n_workers, n_classes = votes.shape
-    gold_i = np.full(len(votes.items), -1) if votes.gold_i is None else votes.gold_i
+    gold_i = votes.truth_i
     known = np.flatnonzero(gold_i[votes.item_n] >= 0)
     cell = votes.worker_n[known].astype(np.int64) * n_classes + votes.label_n[known]
     right = (gold_i[votes.item_n[known]] == votes.label_n[known]).astype(float)
@@ -232,53 +239,7 @@ def worker_sums(votes: Votes, fit: Fit) -> WorkerSums:
     )
 
 
-def workers_from(
-    sums: WorkerSums, votes: Votes, fit: Fit, *, panel: bool, level: float, copies: Copies | None = None
-) -> Workers:
-    """The same from sums over all votes, and from `votes` of some items for habits, speed, copies and mistakes."""
-    record = _record(sums, fit, panel=panel, level=level)
-    flags = _find_flags(votes, fit, record, find_copies(votes) if copies is None else copies, level)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        agreement_j = sums.same_j / sums.paired_j
-    if panel:
-        _disagreement_flags(flags, sums, agreement_j, record)
-    n_classes = len(fit.label_values)
-    has_matrices = fit.confusion is not None and fit.confusion.ndim == 3 and n_classes**2 <= 100
-    assessed = Workers(
-        names=tuple(votes.workers),
-        votes_j=record.votes_j,
-        accuracy_j=record.accuracy_j,
-        low_j=record.low_j,
-        high_j=record.high_j,
-        by_gold_j=record.by_gold_j,
-        chance_j=record.chance_j,
-        agreement_j=agreement_j,
-        gold_votes_j=sums.gold_jl.sum(axis=1),
-        gold_right_j=sums.gold_right_j,
-        flags=tuple(map(tuple, flags)),
-        mistakes=((),) * len(flags),
-        panel=panel,
-        level=level,
-        labels=tuple(fit.label_values),
-        confusion_jkl=fit.confusion if has_matrices and not panel else None,
-    )
-    return _with_mistakes(assessed, votes, fit)
-
-
-class _Record(NamedTuple):
-    """What the flags are based on; axis j."""
-
-    votes_jl: IntArray
-    votes_j: NDArray[np.int64]
-    known_j: FloatArray  # effective number of votes, given the doubt about the labels
-    accuracy_j: FloatArray
-    low_j: FloatArray
-    high_j: FloatArray
-    chance_j: FloatArray
-    by_gold_j: NDArray[np.bool_]
-
-
-def _record(sums: WorkerSums, fit: Fit, *, panel: bool, level: float) -> _Record:
+def _rate(names: Sequence[Hashable], sums: WorkerSums, fit: Fit, *, panel: bool, level: float) -> Workers:
     """Accuracy by gold from enough gold votes (one on a panel), else estimated from enough votes of a crowd."""
     votes_j, gold_j = sums.votes_jl.sum(axis=1), sums.gold_jl.sum(axis=1)
     by_gold_j = gold_j >= (1 if panel else FEW_VOTES)
@@ -289,6 +250,7 @@ def _record(sums: WorkerSums, fit: Fit, *, panel: bool, level: float) -> _Record
         given_jl = np.where(by_gold_j[:, None], sums.gold_jl, sums.votes_jl)
         label_share_jl = given_jl / given_jl.sum(axis=1, keepdims=True)
         prior_k = sums.gold_k / sums.gold_k.sum()
+        agreement_j = sums.same_j / sums.paired_j
     known_j = np.where(by_gold_j, gold_j, _known_votes(estimated_j, doubt_j, votes_j))
     # A model's intervals are too short: on 12 public crowds they cover 89% of 1,041 workers.  With half the votes, and
     # 5 points longer at each end, they cover 98%, or 96% in the mean over crowds (benchmarks/truth.py).
@@ -297,15 +259,23 @@ def _record(sums: WorkerSums, fit: Fit, *, panel: bool, level: float) -> _Record
     slack_j = np.where(by_gold_j, 0.0, 0.05)
     low_j, high_j = np.maximum(low_j - slack_j, 0.0), np.minimum(high_j + slack_j, 1.0)
     chance_j = np.where(by_gold_j, label_share_jl @ np.nan_to_num(prior_k), label_share_jl @ fit.prior)
-    return _Record(
-        votes_jl=sums.votes_jl,
+    has_matrices = fit.confusion is not None and fit.confusion.ndim == 3 and len(fit.label_values) <= 10
+    return Workers(
+        names=tuple(names),
         votes_j=votes_j,
         known_j=known_j,
         accuracy_j=accuracy_j,
         low_j=np.where(unknown_j, np.nan, low_j),
         high_j=np.where(unknown_j, np.nan, high_j),
-        chance_j=np.where(unknown_j, np.nan, chance_j),
         by_gold_j=by_gold_j,
+        chance_j=np.where(unknown_j, np.nan, chance_j),
+        agreement_j=agreement_j,
+        gold_votes_j=gold_j,
+        gold_right_j=sums.gold_right_j,
+        panel=panel,
+        level=level,
+        labels=tuple(fit.label_values),
+        confusion_jkl=fit.confusion if has_matrices and not panel else None,
     )
 
 
@@ -322,22 +292,17 @@ def _sum_by_worker(votes: Votes, value_n: FloatArray) -> FloatArray:
     return np.asarray(np.bincount(votes.worker_n, weights=value_n, minlength=len(votes.workers)), dtype=float)
 
 
-def _with_mistakes(workers: Workers, votes: Votes, fit: Fit) -> Workers:
-    """Add up to five items to train on: a weak worker is wrong by gold, or another label is nearly certain."""
-    weak = np.flatnonzero(workers.weak_j)
-    if not len(weak):
-        return workers
-    mistakes: list[tuple[Hashable, ...]] = [()] * len(workers.names)
-    gold_i = np.full(len(votes.items), -1) if votes.gold_i is None else votes.gold_i
-    truth_i = np.where(gold_i >= 0, gold_i, fit.posterior.argmax(axis=1))
-    sure_i = np.where(gold_i >= 0, 2.0, 0.0 if workers.panel else fit.posterior.max(axis=1))
+def _mistakes(workers: Workers, votes: Votes, fit: Fit) -> tuple[tuple[Hashable, ...], ...]:
+    """Up to five items to train each weak worker on: wrong by gold, or another label is nearly certain."""
+    truth_i = np.where(votes.truth_i >= 0, votes.truth_i, fit.posterior.argmax(axis=1))
+    sure_i = np.where(votes.truth_i >= 0, 2.0, 0.0 if workers.panel else fit.posterior.max(axis=1))
     mistaken = np.flatnonzero((truth_i[votes.item_n] != votes.label_n) & (sure_i[votes.item_n] >= 0.95))
-    mistaken = mistaken[np.isin(votes.worker_n[mistaken], weak)]
-    mistaken = mistaken[np.argsort(-sure_i[votes.item_n[mistaken]], kind="stable")]
-    for j in weak:
-        own = dict.fromkeys(votes.item_n[mistaken[votes.worker_n[mistaken] == j]].tolist())
-        mistakes[j] = tuple(votes.items[i] for i in list(own)[:5])
-    return replace(workers, mistakes=tuple(mistakes))
+    mistaken = mistaken[workers.weak_j[votes.worker_n[mistaken]]]
+    surest_first = mistaken[np.argsort(-sure_i[votes.item_n[mistaken]], kind="stable")]
+    own: dict[int, dict[int, None]] = {}
+    for j, i in zip(votes.worker_n[surest_first].tolist(), votes.item_n[surest_first].tolist(), strict=True):
+        own.setdefault(j, {})[i] = None
+    return tuple(tuple(votes.items[i] for i in [*own.get(j, ())][:5]) for j in range(len(workers.names)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,35 +338,26 @@ def removal(
     )
 
 
-def without_workers(votes: Votes, gone_j: NDArray[np.bool_]) -> Votes:
-    """The votes of the other workers; items and workers keep their codes."""
-    kept = np.flatnonzero(~gone_j[votes.worker_n])
-    return Votes.from_codes(
-        votes.item_n[kept],
-        votes.worker_n[kept],
-        votes.label_n[kept],
-        items=votes.items,
-        workers=votes.workers,
-        labels=votes.labels,
-        account=votes.account,
-        gold=votes.gold_i,
-        abstained=votes.abstained_i,
-        seconds=None if votes.seconds_n is None else votes.seconds_n[kept],
-    )
-
-
-def _find_flags(votes: Votes, fit: Fit, record: _Record, copies: Copies, level: float) -> list[list[Flag]]:
+def _find_flags(
+    votes: Votes, fit: Fit, workers: Workers, sums: WorkerSums, copies: Copies
+) -> tuple[tuple[Flag, ...], ...]:
     """The flags of each worker, those about accuracy first."""
-    flags: list[list[Flag]] = [[] for _ in votes.workers]
-    for j in np.flatnonzero(record.votes_j < FEW_VOTES):
-        flags[j].append(Flag(kind=FlagKind.FEW_VOTES, votes=int(record.votes_j[j])))
-    enough_j = record.votes_j >= FEW_VOTES
-    _accuracy_flags(flags, record, enough_j & ~np.isnan(record.accuracy_j), level)
-    _one_label_flags(flags, votes, fit, record, enough_j, level)
-    if votes.seconds_n is not None:
-        _speed_flags(flags, votes, votes.seconds_n, enough_j, level)
-    _copy_flags(flags, votes, record, copies)
-    return flags
+    enough_j = workers.votes_j >= FEW_VOTES
+    found = [
+        *(
+            (j, Flag(kind=FlagKind.FEW_VOTES, votes=int(workers.votes_j[j])))
+            for j in np.flatnonzero(~enough_j).tolist()
+        ),
+        *_accuracy_flags(workers, enough_j & ~np.isnan(workers.accuracy_j)),
+        *_one_label_flags(votes, fit, workers, sums, enough_j),
+        *(() if votes.seconds_n is None else _speed_flags(votes, votes.seconds_n, enough_j, workers.level)),
+        *_copy_flags(workers, copies),
+        *(_disagreement_flags(workers, sums) if workers.panel else ()),
+    ]
+    flags: list[list[Flag]] = [[] for _ in workers.names]
+    for j, flag in found:
+        flags[j].append(flag)
+    return tuple(map(tuple, flags))
 
 
 def holm(p_value: FloatArray, tested: NDArray[np.bool_]) -> FloatArray:
@@ -414,7 +370,7 @@ def holm(p_value: FloatArray, tested: NDArray[np.bool_]) -> FloatArray:
     rows = np.flatnonzero(tested)
     order = rows[np.argsort(p_value[rows], kind="stable")]
     times = np.arange(len(order), 0, -1)
-    adjusted[order] = np.minimum(np.maximum.accumulate(p_value[order] * times), 1.0) if len(order) else []
+    adjusted[order] = np.minimum(np.maximum.accumulate(p_value[order] * times), 1.0)
     return adjusted
 
 
@@ -428,27 +384,28 @@ def benjamini_hochberg(p_value: FloatArray, tested: NDArray[np.bool_]) -> FloatA
     rows = np.flatnonzero(tested)
     order = rows[np.argsort(-p_value[rows], kind="stable")]
     ranks = np.arange(len(order), 0, -1)
-    adjusted[order] = np.minimum(np.minimum.accumulate(p_value[order] * len(order) / ranks), 1.0) if len(order) else []
+    adjusted[order] = np.minimum(np.minimum.accumulate(p_value[order] * len(order) / ranks), 1.0)
     return adjusted
 
 
-def _accuracy_flags(flags: list[list[Flag]], record: _Record, tested_j: NDArray[np.bool_], level: float) -> None:
+def _accuracy_flags(workers: Workers, tested_j: NDArray[np.bool_]) -> Iterator[tuple[int, Flag]]:
     """Worse than guessing; or within 15 points of it, and less than half as far above it as the typical worker."""
-    accuracy_j, chance_j = np.nan_to_num(record.accuracy_j), np.nan_to_num(record.chance_j)
+    accuracy_j, chance_j = np.nan_to_num(workers.accuracy_j), np.nan_to_num(workers.chance_j)
     typical = float(np.median(accuracy_j[tested_j])) if tested_j.any() else 0.0  # robust to spammers
-    worse_j = holm(_fewer(accuracy_j, record.known_j, chance_j), tested_j) <= 1 - level
+    worse_j = holm(_fewer(accuracy_j, workers.known_j, chance_j), tested_j) <= 1 - workers.level
     half_j = (chance_j + np.maximum(typical, chance_j)) / 2
-    weak_j = benjamini_hochberg(_fewer(accuracy_j, record.known_j, half_j), tested_j) <= 1 - level
+    weak_j = benjamini_hochberg(_fewer(accuracy_j, workers.known_j, half_j), tested_j) <= 1 - workers.level
     near_j = weak_j & (accuracy_j < chance_j + 0.15)
-    for j in np.flatnonzero(tested_j & (worse_j | near_j)):
-        flags[j].append(
+    for j in np.flatnonzero(tested_j & (worse_j | near_j)).tolist():
+        yield (
+            j,
             Flag(
                 kind=FlagKind.ADVERSARIAL if worse_j[j] else FlagKind.NEAR_CHANCE,
-                votes=int(record.votes_j[j]),
+                votes=int(workers.votes_j[j]),
                 accuracy=float(accuracy_j[j]),
                 chance=float(chance_j[j]),
                 typical=typical,
-            )
+            ),
         )
 
 
@@ -464,22 +421,23 @@ def _fewer(accuracy_j: FloatArray, known_j: FloatArray, expected_j: FloatArray) 
 
 
 def _one_label_flags(
-    flags: list[list[Flag]], votes: Votes, fit: Fit, record: _Record, enough_j: NDArray[np.bool_], level: float
-) -> None:
+    votes: Votes, fit: Fit, workers: Workers, sums: WorkerSums, enough_j: NDArray[np.bool_]
+) -> Iterator[tuple[int, Flag]]:
     """One label throughout, which a typical worker would not have given to all these items."""
-    single_j = enough_j & (record.votes_jl.max(axis=1, initial=0) == record.votes_j)
+    single_j = enough_j & (sums.votes_jl.max(axis=1, initial=0) == workers.votes_j)
     if not single_j.any():
         return
     log_chance_j = _sum_by_worker(votes, np.log(_crowd_chance(votes, fit)))
-    found_j = single_j & (holm(np.exp(np.where(single_j, log_chance_j, 0.0)), enough_j) <= 1 - level)
-    for j in np.flatnonzero(found_j):
-        flags[j].append(
+    p_value_j = np.exp(np.where(single_j, log_chance_j, 0.0))
+    for j in np.flatnonzero(single_j & (holm(p_value_j, enough_j) <= 1 - workers.level)).tolist():
+        yield (
+            j,
             Flag(
                 kind=FlagKind.ONE_LABEL,
-                votes=int(record.votes_j[j]),
-                label=votes.labels[int(record.votes_jl[j].argmax())],
+                votes=int(workers.votes_j[j]),
+                label=votes.labels[int(sums.votes_jl[j].argmax())],
                 times=float(np.exp(min(-log_chance_j[j], 700.0))),  # beyond, floats overflow
-            )
+            ),
         )
 
 
@@ -497,71 +455,71 @@ def _crowd_chance(votes: Votes, fit: Fit) -> FloatArray:
 
 
 def _speed_flags(
-    flags: list[list[Flag]], votes: Votes, seconds_n: FloatArray, enough_j: NDArray[np.bool_], level: float
-) -> None:
+    votes: Votes, seconds_n: FloatArray, enough_j: NDArray[np.bool_], level: float
+) -> Iterator[tuple[int, Flag]]:
     """Most votes in less than a third of the item's usual time, far more than among the others."""
     from scipy.special import bdtrc
 
     timed = np.flatnonzero(np.isfinite(seconds_n))
-    n_workers = len(votes.workers)
-    worker_t = votes.worker_n[timed]
+    worker_t, second_t, n_workers = votes.worker_n[timed], seconds_n[timed], len(votes.workers)
     timed_j = np.bincount(worker_t, minlength=n_workers)
-    ratio_t = seconds_n[timed] / np.maximum(_usual_time(votes, seconds_n)[votes.item_n[timed]], 1e-9)
-    fast_t = ratio_t < 1 / 3  # of the usual time on the item
+    fast_t = second_t / np.maximum(_usual_time(votes.item_n[timed], second_t), 1e-9) < 1 / 3
     fast_j = np.bincount(worker_t, weights=fast_t, minlength=n_workers)
     others_j = (fast_t.sum() - fast_j + 1) / (len(timed) - timed_j + 2)
-    tested_j = enough_j & (timed_j >= FEW_VOTES)
     p_value_j = np.where(fast_j > 0, bdtrc(np.maximum(fast_j - 1, 0), timed_j, np.minimum(others_j, 1.0)), 1.0)
-    found_j = tested_j & (fast_j > timed_j / 2) & (holm(p_value_j, tested_j) <= 1 - level)
-    for j in np.flatnonzero(found_j):
-        flags[j].append(
+    shown_j = holm(p_value_j, enough_j & (timed_j >= FEW_VOTES)) <= 1 - level
+    for j in np.flatnonzero(shown_j & (fast_j > timed_j / 2)).tolist():
+        yield (
+            j,
             Flag(
                 kind=FlagKind.TOO_FAST,
                 votes=int(timed_j[j]),
                 share=float(fast_j[j] / timed_j[j]),
                 others=float(others_j[j]),
-                seconds=float(np.median(seconds_n[timed][worker_t == j])),
-            )
+                seconds=float(np.median(second_t[worker_t == j])),
+            ),
         )
 
 
-def _usual_time(votes: Votes, seconds_n: FloatArray) -> FloatArray:
-    """The median time of each item's votes, or of all votes if the item has fewer than three timed votes."""
-    timed = np.flatnonzero(np.isfinite(seconds_n))
-    item_t, order_t = votes.item_n[timed], np.lexsort((seconds_n[timed], votes.item_n[timed]))
-    sorted_t = seconds_n[timed][order_t]
-    count_i = np.bincount(item_t, minlength=len(votes.items))
-    start_i = np.concatenate([[0], np.cumsum(count_i)[:-1]])
-    usual_i = np.full(len(votes.items), float(np.median(sorted_t)) if len(timed) else np.nan)
-    known = np.flatnonzero(count_i >= 3)
-    low, high = start_i[known] + (count_i[known] - 1) // 2, start_i[known] + count_i[known] // 2
-    usual_i[known] = (sorted_t[low] + sorted_t[high]) / 2
-    return usual_i
+def _usual_time(item_t: IntArray, second_t: FloatArray) -> FloatArray:
+    """The median time of the votes on each vote's item, or of all votes if the item has fewer than three."""
+    from scipy.ndimage import median
+
+    if not len(item_t):
+        return second_t
+    items, place_t, count_i = np.unique(item_t, return_inverse=True, return_counts=True)
+    usual_i = np.asarray(median(second_t, item_t, items))
+    return np.where(count_i >= 3, usual_i, np.median(second_t))[place_t]
 
 
-def _copy_flags(flags: list[list[Flag]], votes: Votes, record: _Record, copies: Copies) -> None:
-    """Flag everyone in a group of copies except the first."""
-    code = {name: j for j, name in enumerate(votes.workers)}
+def _copy_flags(workers: Workers, copies: Copies) -> Iterator[tuple[int, Flag]]:
+    """Everyone in a group of copies except the first."""
+    code = {name: j for j, name in enumerate(workers.names)}
     for group in copies.groups:
         first, *rest = group.workers
         for name, (agreed, shared) in zip(rest, group.with_first, strict=True):
-            j = code[name]
-            flag = Flag(kind=FlagKind.COPY, votes=int(record.votes_j[j]), other=first, agreed=agreed, shared=shared)
-            flags[j].append(flag)
+            votes = int(workers.votes_j[code[name]])
+            yield code[name], Flag(kind=FlagKind.COPY, votes=votes, other=first, agreed=agreed, shared=shared)
 
 
-def _disagreement_flags(flags: list[list[Flag]], sums: WorkerSums, agreement_j: FloatArray, record: _Record) -> None:
-    """Flag judges without gold who agree with the others no more than by chance, unlike the typical judge."""
+def _disagreement_flags(workers: Workers, sums: WorkerSums) -> Iterator[tuple[int, Flag]]:
+    """Judges without gold who agree with the others no more than by chance, unlike the typical judge."""
     votes_jl = sums.votes_jl.astype(float)
     others_jl = votes_jl.sum(axis=0) - votes_jl
     with np.errstate(invalid="ignore", divide="ignore"):
         share_jl, rest_jl = (x / x.sum(axis=1, keepdims=True) for x in (votes_jl, others_jl))
         chance_j = (share_jl * rest_jl).sum(axis=1)
-        excess_j, error_j = agreement_j - chance_j, 0.5 / np.sqrt(sums.paired_j)
-        tested_j = (record.votes_j >= FEW_VOTES) & ~record.by_gold_j & np.isfinite(excess_j)
+        excess_j, error_j = workers.agreement_j - chance_j, 0.5 / np.sqrt(sums.paired_j)
+        tested_j = (workers.votes_j >= FEW_VOTES) & ~workers.by_gold_j & np.isfinite(excess_j)
         typical = float(np.median(excess_j[tested_j])) if tested_j.any() else 0.0
         out_j = tested_j & (excess_j < 2 * error_j) & (excess_j + 3 * error_j < typical)
-    for j in np.flatnonzero(out_j):
-        agreement, chance = float(agreement_j[j]), float(chance_j[j])
-        flag = Flag(kind=FlagKind.DISAGREES, votes=int(record.votes_j[j]), agreement=agreement, chance=chance)
-        flags[j].append(flag)
+    for j in np.flatnonzero(out_j).tolist():
+        yield (
+            j,
+            Flag(
+                kind=FlagKind.DISAGREES,
+                votes=int(workers.votes_j[j]),
+                agreement=float(workers.agreement_j[j]),
+                chance=float(chance_j[j]),
+            ),
+        )
