@@ -95,8 +95,7 @@ NAMES = {
     "name": "a data set, a judge or a group by its name",
     "expert": "labels by the items' names",
     "text": "an item's own text",
-    "sample": "labels by the items' names",
-    "labels": "labels by the items' names",
+    "same_as": "rules by name",
     "shape": "a model by its name",
     "why": "how a search ended, by name",
 }

@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from majorant.ask.accuracy import AIM, SMALL_BETS_F, Known, WrittenLabels, bound_accuracy, is_reached, planned_labels
+from majorant.ask.accuracy import AIM, SMALL_BETS_F, WrittenLabels, bound_accuracy, is_reached, planned_labels
 from majorant.ask.betting import evidence_above
 from majorant.errors import ConfigError
 from sizes import many
@@ -41,17 +41,6 @@ def test_skipped_items_widen_the_interval_and_never_help():
     assert skipped.high >= full.high
     every = bound_accuracy(np.where(np.arange(600) % 6 == 0, -1, 1), n_items=600)
     assert (every.low, every.high) == (pytest.approx(500 / 600), 1.0)
-
-
-def test_items_known_before_count_exactly():
-    answers = np.repeat([1, 0], [90, 10])[np.random.default_rng(0).permutation(100)]
-    rest = bound_accuracy(answers, n_items=400)
-    known = bound_accuracy(answers, n_items=500, known=Known(n_items=100, n_right=40, n_skipped=5))
-    assert known.low == pytest.approx((40 + 400 * rest.low) / 500)
-    assert known.high == pytest.approx((45 + 400 * rest.high) / 500)
-    assert known.value == pytest.approx((40 + 400 * 0.9) / 500)
-    everything = bound_accuracy([], n_items=100, known=Known(n_items=100, n_right=80))
-    assert (everything.low, everything.value, everything.high) == (0.8, 0.8, 0.8)
 
 
 def ever_missed(right_bt, total, n_items, level):
@@ -138,8 +127,3 @@ def test_the_aim_is_reached_or_not():
 def test_impossible_values_are_rejected(arguments, message):
     with pytest.raises(ConfigError, match=message):
         bound_accuracy(**arguments)
-
-
-def test_known_items_must_add_up():
-    with pytest.raises(ConfigError, match="known="):
-        Known(n_items=3, n_right=3, n_skipped=1)

@@ -52,7 +52,7 @@ def test_no_step_away_from_what_is_learned_is_better():
     votes, truth = simulate([0.5, 0.3, 0.2], one_coin_crew([0.8, 0.6, 0.4], 3), n_items=40, n_votes=3, rng=1)
     weighted = np.random.default_rng(0).dirichlet([0.5, 1, 2], size=40)
     labelled, truth = np.arange(5, 35), np.asarray(truth)[5:35]
-    weights = Features.of(votes, weighted).fit(labelled, truth)
+    weights = Features.of(votes, weighted).lesson(labelled, truth).fit()
     theta = np.concatenate([weights.mix, weights.weight_j, weights.offset_k])
     best = loss(theta, votes, weighted, labelled, truth)
     for step in (-1e-2, 1e-2):

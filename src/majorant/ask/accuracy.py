@@ -21,54 +21,28 @@ AIM = 0.03  # desired half-width of the interval
 SMALL_BETS_F = np.exp(-3 * SHARES_F) / np.exp(-3 * SHARES_F).sum()  # small bets pay when the interval is to be short
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """Items labelled before the uniform order was drawn, by any design: they count exactly, not as a sample."""
-
-    n_items: int = 0
-    n_right: int = 0
-    n_skipped: int = 0  # the expert cannot tell
-
-    def __post_init__(self) -> None:
-        if min(self.n_items, self.n_right, self.n_skipped) < 0 or self.n_right + self.n_skipped > self.n_items:
-            raise ConfigError(
-                f"known= cannot hold {self.n_right} right and {self.n_skipped} skipped of {self.n_items}."
-            )
-
-
-NOTHING = Known()
-
-
-def bound_accuracy(right: ArrayLike, *, n_items: int, level: float = LEVEL, known: Known = NOTHING) -> Estimate:
+def bound_accuracy(right: ArrayLike, *, n_items: int, level: float = LEVEL) -> Estimate:
     """The share of right labels among all items, with bounds that hold at every number of answers at once.
 
     `right` holds 1 (right), 0 (wrong) or -1 (the expert cannot tell) for a prefix of a uniformly random order of the
-    items that are not `known`; the labels were fixed before that order was drawn.  Nothing else is assumed.  Labels
-    that an earlier design chose are fine: freeze them, draw a fresh order of the items not labelled yet, and give
-    those labelled as `known`.  An item that the expert skips counts as wrong below and as right above.
+    items; the labels were fixed before that order was drawn.  Nothing else is assumed.  An item that the expert skips
+    counts as wrong below and as right above.
 
     >>> share = bound_accuracy([1, 1, 1, 1, 0, 1, 1, 1, 1, 1] * 20, n_items=1000)
     >>> share.value, round(share.low, 3), round(share.high, 3)
     (0.9, 0.829, 0.947)
     """
-    right_t, n_rest, tail = np.asarray(right, dtype=float), n_items - known.n_items, (1 - as_level(level)) / 2
-    if n_items < 1 or not 0 <= len(right_t) <= n_rest:
-        raise ConfigError(f"right= holds {len(right_t)} answers, but {n_rest} of {n_items} items are not known yet.")
+    right_t, tail = np.asarray(right, dtype=float), (1 - as_level(level)) / 2
+    if n_items < 1 or len(right_t) > n_items:
+        raise ConfigError(f"right= holds {len(right_t)} answers, but there are {n_items} items.")
     if not np.isin(right_t, (0, 1, SKIPPED)).all():
         raise ConfigError("right= holds 1 (right), 0 (wrong) or -1 (cannot tell), nothing else.")
     right_t[right_t == SKIPPED] = np.nan
-    low, high = bounds(right_t, n_rest, tail, tail, SMALL_BETS_F) if n_rest else (0.0, 0.0)
-    value = None
-    if np.isfinite(right_t).any() or not n_rest:
-        share = float(np.nanmean(right_t)) if n_rest else 0.0
-        low, high = min(low, share), max(high, share)  # bounds cross with less than the stated probability
-        value = (known.n_right + share * n_rest) / n_items
-    return Estimate(
-        value,
-        (known.n_right + low * n_rest) / n_items,
-        (known.n_right + known.n_skipped + high * n_rest) / n_items,
-        reason=Missing.NO_UNIFORM_LABEL if value is None else None,
-    )
+    low, high = bounds(right_t, n_items, tail, tail, SMALL_BETS_F)
+    if not np.isfinite(right_t).any():
+        return Estimate(None, low, high, reason=Missing.NO_UNIFORM_LABEL)
+    share = float(np.nanmean(right_t))
+    return Estimate(share, min(low, share), max(high, share))  # bounds cross with less than the stated probability
 
 
 def is_reached(share: Estimate, aim: float) -> bool:
@@ -77,9 +51,7 @@ def is_reached(share: Estimate, aim: float) -> bool:
     return share.high - share.low <= 2 * aim
 
 
-def planned_labels(
-    share: float, *, n_items: int, aim: float = AIM, level: float = LEVEL, known: Known = NOTHING
-) -> int:
+def planned_labels(share: float, *, n_items: int, aim: float = AIM, level: float = LEVEL) -> int:
     """Approximate number of answers until the interval is as short as `aim`, if a `share` of labels is right.
 
     The constants are fitted to simulations, which it misses by about 10%.
@@ -87,14 +59,13 @@ def planned_labels(
     >>> planned_labels(.9, n_items=1000), planned_labels(.9, n_items=100_000)
     (480, 914)
     """
-    n_rest = n_items - known.n_items
     drawn = np.log(2 / (1 - level)) * max(2.5 * share * (1 - share) / aim**2, 0.9 / aim)  # from infinitely many items
-    return int(np.ceil(drawn / (1 + drawn / n_rest))) if n_rest else 0
+    return int(np.ceil(drawn / (1 + drawn / n_items)))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class WrittenLabels:
-    """A rule's frozen labels in a uniformly random order of the items that are not `known`.
+    """A rule's frozen labels in a uniformly random order of the items.
 
     >>> question = WrittenLabels(rule="majority", label_d=np.zeros(100, int), n_items=100)
     >>> outcome = question.evaluate(np.r_[np.zeros(90, int), np.ones(10, int)])
@@ -105,8 +76,7 @@ class WrittenLabels:
     kind: ClassVar[str] = "accuracy"
     rule: str
     label_d: Codes
-    n_items: int  # known ones included
-    known: Known = NOTHING
+    n_items: int  # with votes; the order may hold the first of them only
     aim: float = AIM
     level: float = LEVEL
     confidence: float = 0.9  # the rule's own accuracy estimate, for planning
@@ -125,7 +95,7 @@ class WrittenLabels:
 
     def _planned(self, share: float) -> int:
         share = min(max(share, 0.5), 1.0)
-        planned = planned_labels(share, n_items=self.n_items, aim=self.aim, level=self.level, known=self.known)
+        planned = planned_labels(share, n_items=self.n_items, aim=self.aim, level=self.level)
         return min(planned, self.size)
 
     def advance(self, answer_d: Codes) -> WrittenLabels:  # noqa: ARG002
@@ -141,7 +111,7 @@ class WrittenLabels:
         answered = np.flatnonzero(answer_d != UNASKED)
         answer_t = answer_d[: int(answered[-1]) + 1 if len(answered) else 0]
         right_t = np.where(answer_t < 0, SKIPPED, answer_t == self.label_d[: len(answer_t)])
-        share = bound_accuracy(right_t, n_items=self.n_items, level=self.level, known=self.known)
+        share = bound_accuracy(right_t, n_items=self.n_items, level=self.level)
         n_right, n_labels = int((right_t == 1).sum()), int((right_t >= 0).sum())
         reached = is_reached(share, self.aim)
         planned = self._planned(n_right / n_labels if n_labels else self.confidence)

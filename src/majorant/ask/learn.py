@@ -26,10 +26,10 @@ from numpy.typing import ArrayLike, NDArray
 from majorant.backend import Backend, Part, as_backend, fit_of_items
 from majorant.errors import DataError
 from majorant.items import name_hashes
-from majorant.kernels import Block, rows_in, shares, softmax_rows, vote_columns
+from majorant.kernels import Block, in_memory, rows_in, shares, softmax_rows
 from majorant.methods.fit import Fit, chances
 from majorant.values import FloatArray, lock
-from majorant.votes import IntArray, Votes
+from majorant.votes import Votes
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -55,11 +55,9 @@ class Weights:
 class Features:
     """Items as the rule sees them: what the weighted vote believes, and who voted for what.
 
-    `fit` is fast (milliseconds for a hundred labels), so a predictor can be refitted as labels come in.
-
     >>> votes = Votes.from_codes([0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 0], items="ab", workers="xy", labels="ny")
     >>> features = Features.of(votes, np.full((2, 2), .5))
-    >>> features.predict(features.fit([0, 1], [1, 0])).round(2).tolist()
+    >>> features.predict(features.lesson(np.array([0, 1]), np.array([1, 0])).fit()).round(2).tolist()
     [[0.4, 0.6], [0.6, 0.4]]
     """
 
@@ -69,27 +67,19 @@ class Features:
     @classmethod
     def of(cls, votes: Votes, weighted_ik: FloatArray) -> Features:
         """The features of all items of these votes; `weighted_ik` is the posterior of the weighted vote on them."""
-        return cls._of_columns(votes.item_n, vote_columns(votes), np.ones(votes.n_votes), votes.shape, weighted_ik)
+        return cls.of_block(in_memory(votes, block_items=max(len(votes.items), 1)).blocks[0], weighted_ik)
 
     @classmethod
     def of_block(cls, block: Block, weighted_ik: FloatArray) -> Features:
         """The features of the items of a block."""
-        n_items, n_columns = block.matrix.shape
-        item_n = np.repeat(np.arange(n_items), np.diff(block.matrix.indptr))
-        shape = (n_items, n_columns // block.n_classes, block.n_classes)
-        return cls._of_columns(item_n, block.matrix.indices, block.matrix.data, shape, weighted_ik)
-
-    @classmethod
-    def _of_columns(
-        cls, item_n: IntArray, column_n: IntArray, count_n: FloatArray, shape: tuple[int, int, int], weighted_ik: Any
-    ) -> Features:
         from scipy.sparse import csr_array
 
-        n_items, n_workers, n_classes = shape
-        worker_n, label_n = np.divmod(column_n, n_classes)
-        row_n = item_n.astype(np.int64) * n_classes + label_n
-        count_ik = np.bincount(row_n, count_n, n_items * n_classes).reshape(n_items, n_classes).astype(float)
-        said = csr_array((count_n, (row_n, worker_n)), shape=(n_items * n_classes, n_workers))
+        n_items, n_columns = block.matrix.shape
+        count_n, size = block.matrix.data, n_items * block.n_classes
+        worker_n, label_n = np.divmod(block.matrix.indices, block.n_classes)
+        row_n = np.repeat(np.arange(n_items), np.diff(block.matrix.indptr)) * block.n_classes + label_n
+        count_ik = np.bincount(row_n, count_n, size).reshape(n_items, block.n_classes).astype(float)
+        said = csr_array((count_n, (row_n, worker_n)), shape=(size, n_columns // block.n_classes))
         return cls.from_shares(np.asarray(weighted_ik, dtype=float), shares(count_ik), said)
 
     @classmethod
@@ -100,10 +90,6 @@ class Features:
     def take(self, item_n: Codes) -> Features:
         """The features of some items."""
         return Features(self.log_ikf[item_n], self.said[_rows(item_n, self.log_ikf.shape[1])])
-
-    def fit(self, item_n: ArrayLike, truth_n: ArrayLike) -> Weights:
-        """The weights under which the labels `truth_n` (class codes) of the items `item_n` are likeliest."""
-        return self.lesson(np.asarray(item_n, dtype=np.int64), np.asarray(truth_n, dtype=np.int64)).fit()
 
     def lesson(self, item_n: Codes, truth_n: Codes) -> Lesson:
         """The labelled items as a regression problem."""
@@ -119,14 +105,10 @@ class Features:
         ]
         return Lesson(hstack(columns, format="csr"), truth_n, taught, self.said.shape[1])
 
-    def scores(self, weights: Weights) -> FloatArray:
-        """The score of each class of each item: a log-probability up to a constant of the item."""
-        by_worker = (self.said @ weights.weight_j).reshape(self.log_ikf.shape[:2])
-        return np.asarray(self.log_ikf @ weights.mix + by_worker + weights.offset_k)
-
     def predict(self, weights: Weights) -> FloatArray:
         """The probability of each class of each item."""
-        return softmax_rows(self.scores(weights))[0]
+        by_worker = (self.said @ weights.weight_j).reshape(self.log_ikf.shape[:2])
+        return softmax_rows(self.log_ikf @ weights.mix + by_worker + weights.offset_k)[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from majorant.ask.accuracy import NOTHING, Known, WrittenLabels
+from majorant.ask.accuracy import WrittenLabels
 from majorant.ask.design import Design
-from majorant.ask.draw import item_codes, item_names, make_design, random_order
+from majorant.ask.draw import item_names, make_design, random_order
 from majorant.ask.freeze import DECIMALS, freeze
 from majorant.ask.learn import LEAST_LABELS, gold_labels, learn_rule
-from majorant.ask.question import SKIPPED, UNASKED, Codes, Question, Wanted
+from majorant.ask.question import Codes, Question, Wanted
 from majorant.ask.race import Race
 from majorant.ask.session import TEACHING, Session
 from majorant.backend import Backend, Part, fit_of_items
@@ -24,7 +24,6 @@ from majorant.evidence.track_record import Setting
 from majorant.items import take_items
 from majorant.methods.fit import Fit, chances
 from majorant.methods.weighted_vote import differ_beyond_noise
-from majorant.read.tasks import ExpertAnswer
 from majorant.results.labels import toss_coins
 from majorant.results.rules import AUTO, rule_fit, rule_named, settle_everywhere
 from majorant.tally import is_panel
@@ -98,51 +97,26 @@ def _session(backend: Backend, order: Codes, weighted: Fit, baseline: str, n_ite
     )
 
 
-def draw_accuracy(
-    backend: Backend, wanted: Wanted, after: tuple[Design, Iterable[ExpertAnswer]] | None = None
-) -> Design:
+def draw_accuracy(backend: Backend, wanted: Wanted) -> Design:
     """A random sample that bounds the accuracy of the labels of the last rule.
 
-    `after` is a race and its answers: the items labelled there count exactly, and the order of the others is drawn
-    afresh, so the rule may be the one that the race chose.
+    It is independent of the order that a race draws with the same seed, so the rule may be one that a race chose.
     """
-    rule = plain_rule(backend, wanted.rules[-1])
+    rule = wanted.rules[-1]
     fit = rule_fit(backend, rule, wanted.seed)
     if rule == MAJORITY and label_free_rule(backend, wanted.seed) == WEIGHTED_VOTE:  # which decides ties, then
         fit = settle_everywhere(backend, fit, fit, rule_fit(backend, WEIGHTED_VOTE, wanted.seed))
     voted = _voted_items(backend)
-    known, seen = NOTHING, np.empty(0, dtype=np.int64)
-    if after is not None:
-        known, labelled = _known(rule, *after)
-        seen = np.sort(item_codes(backend, labelled))
-    rest = voted[~np.isin(voted, seen)]
-    fresh_seed = wanted.seed ^ 0x6672_6573  # apart from that of a race
-    item_d = rest[random_order(backend, rest, fresh_seed)]
+    item_d = voted[random_order(backend, voted, wanted.seed ^ 0x6672_6573)]
     posterior_dk = fit_of_items(backend, fit, item_d).posterior
     question = WrittenLabels(
         rule=rule,
         label_d=toss_coins(chances(posterior_dk) > 0, item_names(backend, item_d)).astype(np.int64),
         n_items=len(voted),
-        known=known,
         level=wanted.level,
         confidence=round(float(posterior_dk.max(axis=1).mean()), DECIMALS) if len(item_d) else 1.0,
     )
     return make_design(backend, question, item_d, wanted).more(FIRST_BATCH if wanted.n is None else wanted.n)
-
-
-def _known(rule: str, race: Design, answers: Iterable[ExpertAnswer]) -> tuple[Known, list[object]]:
-    """How many items a race labelled, on how many of them the rule is right, and which they are."""
-    question = race.question
-    if not isinstance(question, Race) or rule not in question.rules:
-        raise ConfigError(
-            f"The design did not compare {rule}, so it does not say on which of its items {rule} is right."
-        )
-    answer_d = race.codes(answers)
-    label_d = question.label_rd[question.rules.index(rule)]
-    answered = np.flatnonzero(answer_d != UNASKED)
-    n_right, n_skipped = int((answer_d == label_d).sum()), int((answer_d == SKIPPED).sum())
-    known = Known(n_items=len(answered), n_right=n_right, n_skipped=n_skipped)
-    return known, [race.order[position] for position in answered]
 
 
 def _voted_items(backend: Backend) -> Codes:

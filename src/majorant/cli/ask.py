@@ -89,11 +89,7 @@ def _is_source(word: str) -> bool:
 @click.option("--rule", default="auto", show_default=True, help="With --accuracy: whose labels.")
 @click.option("--n", type=click.IntRange(min=1), help="How many items to ask about now.  [30 to teach, else 25]")
 @click.option("--more", type=click.IntRange(min=1), help="Ask about so many further items of the design.")
-@click.option(
-    "--design",
-    metavar="FILE",
-    help="With --more: the design to go on with; with --accuracy: the race before it.",
-)
+@click.option("--design", metavar="FILE", help="With --more: the design to go on with.")
 @click.option(
     "--items", metavar="FILE", help="A table with the column item and what to show of each, such as its text."
 )
@@ -130,6 +126,8 @@ def ask(source: Source, engine: EngineChoice, **options: Any) -> None:
         raise ConfigError(f"--{questions[0]} and --{questions[1]} are different questions: choose one.")
     if options["more"] is not None and options["design"] is None:
         raise ConfigError("--more goes on with a design: name it with --design to_label.design.json.")
+    if options["design"] is not None and options["more"] is None:
+        raise ConfigError("--design names the design to go on with: say how many items to add, such as --more 10.")
     usual = f"to_label{TASK_ENDINGS[options['tool']]}"
     out = Path(placed(options["out"] or usual, usual))
     if options["more"] is None:
@@ -241,7 +239,7 @@ def _drawn(backend: Backend, options: dict[str, Any]) -> Design:
     if options["question"] is not None:
         return ask(backend, question=options["question"], rng=options["seed"], **how)
     if options["accuracy"]:
-        return _accuracy(backend, options)
+        return ask(backend, question="accuracy", between=[options["rule"]], rng=options["seed"], **how)
     if options["rate"]:
         backend = without_gold(backend)  # gold would take the place of the sample
     if options["teach"] or options["rate"]:
@@ -253,21 +251,6 @@ def _drawn(backend: Backend, options: dict[str, Any]) -> Design:
     elif options["between"]:
         between = options["between"].split(",")
     return ask(backend, between=between, rng=options["seed"], **how)
-
-
-def _accuracy(backend: Backend, options: dict[str, Any]) -> Design:
-    from majorant.ask.question import Wanted
-    from majorant.ask.questions import draw_accuracy
-    from majorant.results.rules import AUTO
-
-    after, rule = None, options["rule"]
-    if options["design"] is not None:
-        recognised = _labelled(backend, options["design"])
-        after, rule = (recognised.design, recognised.answers), recognised.outcome.leader if rule == AUTO else rule
-    wanted = Wanted(
-        rules=(rule,), n=options["n"], seed=options["seed"], level=options["level"], experts=options["experts"]
-    )
-    return draw_accuracy(backend, wanted, after)
 
 
 def _labelled(backend: Backend, design: str, labels: Any = None) -> Recognised:
