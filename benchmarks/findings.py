@@ -25,10 +25,11 @@ from public_sets import data_sets
 PAGE = Path(__file__).parent.parent / "docs" / "findings.md"
 HEAD = """# Findings
 
-Accuracy on public data sets with gold labels, written by `python benchmarks/findings.py`. Majority vote counts a tie
-among n labels as 1/n right. *Check* is the accuracy of the labels of `majorant check` without any gold. *30 labels*
-adds gold labels on 30 random items and is scored on the other items: the mean and range over ten random samples (three
-on sets with 20,000 votes or more). The best judge is chosen with all gold labels, which nobody has in advance.
+Accuracy of labels on public data sets with gold labels, written by `python benchmarks/findings.py`. For majority vote,
+a tie among n labels counts as 1/n of a correct label. *Check* is the accuracy of the labels from `majorant check`
+without any gold labels. *30 labels* is the same with gold labels on 30 random items, scored on the other items: the
+mean and range over ten random samples (three on sets with 20,000 votes or more). The best judge is picked with all the
+gold labels, so nobody could know it in advance.
 """
 LABELS = 30
 

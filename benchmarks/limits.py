@@ -113,7 +113,7 @@ def measured(source: Path, more: tuple[str, ...], folder: Path) -> tuple[float, 
     refusal = re.search(r"the limit (\w+)", done.stderr)
     if refusal is None:
         sys.exit(done.stderr)
-    return cost["seconds"], cost["peak"], f"refused: {refusal[1]}"
+    return cost["seconds"], cost["peak"], f"rejected: {refusal[1]}"
 
 
 RUN = """
@@ -132,7 +132,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="cases whose name has this in it")
     given = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_CPU, (30 * 60, 30 * 60))
-    print("| table | ends | processor time | peak of memory |", "|---|---|---|---|", sep="\n")
+    print("| table | outcome | CPU time | peak memory |", "|---|---|---|---|", sep="\n")
     failed, rows = [], {}
     for name, (make, more) in [(name, case) for name, case in CASES.items() if given.only in name]:
         with tempfile.TemporaryDirectory() as place:

@@ -1,4 +1,4 @@
-"""What does `check` say about every public data set, and what is true?
+"""Are the answers of `check` on public data sets right?
 
     MAJORANT_DATA=... python benchmarks/track_record.py [--write]
 
@@ -180,7 +180,7 @@ def faults(rows: list[Row]) -> list[str]:
     ]
 
 
-HEAD = ("set", "kind", "gold given", "answer", "rule", "evidence", "gain said", "true gain", "labels gain", "wrong")
+HEAD = ("set", "kind", "gold given", "answer", "rule", "evidence", "predicted gain", "true gain", "label gain", "wrong")
 
 
 def page(rows: list[Row]) -> str:
@@ -196,25 +196,25 @@ def page_of(cells: list[tuple[str, ...]], crowds: str, every: str, blank: int) -
     head = (
         "set",
         "without labels",
-        "gain said",
+        "predicted gain",
         "true gain",
-        "labels gain",
+        "label gain",
         "with 100 labels",
         "true gain",
-        "labels gain",
+        "label gain",
     )
     lines = [
         "# Track record",
         "",
-        "What `majorant check` says about public data sets, and what is true. Made by `python",
-        "benchmarks/track_record.py`; `benchmarks/track_record.csv` has all answers, also with all gold",
-        "labels. Gains are percentage points of items labelled right: *true gain* is that of the rule",
-        "compared with majority vote, *labels gain* that of the labels written over majority vote with random",
-        "ties. The gain said about a set comes from the record of the other sets. The thresholds of the",
+        "What `majorant check` says about public data sets, compared with their gold labels, written by",
+        "`python benchmarks/track_record.py`. All answers, including those with all gold labels, are in",
+        "`benchmarks/track_record.csv`. Gains over majority vote are in percentage points: *true gain* is",
+        "that of the rule in the answer, *label gain* that of the labels majorant writes over majority vote",
+        "with random ties. The predicted gain for a set is based on the other sets. The thresholds of the",
         "policy were chosen with some of these sets in view.",
         "",
-        f"**{wrong} of {len(cells)} answers claim something that gold excludes, and {blank} labels are blank.** Labels",
-        "written without gold gain",
+        f"**Gold labels contradict {wrong} of {len(cells)} answers, and {blank} items have no label.** Labels written",
+        "without using gold labels gain",
         "",
         f"- {crowds} crowds with at least ten votes per worker,",
         f"- {every} sets in all.",

@@ -178,7 +178,7 @@ def test_the_measured_cases_stay_within_their_bound():
     done = subprocess.run([sys.executable, str(benchmark)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("answered") == 4
-    assert done.stdout.count("refused: ") == 6
+    assert done.stdout.count("rejected: ") == 6
 
 
 def test_out_of_memory_is_reported(tmp_path, monkeypatch):
