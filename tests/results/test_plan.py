@@ -6,6 +6,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+import majorant as mj
 from majorant.errors import ConfigError, NotIdentified
 from majorant.evidence.certificate.gold import GoldCells, best_p_values, gold_needed, simes, worse_p_values
 from majorant.render.plan import plan_facts, plan_line, plan_text
@@ -136,6 +137,8 @@ def test_the_facts_are_plain_and_copies_are_named():
     facts = json.loads(json.dumps(plan_facts(plan(same))))
     assert facts["copies"]["groups"][0]["workers"] == ["w0", "w1"]
     assert "w0 and w1 gave identical answers on 300 shared items. They count as one." in plan_text(plan(same))
+    assert facts["votes_now"] == 4
+    assert plan(same).stopping == mj.check(same).plan.stopping
 
 
 @pytest.mark.parametrize(

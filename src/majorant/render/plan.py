@@ -69,7 +69,8 @@ def stopping_text(one: Stopping) -> str:
         return ""
     when = "once the votes to come cannot change the label" if one.stop is Stop.DECIDED else "at a lead of three votes"
     money = "" if abs(one.price_saved - one.votes_saved) < 0.005 else f" ({one.price_saved:.0%} of their price)"
-    changes = "no label" if one.labels_changed == 0 else f"{100 * one.labels_changed:.1f}% of the labels"
+    share = "fewer than 0.1%" if one.labels_changed < 0.0005 else f"{one.labels_changed:.1%}"
+    changes = "no label" if one.labels_changed == 0 else f"{share} of the labels"
     return f"Stopping {when} saves {one.votes_saved:.0%} of the votes{money} and changes {changes}."
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from majorant.defaults import LEVEL, MAX_VOTES, TARGET
 from majorant.errors import ConfigError, NotIdentified
-from majorant.evidence.copies import Copies, find_copies
+from majorant.evidence.copies import Copies, find_copies, merge_copies
 from majorant.evidence.labels import right_share
 from majorant.items import take_items
 from majorant.methods import ESTIMATORS
@@ -141,7 +141,7 @@ def plan(
     level : float
         Confidence level of intervals.
     copies : Copies, optional
-        Judges who repeat another; detected by default.
+        Judges who repeat another, who count as one; detected by default.
 
     Returns
     -------
@@ -172,8 +172,9 @@ def plan(
             "No item has three votes, so the data cannot tell how good the voters are: collect a third vote on some "
             "of the items."
         )
-    panel = is_panel(votes.shape, votes.n_votes)
     copies = find_copies(votes) if copies is None else copies
+    votes = merge_copies(votes, copies.workers)  # as in the labels of `check`
+    panel = is_panel(votes.shape, votes.n_votes)
     now, n_gold = _accuracy_now(votes, level)
     votes_now = float(votes.votes_i[votes.votes_i > 0].mean())
     points = () if panel else _points(votes, now, round(votes_now), max_votes, price_per_vote)
