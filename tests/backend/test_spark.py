@@ -34,6 +34,7 @@ from majorant.read import read
 from majorant.read.options import ReadOptions
 from majorant.render.summary import result_summary
 from majorant.results.labels import label_table
+from majorant.results.rates import rate
 from majorant.results.rules import rule_fit
 from majorant.results.workers import assess_workers
 from majorant.simulate import one_coin_crew, simulate
@@ -273,6 +274,15 @@ def test_ask_on_the_command_line_writes_the_same_bytes(spark, tmp_path, monkeypa
     assert designs[1] == designs[0]
     assert len(designs[0]["order"]) >= 9
     assert printed[1].replace("--engine spark --master 'local[2]'", "--engine memory") == printed[0]
+
+
+def test_a_rate_on_the_cluster_is_that_in_memory(frame, local):
+    label, gold = local.labels[0], {item: local.labels[n % 2] for n, item in enumerate(local.items)}
+    found, expected = rate(SparkBackend(encode(frame, gold_file=gold)), label=label), rate(local, gold, label=label)
+    assert (found.low, found.high) == (expected.low, expected.high) == (found.value, found.value)  # all are labelled
+    assert [one.name for one in found.overall.reported] == [one.name for one in expected.overall.reported]
+    rates, others = ([one.rate for one in each.overall.reported] for each in (found, expected))
+    assert rates == pytest.approx(others, abs=1e-6)
 
 
 def test_sums_in_two_rounds_are_the_same_sums(votes):

@@ -222,9 +222,27 @@ def test_sample_continues_at_random_after_proof_items(tmp_path, monkeypatch):
     assert measured["low"] <= share <= measured["high"]
 
 
-def test_votes_outside_memory_are_rejected_clearly(folder):
-    result = CliRunner().invoke(majorant, ["rate", str(folder / "log.csv"), "--memory", "1GB"])
-    assert "leave out --memory" in str(result.exception)
+@pytest.mark.parametrize("by", [(), ("--by", "system")])
+def test_votes_on_disk_give_the_same_answer(folder, by):
+    words = ("log.csv", "--gold-file", "labels.csv", "--label", "pass", *by, "--json")
+    whole, stored = (json.loads(run(folder, *words, *more)) for more in ((), ("--memory", "1GB", "-q")))
+    assert stored["headline"] == whole["headline"]
+    for one, other in zip((stored["overall"], *stored["slices"]), (whole["overall"], *whole["slices"]), strict=True):
+        assert [one[name] for name in ("low", "value", "high")] == pytest.approx(
+            [other[name] for name in ("low", "value", "high")]
+        )
+        assert [said["name"] for said in one["reported"]] == [said["name"] for said in other["reported"]]
+        assert [said["rate"] for said in one["reported"]] == pytest.approx([said["rate"] for said in other["reported"]])
+    assert [one["winner"] for one in stored["differences"]] == [one["winner"] for one in whole["differences"]]
+
+
+def test_pairwise_judgements_on_disk_are_refused(folder):
+    rows = [(q, "x", "y", "j", "AB"[q % 2]) for q in range(20)]
+    write(folder / "arena.csv", ("question", "model_a", "model_b", "judge", "winner"), rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        result = CliRunner().invoke(majorant, ["rate", "arena.csv", "--memory", "1GB"])
+    assert "pairwise judgements are counted in memory: leave out --memory" in str(result.exception)
 
 
 def test_judges_go_on_with_a_sample_that_was_drawn(folder, tmp_path, monkeypatch):

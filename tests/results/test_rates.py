@@ -221,14 +221,6 @@ def test_two_numbers_are_classes_unless_a_range_says_otherwise():
     assert mj.rate([(i, j, (i + j) % 2) for i in range(6) for j in range(3)]).label == 1
 
 
-def test_a_rate_is_refused_where_votes_are_not_in_memory():
-    class Frame: ...
-
-    Frame.__module__ = "pyspark.sql.dataframe"
-    with pytest.raises(mj.ConfigError, match="all votes in memory"):
-        mj.rate(Frame())
-
-
 def test_win_rates_count_ties_half():
     rng, rows, truth = np.random.default_rng(5), [], {}
     for q in range(200):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,25 +11,28 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from majorant.cli.options import Grouped, common_options, level_option, number_list, overwrite_option, show
-from majorant.cli.source import DATASET, Source, input_options, say_notes
+from majorant.cli.source import (
+    DATASET,
+    EngineChoice,
+    Job,
+    Source,
+    engine_options,
+    input_options,
+    refuse_together,
+    say_notes,
+)
 from majorant.errors import ConfigError
 from majorant.ownership import refuse_unsafe
 
 if TYPE_CHECKING:
+    from majorant.backend import Backend
+    from majorant.read.pairs import Pairs
     from majorant.results.rates import Rates
-
-
-def _refuse_elsewhere(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:  # noqa: ARG001
-    if value is not None:
-        raise ConfigError(
-            f"majorant rate keeps all votes in memory (a million take about .3 GB): leave out {parameter.opts[0]}."
-        )
 
 
 @click.command(cls=Grouped)
 @input_options
-@click.option("--memory", hidden=True, expose_value=False, callback=_refuse_elsewhere)
-@click.option("--engine", hidden=True, expose_value=False, callback=_refuse_elsewhere)
+@engine_options
 @click.option("--label", "wanted", metavar="CLASS", help="The class whose share is wanted, such as pass.")
 @click.option("--by", metavar="COLUMN", help="A rate for each value of a column, such as system, and who beats whom.")
 @click.option("--range", "limits", metavar="LOW,HIGH", callback=number_list, help="The range of scores, such as 1,7.")
@@ -43,7 +48,15 @@ def _refuse_elsewhere(ctx: click.Context, parameter: click.Parameter, value: str
 @overwrite_option
 @level_option
 @common_options
-def rate(source: Source, wanted: str | None, by: str | None, bar: float | None, digest: str | None, **how: Any) -> None:
+def rate(
+    source: Source,
+    engine: EngineChoice,
+    wanted: str | None,
+    by: str | None,
+    bar: float | None,
+    digest: str | None,
+    **how: Any,
+) -> None:
     """The pass rate, win rate or mean score, exactly, from a few labels; and whether A beats B.
 
     \b
@@ -53,24 +66,22 @@ def rate(source: Source, wanted: str | None, by: str | None, bar: float | None, 
       2    bad arguments or input
       130  interrupted
     """
-    from majorant.read.pairs import read_pairs
     from majorant.render.rates import rate_facts, rate_markdown, rate_text
     from majorant.render.text import is_job_summary
     from majorant.results.rates import measure_rate
-    from majorant.votes import NoteKind
 
     if digest == "-" and how["as_json"]:
         raise ConfigError("--json and --summary - both print: name a file for the summary.")
     if digest is not None and digest != "-" and not is_job_summary(digest):
         refuse_unsafe([Path(digest)])
+    refuse_together(engine, by=by)
     gold = source.options.gold_file
-    source = replace(source, options=replace(source.options, gold_file=None))
-    pairs = None if source.file[0].startswith(DATASET) else read_pairs(source.files, source.options)
-    votes = replace(source, quiet=True).read(by=by) if pairs is None else pairs.votes
-    notes = tuple(note for note in votes.account.notes if note.kind is not NoteKind.NUMBER_LABELS)  # scores are welcome
-    say_notes(replace(votes.account, notes=notes), quiet=source.quiet)
     settings = {"label": wanted, "limits": how["limits"], "level": how["level"], "rng": how["seed"]}
-    found = measure_rate(votes, gold, how=source.options, pairs=pairs, **settings)
+    with _opened(source, engine, by) as (backend, pairs):
+        apart = (
+            None if engine.flag.startswith("--engine") else gold
+        )  # on a cluster, gold labels are read with the votes
+        found = measure_rate(backend, apart, how=source.options, pairs=pairs, **settings)
     if bar is not None and len(found.candidates) > 1:
         raise ConfigError(f"--at-least is about one rate, and these are {len(found.candidates)} pairs. Keep one pair.")
     command = _next_command(found, gold)
@@ -87,6 +98,28 @@ def rate(source: Source, wanted: str | None, by: str | None, bar: float | None, 
 for _parameter in rate.params:  # --label names the class here, so the column has a longer name
     if _parameter.name == "label":
         _parameter.opts = ["--label-column"]
+
+
+@contextmanager
+def _opened(source: Source, engine: EngineChoice, by: str | None) -> Iterator[tuple[Backend, Pairs | None]]:
+    """The votes, and who took which side in pairwise judgements; in memory, gold labels are read later."""
+    from majorant.backend import MemoryBackend
+    from majorant.read.pairs import VERSUS, read_pairs
+    from majorant.votes import NoteKind
+
+    without_gold = replace(source, options=replace(source.options, gold_file=None))
+    if engine.flag:
+        reads_gold = engine.flag.startswith("--engine")
+        with engine.backend(Job(source=source if reads_gold else without_gold, by=by)) as backend:
+            if any(VERSUS in str(item) for item in backend.votes.items[:1]):
+                raise ConfigError(f"pairwise judgements are counted in memory: leave out {engine.flag}.")
+            yield backend, None
+        return
+    pairs = None if source.file[0].startswith(DATASET) else read_pairs(source.files, without_gold.options)
+    votes = replace(without_gold, quiet=True).read(by=by) if pairs is None else pairs.votes
+    notes = tuple(note for note in votes.account.notes if note.kind is not NoteKind.NUMBER_LABELS)  # scores are welcome
+    say_notes(replace(votes.account, notes=notes), quiet=source.quiet)
+    yield MemoryBackend(votes), pairs
 
 
 def _next_command(found: Rates, gold: Any) -> str:

@@ -10,7 +10,8 @@ from majorant.render.plain import to_plain
 from majorant.render.text import inert
 from majorant.render.words import columns, count, quoted_number, shown
 from majorant.results.rate_inputs import Measure, Order
-from majorant.results.rates import Difference, Rate, Rates, Reported, Winner
+from majorant.results.rate_panel import Reported
+from majorant.results.rates import Difference, Rate, Rates, Winner
 
 RATES_LISTED = 12  # judges, and comparisons, that are printed one by one
 

@@ -12,7 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.ask.design import Design, Recognised, recognise
+from majorant.ask.learn import gold_labels
 from majorant.ask.question import UNASKED
+from majorant.backend import Backend, Part
+from majorant.backend.base import NamedVotes
 from majorant.errors import ConfigError, DataError
 from majorant.read.build import match_labels
 from majorant.read.gold import read_gold
@@ -67,7 +70,7 @@ class Target:
             return np.zeros(len(item_n), dtype=np.int64)
         return votes.slice_i[item_n]
 
-    def of_gold(self, votes: Votes, item: int, value: Any) -> float:
+    def of_gold(self, votes: NamedVotes, item: int, value: Any) -> float:
         """The number that an expert's label stands for."""
         low, high = self.limits
         if self.measure is Measure.SCORE:
@@ -88,7 +91,7 @@ class Target:
         raise DataError(f"label {value!r} of item {votes.items[item]!r} is neither {first!r}, {second!r} nor a tie.")
 
 
-def find_target(votes: Votes, pairs: Pairs | None, label: Any, limits: tuple[float, float] | None) -> Target:
+def find_target(votes: NamedVotes, pairs: Pairs | None, label: Any, limits: tuple[float, float] | None) -> Target:
     """The class, score or win rate that is wanted, by what the user says and what the labels look like."""
     labels = votes.labels
     if pairs is not None and label is None:
@@ -141,7 +144,7 @@ def _are_scores(value_k: Sequence[float | None]) -> bool:
     return len(known) > 2 or any(not value.is_integer() for value in known)
 
 
-def _class_target(votes: Votes, label: Hashable) -> Target:
+def _class_target(votes: NamedVotes, label: Hashable) -> Target:
     return Target(Measure.SHARE, label, (0.0, 1.0), np.array([[float(one == label) for one in votes.labels]]))
 
 
@@ -177,16 +180,22 @@ class Labelled:
     ignored: int = 0
 
 
-def read_labelled(gold: Any, votes: Votes, how: ReadOptions, rng: np.random.Generator) -> Labelled:
-    """The labels of a file, frame, Series or dict, or those read with the votes; None without any."""
+def read_labelled(gold: Any, backend: Backend, how: ReadOptions, rng: np.random.Generator) -> Labelled:
+    """The labels of a file, frame, Series or dict, or those that came with the votes."""
+    votes = backend.votes
     if gold is None:
-        known = np.empty(0, np.int64) if votes.gold_i is None else np.flatnonzero(votes.gold_i >= 0)
-        item_t = rng.permutation(known)
-        said = () if votes.gold_i is None else tuple(votes.labels[votes.gold_i[item]] for item in item_t)
-        return Labelled(item_t, said, Order.SHUFFLED)
+        skipped = sum(note.facts["items"] for note in votes.account.notes if note.kind is NoteKind.GOLD_SKIPPED)
+        if skipped:
+            raise DataError(
+                f"{skipped} items of the random sample have no label, which must count as the worst case. Give their "
+                "file as gold=, apart from the votes; on a cluster, label them first."
+            )
+        item_p, gold_p = gold_labels(backend)
+        mixed = rng.permutation(len(item_p))
+        return Labelled(item_p[mixed], tuple(votes.labels[code] for code in gold_p[mixed]), Order.SHUFFLED)
     recognised = gold if isinstance(gold, Recognised) else recognise(gold)
     if recognised is not None:
-        return _drawn_labels(recognised.design, recognised.design.codes(recognised.answers), votes)
+        return _drawn_labels(recognised.design, recognised.design.codes(recognised.answers), backend)
     key = tuple(votes.account.columns.get("item", "").split(","))  # the columns that name an item together
     found = read_gold(_as_table(gold), replace(how, gold_key=key).for_gold(), votes.items, what="label")
     item_t = np.array(list(found.value_by_item), dtype=np.int64)
@@ -205,7 +214,7 @@ def read_labelled(gold: Any, votes: Votes, how: ReadOptions, rng: np.random.Gene
     )
 
 
-def _drawn_labels(design: Design, answer_d: Codes, votes: Votes) -> Labelled:
+def _drawn_labels(design: Design, answer_d: Codes, backend: Backend) -> Labelled:
     """The labels of a design's random sample, up to the last one; what is missing above it is not known."""
     answer_d = answer_d[: design.n_sample]
     if not design.n_sample:
@@ -213,10 +222,11 @@ def _drawn_labels(design: Design, answer_d: Codes, votes: Votes) -> Labelled:
             "These items were picked because the rules disagree on them: their labels cannot measure a rate. "
             "Draw items uniformly with majorant ask --rate."
         )
+    votes = backend.votes
     place = {str(item): i for i, item in enumerate(votes.items)}
     answered = np.flatnonzero(answer_d != UNASKED)
     last = int(answered[-1]) + 1 if len(answered) else 0
-    if len(design.order) < int((votes.votes_i > 0).sum()) and len(design.order) < 20_000:
+    if len(design.order) < backend.sum(count_voted, doing="counting") and len(design.order) < 20_000:
         raise DataError(
             "These votes hold items that the design did not draw from. Use the votes that it was drawn for, or "
             "draw new items."
@@ -245,7 +255,12 @@ def _as_table(gold: Any) -> Any:
     return {"item": [item for item, _ in named], "gold": [value for _, value in named]}
 
 
-def find_questions(votes: Votes) -> list[Codes]:
+def count_voted(part: Part) -> int:
+    """The number of items with votes."""
+    return int((np.asarray(part.votes.votes_i) > 0).sum())
+
+
+def find_questions(votes: NamedVotes) -> list[Codes]:
     """What items may have in common if several columns name them: the codes of all parts of the name but one.
 
     With slices that one part is the slice: items of a question by several systems have the question in common.

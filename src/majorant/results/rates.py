@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
@@ -18,33 +18,19 @@ from typing import Any
 
 import numpy as np
 
-from majorant.ask.rate import Bets, Features, bounds, labels_for, offer_bets
-from majorant.backend import Backend
-from majorant.defaults import LEVEL, MAJORITY, WEIGHTED_VOTE
+from majorant.ask.rate import bounds, labels_for
+from majorant.backend import Backend, MemoryBackend, as_backend
+from majorant.defaults import LEVEL
 from majorant.errors import ConfigError, DataError, DataNote
-from majorant.methods.fit import chances
-from majorant.read import as_votes, read_with
+from majorant.read import read_with
 from majorant.read.options import ReadOptions
 from majorant.read.pairs import Judged, Pairs, read_pairs
 from majorant.results.judges import sign_test
-from majorant.results.rate_inputs import (
-    Codes,
-    Labelled,
-    Measure,
-    Order,
-    Target,
-    came_by_question,
-    find_questions,
-    find_target,
-    read_labelled,
-)
-from majorant.results.rules import fit_rule
+from majorant.results.rate_inputs import Labelled, Measure, Order, Target, find_target, read_labelled
+from majorant.results.rate_panel import Panel, Reported, Sample
 from majorant.tabular import Tabular
-from majorant.tally import counts
-from majorant.values import FloatArray, as_generator, as_level, lock
+from majorant.values import as_generator, as_level
 from majorant.votes import Account, NoteKind, Votes
-
-MEAN = "mean of the judges"
 
 
 class Winner(StrEnum):
@@ -53,16 +39,6 @@ class Winner(StrEnum):
     FIRST = "first"
     SECOND = "second"
     OPEN = "open"
-
-
-@dataclass(frozen=True, slots=True)
-class Reported:
-    """What a rule or a judge says the rate is, without any label."""
-
-    name: Hashable
-    rate: float
-    n_items: int
-    judge: bool  # False for a rule over all judges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,32 +215,31 @@ def rate(
     >>> found.overall.said_by("majority") > found.high
     True
     """
-    if isinstance(votes, Backend) or type(votes).__module__.startswith("pyspark.sql"):
-        votes = getattr(votes, "whole", None)
-        if votes is None:
-            raise ConfigError("a rate needs all votes in memory: give a file, a pandas frame or Votes.")
     reading |= {} if label_column is None else {"label": label_column}
     how = ReadOptions.of(reading)
     column = gold if isinstance(gold, str) and not os.path.exists(gold) else None  # noqa: PTH110
     settings: dict[str, Any] = {"label": label, "limits": limits, "level": level, "rng": rng}
-    if isinstance(votes, Votes):
-        table = as_votes(votes, **reading)
+    if isinstance(votes, Votes | Backend):
+        backend = as_backend(votes, **reading)
         if column is not None:
             raise DataError(f"gold: there is no file {gold!r}. To use a column, name it when the votes are read.")
-        if by is not None and table.slice_i is None:
+        if by is not None and backend.votes.slice_i is None:
             raise ConfigError(f"these votes were read without slices: pass by={by!r} when reading them.")
-        return measure_rate(table, gold, how=how, **settings)
+        return measure_rate(backend, gold, how=how, **settings)
+    if type(votes).__module__.startswith("pyspark.sql"):  # gold labels go to the cluster with the votes
+        reading |= ({} if gold is None else {"gold": gold}) | ({} if by is None else {"by": by})
+        return measure_rate(as_backend(votes, **reading), None, how=how, **settings)
     how = replace(how, by=by, gold=column if column is not None else how.gold)
     pairs = read_pairs(votes, how)
     table = read_with(votes, how) if pairs is None else pairs.votes
     for note in table.account.notes:
         if note.kind.changes_meaning and note.kind is not NoteKind.NUMBER_LABELS:  # scores are welcome here
             warnings.warn(DataNote(note), stacklevel=2)
-    return measure_rate(table, None if column is not None else gold, how=how, pairs=pairs, **settings)
+    return measure_rate(MemoryBackend(table), None if column is not None else gold, how=how, pairs=pairs, **settings)
 
 
 def measure_rate(
-    votes: Votes,
+    backend: Backend,
     gold: Any,
     *,
     how: ReadOptions,
@@ -279,17 +254,19 @@ def measure_rate(
     generator = as_generator(rng)
     if limits is not None and len(limits) != 2:
         raise ConfigError("limits= takes two numbers, the lowest and the highest score.")
-    if not votes.n_votes:
+    if not backend.votes.n_votes:
         raise DataError("No item has a vote.")
-    target = find_target(votes, pairs, label, None if limits is None else (limits[0], limits[1]))
-    labelled = read_labelled(gold, votes, how, generator)
+    target = find_target(backend.votes, pairs, label, None if limits is None else (limits[0], limits[1]))
+    labelled = read_labelled(gold, backend, how, generator)
     positions = () if pairs is None else tuple(_position(judged) for judged in pairs.judged)
-    return _measure(votes, target, labelled, level, positions)
+    return _measure(backend, target, labelled, level, positions)
 
 
-def _measure(votes: Votes, target: Target, labelled: Labelled, level: float, positions: tuple[Position, ...]) -> Rates:
+def _measure(
+    backend: Backend, target: Target, labelled: Labelled, level: float, positions: tuple[Position, ...]
+) -> Rates:
     """Every rate and difference, at a level that holds for all of them."""
-    panel = Panel.of(votes, target)
+    votes, panel = backend.votes, Panel.of(backend, target)
     sample = Sample.of(panel, votes, target, labelled)
     present = [s for s in range(len(votes.slices)) if (panel.slice_i == s).any()] if votes.slice_i is not None else []
     present = present if len(present) > 1 else []
@@ -313,147 +290,6 @@ def _measure(votes: Votes, target: Target, labelled: Labelled, level: float, pos
         level=level,
         record=rate_record(),
     )
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Panel:
-    """What the votes say of the items that have any."""
-
-    item_i: Codes  # their codes
-    slice_i: Codes
-    slices: tuple[Hashable, ...]
-    rule_i: Mapping[str, FloatArray]  # by each rule, a number in [0, 1] for each item
-    judges: tuple[Hashable, ...]
-    judge_n: Codes  # of each vote by a judge: who, on which item, and which number it stands for
-    place_n: Codes
-    value_n: FloatArray
-    features: Features
-
-    def __post_init__(self) -> None:
-        lock(self)
-
-    @classmethod
-    def of(cls, votes: Votes, target: Target) -> Panel:
-        judges_rated = 60  # who get a coefficient, and are listed, each
-        item_i = np.flatnonzero(votes.votes_i > 0)
-        n_items, n_workers, n_classes = len(item_i), len(votes.workers), len(votes.labels)
-        place_n = np.repeat(np.arange(n_items), votes.votes_i[item_i])
-        value_n = target.of_votes(votes)
-        mean_i = np.bincount(place_n, value_n, n_items) / votes.votes_i[item_i]
-        shares = [mean_i]
-        rules = {MEAN: mean_i}
-        if target.measure is not Measure.SCORE:
-            rules = {MAJORITY: target.of_classes(votes, chances(counts(votes).astype(float)))[item_i]}
-        if target.measure is Measure.SHARE and 1 < n_classes <= 20 and n_workers > 1:
-            posterior_ik = np.asarray(fit_rule(WEIGHTED_VOTE, votes).posterior)
-            shares.append(target.of_classes(votes, posterior_ik)[item_i])
-            rules[WEIGHTED_VOTE] = target.of_classes(votes, chances(posterior_ik))[item_i]
-        # Judges of at least 30% of the items get a coefficient.
-        steady = np.flatnonzero(np.bincount(votes.worker_n, minlength=n_workers) >= 0.3 * n_items)
-        judge_ij = np.full((n_items, len(steady)), np.nan) if len(steady) <= judges_rated else np.empty((n_items, 0))
-        column_j = np.full(n_workers, -1)
-        column_j[steady[: judge_ij.shape[1]]] = np.arange(judge_ij.shape[1])
-        own = np.flatnonzero(column_j[votes.worker_n] >= 0)
-        judge_ij[place_n[own], column_j[votes.worker_n[own]]] = value_n[own]
-        slice_i = np.zeros(n_items, np.int64) if votes.slice_i is None else votes.slice_i[item_i].astype(np.int64)
-        return cls(
-            item_i=item_i,
-            slice_i=slice_i,
-            slices=votes.slices,
-            rule_i=rules,
-            judges=votes.workers if n_workers <= judges_rated else (),
-            judge_n=votes.worker_n.astype(np.int64),
-            place_n=place_n,
-            value_n=value_n,
-            features=Features.of(np.stack(shares, axis=1), judge_ij, None if votes.slice_i is None else slice_i),
-        )
-
-    def reported(self, mine_i: Any, target: Target) -> tuple[Reported, ...]:
-        """What each rule and each judge says of some items."""
-        low, high = target.limits
-        n_items = int(mine_i.sum())
-        said = [Reported(name, low + (high - low) * float(value_i[mine_i].mean()), n_items, False)
-                for name, value_i in self.rule_i.items()]  # fmt: skip
-        mine_n = mine_i[self.place_n]
-        for j, judge in enumerate(self.judges):
-            own_n = mine_n & (self.judge_n == j)
-            if own_n.any():
-                mean = float(self.value_n[own_n].mean())
-                said.append(Reported(judge, low + (high - low) * mean, int(own_n.sum()), True))
-        return tuple(said)
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Sample:
-    """Labels in their order, and what a predictor learns from them one by one.
-
-    `question_i` is set where labels came question by question: then a question is what was drawn at random.
-    """
-
-    item_t: Codes
-    y_t: FloatArray
-    learned_td: FloatArray
-    features: Features
-    question_i: Codes | None
-
-    def __post_init__(self) -> None:
-        lock(self)
-
-    @classmethod
-    def of(cls, panel: Panel, votes: Votes, target: Target, labelled: Labelled) -> Sample:
-        place_i = np.full(len(votes.items), -1, dtype=np.int64)
-        place_i[panel.item_i] = np.arange(len(panel.item_i))
-        given = [(int(place_i[item]), value) for item, value in zip(labelled.item_t, labelled.values, strict=True)]
-        given = [(place, value) for place, value in given if place >= 0]
-        item_t = np.array([place for place, _ in given], dtype=np.int64)
-        y_t = np.array([
-            np.nan if value is None else target.of_gold(votes, int(panel.item_i[place]), value)
-            for place, value in given
-        ], dtype=float)  # fmt: skip
-        common = (code_i[panel.item_i] for code_i in find_questions(votes))
-        return cls(
-            item_t=item_t,
-            y_t=y_t,
-            learned_td=panel.features.learn(item_t, y_t),
-            features=panel.features,
-            question_i=next((code_i for code_i in common if came_by_question(code_i, item_t)), None),
-        )
-
-    def bets(self, coefficient_i: FloatArray) -> tuple[Bets, int]:
-        """Bets on the sum of coefficient times y over the units that have one, per unit; and the labels in them.
-
-        A unit is an item, or all items of a question where labels came question by question.
-        """
-        pool = np.flatnonzero(coefficient_i)
-        unit_of = np.arange(len(pool)) if self.question_i is None else self.question_i[pool]
-        _, unit_p = np.unique(unit_of, return_inverse=True)
-        n_units, weight_p = int(unit_p.max(initial=-1)) + 1, coefficient_i[pool]
-        place_i = np.full(len(coefficient_i), -1, dtype=np.int64)
-        place_i[pool] = np.arange(len(pool))
-        mine = np.flatnonzero(place_i[self.item_t] >= 0)
-        at_t = place_i[self.item_t[mine]]
-        y_p = np.full(len(pool), np.nan)
-        y_p[at_t] = self.y_t[mine]
-        y_u = np.bincount(unit_p, weight_p * y_p, n_units)  # NaN until every item of the unit is labelled
-        first, at = np.unique(unit_p[at_t], return_index=True)
-        by_time = np.argsort(at)
-        unit_t, label_t = first[by_time], mine[at[by_time]]
-        features_pd = self.features.value_id[pool]
-
-        def predictions() -> Iterator[FloatArray]:
-            before_d: FloatArray | None = None
-            predicted_u: FloatArray = np.empty(0)
-            for coefficient_d in self.learned_td[[*label_t, len(self.learned_td) - 1]]:
-                if before_d is None or (coefficient_d != before_d).any():
-                    predicted_p = np.clip(features_pd @ coefficient_d, 0.0, 1.0)
-                    predicted_u = np.bincount(unit_p, weight_p * predicted_p, n_units).astype(float)
-                    before_d = coefficient_d
-                yield predicted_u
-
-        low_u = np.bincount(unit_p, np.minimum(weight_p, 0.0), n_units)
-        high_u = np.bincount(unit_p, np.maximum(weight_p, 0.0), n_units)
-        bets = offer_bets(predictions(), unit_t, y_u[unit_t], n=n_units, low_i=low_u, high_i=high_u)
-        return bets, int(np.isfinite(self.y_t[mine]).sum())
 
 
 def _rate(s: int | None, panel: Panel, sample: Sample, target: Target, tail: float) -> Rate:
@@ -485,7 +321,7 @@ def _rate(s: int | None, panel: Panel, sample: Sample, target: Target, tail: flo
         n_items=n_items,
         labels=n_labels,
         skipped=int(np.isnan(sample.y_t[mine_i[sample.item_t]]).sum()),
-        reported=panel.reported(mine_i, target),
+        reported=panel.reported(s, target),
         more=more,
     )
 

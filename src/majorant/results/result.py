@@ -325,7 +325,7 @@ class Result:
             return None
         label = obvious_class(votes.labels) or votes.labels[-1]
         drawn = self.labelled if self.labelled is not None and self.labelled.sample else None
-        return measure_rate(votes, drawn, how=ReadOptions(), label=label, level=self.level, rng=self.seed)
+        return measure_rate(self.backend, drawn, how=ReadOptions(), label=label, level=self.level, rng=self.seed)
 
     @property
     def review(self) -> Review:

@@ -1,0 +1,216 @@
+"""What the votes say of each item, and the bets on a rate that labels of some items make possible.
+
+Votes are passed over part by part, wherever they are stored; a few numbers per item and judge are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from majorant.ask.rate import Bets, Features, offer_bets
+from majorant.backend import Backend, Part, rows_alone
+from majorant.backend.base import NamedVotes
+from majorant.defaults import MAJORITY, WEIGHTED_VOTE
+from majorant.methods.fit import Fit, chances
+from majorant.results.rate_inputs import Codes, Labelled, Measure, Target, came_by_question, count_voted, find_questions
+from majorant.results.rules import rule_fit
+from majorant.tally import counts
+from majorant.values import FloatArray, lock
+
+MEAN = "mean of the judges"
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What a rule or a judge says the rate is, without any label."""
+
+    name: Hashable
+    rate: float
+    n_items: int
+    judge: bool  # False for a rule over all judges
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Panel:
+    """What the votes say of the items that have any, as numbers in [0, 1]."""
+
+    item_i: Codes  # their codes
+    slice_i: Codes
+    slices: tuple[Hashable, ...]
+    rule_i: Mapping[str, FloatArray]  # by each rule
+    judges: tuple[Hashable, ...]
+    sum_js: FloatArray  # of the numbers of each judge's votes in each slice; last: in no slice
+    votes_js: Codes
+    features: Features
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    @classmethod
+    def of(cls, backend: Backend, target: Target, *, seed: int = 0) -> Panel:
+        """One pass over the votes, after the weighted vote is fitted to them."""
+        judges_rated = 60  # who get a coefficient, and are listed, each
+        votes, fit = backend.votes, None
+        _, n_workers, n_classes = votes.shape
+        n_items = backend.sum(count_voted, doing="counting")
+        votes_j = backend.votes_by_worker().sum(axis=1)
+        if target.measure is Measure.SHARE and 1 < n_classes <= 20 and n_workers > 1:
+            fit = rule_fit(backend, WEIGHTED_VOTE, seed)
+        # Judges of at least 30% of the items get a coefficient.
+        steady = np.flatnonzero(votes_j >= 0.3 * n_items)
+        steady = steady if len(steady) <= judges_rated else steady[:0]
+        listed = n_workers if n_workers <= judges_rated else 0
+        small = None if fit is None else rows_alone(fit)
+        parts = list(backend.map(partial(_view, target, steady, listed, len(votes.slices), small), doing="comparing"))
+        item_i, slice_i, prediction_ip, rule_ir, judge_ij = (
+            np.concatenate([part[field] for part in parts]) for field in range(5)
+        )
+        names = [MEAN] if target.measure is Measure.SCORE else [MAJORITY]
+        names += [] if fit is None else [WEIGHTED_VOTE]
+        return cls(
+            item_i=item_i,
+            slice_i=slice_i,
+            slices=votes.slices,
+            rule_i={name: rule_ir[:, r] for r, name in enumerate(names)},
+            judges=votes.workers[:listed],
+            sum_js=np.sum([part.sum_js for part in parts], axis=0),
+            votes_js=np.sum([part.votes_js for part in parts], axis=0),
+            features=Features.of(prediction_ip, judge_ij, slice_i if votes.slices else None),
+        )
+
+    def reported(self, s: int | None, target: Target) -> tuple[Reported, ...]:
+        """What each rule and each judge says of the items of a slice, or of all."""
+        low, high = target.limits
+        mine_i = np.ones(len(self.item_i), dtype=bool) if s is None else self.slice_i == s
+        said = [Reported(name, low + (high - low) * float(value_i[mine_i].mean()), int(mine_i.sum()), False)
+                for name, value_i in self.rule_i.items()]  # fmt: skip
+        sum_j, votes_j = (table.sum(axis=1) if s is None else table[:, s] for table in (self.sum_js, self.votes_js))
+        for judge, total, n_votes in zip(self.judges, sum_j, votes_j, strict=True):
+            if n_votes:
+                said.append(Reported(judge, low + (high - low) * float(total / n_votes), int(n_votes), True))
+        return tuple(said)
+
+
+class _View(NamedTuple):
+    """What the votes of a part say."""
+
+    item_i: Codes
+    slice_i: Codes
+    prediction_ip: FloatArray
+    rule_ir: FloatArray
+    judge_ij: FloatArray  # of the steady judges; NaN where they did not vote
+    sum_js: FloatArray
+    votes_js: Codes
+
+
+def _view(target: Target, steady: Codes, listed: int, n_slices: int, fit: Fit | None, part: Part) -> _View:
+    votes = part.votes
+    votes_i = np.asarray(votes.votes_i)
+    item_i = np.flatnonzero(votes_i > 0)
+    n_items = len(item_i)
+    place_n, value_n = np.repeat(np.arange(n_items), votes_i[item_i]), target.of_votes(votes)
+    mean_i = np.bincount(place_n, value_n, n_items) / votes_i[item_i]
+    predictions = [mean_i]
+    rules = [mean_i]
+    if target.measure is not Measure.SCORE:
+        rules = [target.of_classes(votes, chances(counts(votes).astype(float)))[item_i]]
+    if fit is not None:
+        posterior_ik = np.asarray(part.of(fit).posterior)
+        predictions.append(target.of_classes(votes, posterior_ik)[item_i])
+        rules.append(target.of_classes(votes, chances(posterior_ik))[item_i])
+    judge_ij = np.full((n_items, len(steady)), np.nan)
+    column_j = np.full(len(votes.workers), -1)
+    column_j[steady] = np.arange(len(steady))
+    own = np.flatnonzero(column_j[votes.worker_n] >= 0)
+    judge_ij[place_n[own], column_j[votes.worker_n[own]]] = value_n[own]
+    slice_i = np.zeros(n_items, np.int64) if votes.slice_i is None else votes.slice_i[item_i].astype(np.int64)
+    shape = (len(votes.workers) if listed else 0, n_slices + 1)
+    cell_n = votes.worker_n.astype(np.int64) * shape[1] + slice_i[place_n] % shape[1] if listed else place_n[:0]
+    weight_n = value_n if listed else value_n[:0]
+    return _View(
+        item_i=item_i + part.start,
+        slice_i=slice_i,
+        prediction_ip=np.stack(predictions, axis=1),
+        rule_ir=np.stack(rules, axis=1),
+        judge_ij=judge_ij,
+        sum_js=np.bincount(cell_n, weight_n, shape[0] * shape[1]).astype(float).reshape(shape),
+        votes_js=np.bincount(cell_n, minlength=shape[0] * shape[1]).reshape(shape),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Sample:
+    """Labels in their order, and what a predictor learns from them one by one.
+
+    `question_i` is set where labels came question by question: then a question is what was drawn at random.
+    """
+
+    item_t: Codes
+    y_t: FloatArray
+    learned_td: FloatArray
+    features: Features
+    question_i: Codes | None
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    @classmethod
+    def of(cls, panel: Panel, votes: NamedVotes, target: Target, labelled: Labelled) -> Sample:
+        place_i = np.full(votes.shape[0], -1, dtype=np.int64)
+        place_i[panel.item_i] = np.arange(len(panel.item_i))
+        given = [(int(place_i[item]), value) for item, value in zip(labelled.item_t, labelled.values, strict=True)]
+        given = [(place, value) for place, value in given if place >= 0]
+        item_t = np.array([place for place, _ in given], dtype=np.int64)
+        y_t = np.array([
+            np.nan if value is None else target.of_gold(votes, int(panel.item_i[place]), value)
+            for place, value in given
+        ], dtype=float)  # fmt: skip
+        common = (code_i[panel.item_i] for code_i in find_questions(votes))
+        return cls(
+            item_t=item_t,
+            y_t=y_t,
+            learned_td=panel.features.learn(item_t, y_t),
+            features=panel.features,
+            question_i=next((code_i for code_i in common if came_by_question(code_i, item_t)), None),
+        )
+
+    def bets(self, coefficient_i: FloatArray) -> tuple[Bets, int]:
+        """Bets on the sum of coefficient times y over the units that have one, per unit; and the labels in them.
+
+        A unit is an item, or all items of a question where labels came question by question.
+        """
+        pool = np.flatnonzero(coefficient_i)
+        unit_of = np.arange(len(pool)) if self.question_i is None else self.question_i[pool]
+        _, unit_p = np.unique(unit_of, return_inverse=True)
+        n_units, weight_p = int(unit_p.max(initial=-1)) + 1, coefficient_i[pool]
+        place_i = np.full(len(coefficient_i), -1, dtype=np.int64)
+        place_i[pool] = np.arange(len(pool))
+        mine = np.flatnonzero(place_i[self.item_t] >= 0)
+        at_t = place_i[self.item_t[mine]]
+        y_p = np.full(len(pool), np.nan)
+        y_p[at_t] = self.y_t[mine]
+        y_u = np.bincount(unit_p, weight_p * y_p, n_units)  # NaN until every item of the unit is labelled
+        first, at = np.unique(unit_p[at_t], return_index=True)
+        by_time = np.argsort(at)
+        unit_t, label_t = first[by_time], mine[at[by_time]]
+        features_pd = self.features.value_id[pool]
+
+        def predictions() -> Iterator[FloatArray]:
+            before_d: FloatArray | None = None
+            predicted_u: FloatArray = np.empty(0)
+            for coefficient_d in self.learned_td[[*label_t, len(self.learned_td) - 1]]:
+                if before_d is None or (coefficient_d != before_d).any():
+                    predicted_p = np.clip(features_pd @ coefficient_d, 0.0, 1.0)
+                    predicted_u = np.bincount(unit_p, weight_p * predicted_p, n_units).astype(float)
+                    before_d = coefficient_d
+                yield predicted_u
+
+        low_u = np.bincount(unit_p, np.minimum(weight_p, 0.0), n_units)
+        high_u = np.bincount(unit_p, np.maximum(weight_p, 0.0), n_units)
+        bets = offer_bets(predictions(), unit_t, y_u[unit_t], n=n_units, low_i=low_u, high_i=high_u)
+        return bets, int(np.isfinite(self.y_t[mine]).sum())
