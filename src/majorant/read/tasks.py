@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from majorant.errors import ConfigError, DataError
 from majorant.read.files import NamedFile
 from majorant.read.formats import recognise
-from majorant.read.formats.base import Context, votes_in
+from majorant.read.formats.base import Context, reporting_structure
 from majorant.read.options import ALIASES
 from majorant.read.table import loads, naming_faults, whole_number
 from majorant.tabular import guarded, unguarded
@@ -258,8 +258,8 @@ def _from_tool(records: list[Mapping[str, Any]], path: Path | NamedFile, expert:
         design = design or _design(record)
         item = own.get(ITEM, record.get("id"))
         if tool is not None:
-            votes = votes_in(tool, record, context, f"{path}, record {number}")
-            answers += [_answer(item, vote.worker, vote.answers, expert) for vote in votes]
+            with reporting_structure(tool.name, f"{path}, record {number}"):
+                answers += [_answer(item, vote.worker, vote.answers, expert) for vote in tool.votes(record, context)]
     return ExpertLabels(tuple(answers), design)
 
 
