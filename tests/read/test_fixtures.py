@@ -13,7 +13,7 @@ import pytest
 import majorant as mj
 import sizes
 from majorant.errors import MajorantError
-from majorant.read import files, opening, roles
+from majorant.read import files, opening
 from majorant.read.formats import FORMATS, fits_table, recognise, recognise_table
 from majorant.read.formats.base import Context, Format, TableFormat, write_votes
 from majorant.read.options import Choice, ReadOptions
@@ -161,7 +161,7 @@ def test_no_reader_of_another_tools_table_misreads_a_table_in_silence(path, monk
     for other in TABLES:
         if other is own:
             continue
-        monkeypatch.setattr(roles, "recognise_table", lambda _, other=other: other)
+        monkeypatch.setattr(opening, "recognise_table", lambda _, other=other: other)
         try:
             votes = mj.read(path, **settings)
         except MajorantError:

@@ -17,7 +17,7 @@ from majorant.filetypes import FILE_TYPES, FileType
 
 def open_toy(file, how, stack):
     """A reader in a module of its own: lines of item/worker/label below a title."""
-    from majorant.read.frames import open_frame
+    from majorant.read.opening import open_frame
 
     with file.open() as stream:
         lines = stream.read().decode(file.encoding).splitlines()[1:]

@@ -59,7 +59,8 @@ def open_json(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
 def open_votes(file: File, records: Sequence[Record], how: ReadOptions, stack: ExitStack) -> RowSource:
     """The votes in records that a reader of another file type has found."""
     format = recognise(records[0], records[0], file.name)
-    assert format is not None
+    if format is None:
+        raise DataError(f"{file.name} does not hold what {file.type.description} holds. Export it again.")
     return _open_format(file, format, records, how, stack)
 
 
