@@ -15,8 +15,7 @@ from majorant.cli.options import as_flags, common_options
 from majorant.cli.source import input_options
 from majorant.errors import DataError
 from majorant.read import read
-from majorant.read.options import Choice
-from majorant.read.roles import find_roles
+from majorant.read.options import Choice, find_roles
 
 PAGE = (Path(__file__).parents[2] / "docs" / "input.md").read_text()
 

@@ -48,7 +48,7 @@ def test_label_studio_annotations_are_votes_skipped_ones_abstentions_and_ground_
     assert triples(votes) == {(17, 4, "pos"), (17, "bo@example.org", "neg"), (18, 9, "neg")}
     assert votes.abstained_i.tolist() == [0, 1]
     assert votes.gold_i.tolist() == [-1, votes.labels.index("pos")]
-    assert votes.account.format == "Label Studio export, 4 annotators, 2 tasks"
+    assert votes.account.format == "Label Studio export, 3 annotators, 2 tasks"
     assert votes.account.balanced
 
 

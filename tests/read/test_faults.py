@@ -12,7 +12,7 @@ import pytest
 import majorant as mj
 from corpus import READERS, TABLE, inputs, reader_of
 from majorant.errors import ConfigError, DataError, MajorantError
-from majorant.read.encode import collect_codes
+from majorant.read.build import collect_codes
 from majorant.read.table import named_faults
 
 INPUTS = dict(inputs())

@@ -13,7 +13,7 @@ import pytest
 import majorant as mj
 import sizes
 from majorant.errors import MajorantError
-from majorant.read import files, opening, roles
+from majorant.read import files, opening
 from majorant.read.formats import FORMATS, fits_table, recognise, recognise_table
 from majorant.read.formats.base import Context, Format, TableFormat, write_votes
 from majorant.read.options import Choice, ReadOptions
@@ -43,7 +43,7 @@ CASES = [
     ("promptfoo.json", {}, "promptfoo results file, 3 assertions, 4 outputs", PASS, 1),
     ("promptfoo.jsonl", {}, "promptfoo results file, 3 assertions, 4 outputs", PASS, 1),
     ("promptfoo.json", {"label": "score"}, "promptfoo results file, 3 assertions, 4 outputs", SCORE, 1),
-    ("lm_eval/*/samples_*.jsonl", {}, "lm-eval samples log, 4 samples", SAME, 1),
+    ("lm_eval/*/samples_*.jsonl", {}, "lm-eval samples log, 1 model, 4 samples", SAME, 1),
     ("deepeval.json", {}, "DeepEval test run, 3 metrics, 4 test cases", PASS, 1),
     ("ragas.csv", {}, "Ragas results (CSV", NUMBER, 0),
     ("label_studio.json", {}, "Label Studio export, 3 annotators, 4 tasks", SAME, 1),
@@ -51,8 +51,8 @@ CASES = [
     ("label_studio.csv", {}, "Label Studio table (CSV", SAME, 0),
     ("label_studio_min_rating.json", {}, "Label Studio JSON-MIN export, 3 annotators, 4 tasks", STARS, 0),
     ("label_studio_rating.csv", {}, "Label Studio table (CSV", STARS, 0),
-    ("argilla.json", {}, "Argilla export, 1 question, 4 records", SAME, 0),
-    ("argilla_flat.jsonl", {}, "flat Argilla export, 1 question, 4 records", SAME, 1),
+    ("argilla.json", {}, "Argilla export, 3 annotators, 4 records", SAME, 0),
+    ("argilla_flat.jsonl", {}, "flat Argilla export, 3 annotators, 4 records", SAME, 1),
     ("prodigy.jsonl", {}, "Prodigy export, 3 annotators, 4 examples", SAME, 1),
     ("doccano/*.jsonl", {}, "doccano export, 1 member, 4 examples", SAME, 1),
     ("doccano_user.jsonl", {}, "JSON Lines", SAME, 1),
@@ -161,7 +161,7 @@ def test_no_reader_of_another_tools_table_misreads_a_table_in_silence(path, monk
     for other in TABLES:
         if other is own:
             continue
-        monkeypatch.setattr(roles, "recognise_table", lambda _, other=other: other)
+        monkeypatch.setattr(opening, "recognise_table", lambda _, other=other: other)
         try:
             votes = mj.read(path, **settings)
         except MajorantError:
@@ -198,7 +198,7 @@ def test_a_record_belongs_to_one_format_and_the_others_refuse_it(path, tmp_path)
         if format is mine or (mine is not None and format.name == mine.name):
             continue
         with pytest.raises(MajorantError):
-            write_votes(tmp_path / "votes.jsonl", records, format, Choice.of(), Context(source=path.name))
+            write_votes(tmp_path / "votes.jsonl", records, format, Context(source=path.name), Choice.of())
 
 
 def test_logs_of_another_model_are_other_items_and_of_the_same_one_other_judges(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 
 from majorant.errors import DataError
 from majorant.read import read
-from majorant.read.opening import preview
+from majorant.read.preview import preview
 
 FIXTURES = sorted(path for path in (Path(__file__).parent / "fixtures").iterdir() if path.suffix in (".csv", ".json"))
 

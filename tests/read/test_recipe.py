@@ -17,7 +17,7 @@ from majorant.filetypes import FILE_TYPES, FileType
 
 def open_toy(file, how, stack):
     """A reader in a module of its own: lines of item/worker/label below a title."""
-    from majorant.read.frames import open_frame
+    from majorant.read.opening import open_frame
 
     with file.open() as stream:
         lines = stream.read().decode(file.encoding).splitlines()[1:]
@@ -63,21 +63,20 @@ def add_format():
 
 
 def test_the_json_of_a_tool_is_a_module_and_a_line(tmp_path, add_format):
-    def votes(record, context):
-        context.count(person=record["toy"])
+    def votes(record, _):
         for item, said in record["said"].items():
             yield Vote(item=item, worker=record["toy"], answers={"mood": said})
 
     add_format(Format(
-        name="toy export", recognise=lambda keys, _: {"toy", "said"} <= keys, votes=votes, kinds=("person",),
-        judges=True,
+        name="toy export", recognise=lambda keys, _: {"toy", "said"} <= keys, votes=votes,
+        nouns=("person", "thing"), judges=True,
     ))  # fmt: skip
     records = [{"toy": who, "said": {i: x for i, w, x in VOTES if w == who}} for who in ("ana", "bo", "cy")]
     path = tmp_path / "export.json"
     path.write_text(json.dumps(records))
     read = mj.read(path)
     assert read.shape == (12, 3, 2)
-    assert read.account.format == "toy export, 3 persons"
+    assert read.account.format == "toy export, 3 persons, 12 things"
     assert read.account.judges
 
 

@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from majorant.errors import ConfigError, DataError
-from majorant.read import encode, read
-from majorant.read.encode import Coder
-from majorant.read.options import Choice
-from majorant.read.roles import find_roles
+from majorant.read import build, read
+from majorant.read.build import Coder
+from majorant.read.options import Choice, find_roles
 from majorant.read.table import as_list, coded
 from sizes import many
 
@@ -163,7 +162,7 @@ def test_codes_of_parts_equal_codes_of_the_whole(parts):
 
     whole = [value for part in parts for value in part]
     expected = coded(whole, "v", "label")
-    before, encode.MERGE_AT = encode.MERGE_AT, 2  # so that parts merge as they come
+    before, build.MERGE_AT = build.MERGE_AT, 2  # so that parts merge as they come
     try:
         coder = Coder("v", "label")
         for part in parts:
@@ -171,7 +170,7 @@ def test_codes_of_parts_equal_codes_of_the_whole(parts):
             coder.add(pa.array(part, pa.string()) if text else coded(part, "v", "label"))
         code_n, _, known = coder.finish()
     finally:
-        encode.MERGE_AT = before
+        build.MERGE_AT = before
     assert code_n.tolist() == expected.code_n.tolist()
     assert [(type(v), v) for v in as_list(known)] == [(type(v), v) for v in expected.values]
 

@@ -39,6 +39,8 @@ from majorant.errors import ConfigError, DataError
 from majorant.limits import BASE, require, spell, thread_count
 from majorant.read.build import (
     LISTED,
+    Coded,
+    Codes,
     Coverage,
     Ids,
     LabelCodes,
@@ -51,11 +53,11 @@ from majorant.read.build import (
     make_account,
     name_labels,
     no_votes,
+    refuse_long,
     resolve_votes,
     slices_of_items,
     vote_mask,
 )
-from majorant.read.encode import Coded, Codes, refuse_long
 from majorant.read.files import STANDARD_INPUT, expanded, files_of, is_address
 from majorant.read.gold import gold_of_file, one_gold
 from majorant.read.item_columns import item_text

@@ -17,8 +17,18 @@ from numpy.typing import NDArray
 
 from majorant.database import path_literal
 from majorant.errors import ConfigError, DataError
-from majorant.read.build import ids_of, unclear_status
-from majorant.read.encode import Coded, Coder, Codes, Span, encode_part, no_rows, part_seconds, refuse_long
+from majorant.read.build import (
+    Coded,
+    Coder,
+    Codes,
+    Span,
+    encode_part,
+    ids_of,
+    no_rows,
+    part_seconds,
+    refuse_long,
+    unclear_status,
+)
 from majorant.read.options import ReadOptions
 from majorant.read.table import (
     Column,

@@ -203,7 +203,7 @@ def _labels_in(file: str) -> dict[str, Any]:
 
 def _column_names(source: Source) -> Sequence[str]:
     """The names of the columns of a table of votes that are not a worker's."""
-    from majorant.read.opening import preview
+    from majorant.read.preview import preview
 
     if source.file[0] == "-" or source.file[0].startswith(DATASET):
         return ()

@@ -1,7 +1,6 @@
 """Read votes from files, frames, judge logs and exports of labelling tools, with an account of every row.
 
-The flow is `opening` (open the source, find the roles of its columns) -> `encode` (integer codes) -> `build` (Votes).
-May import `votes` and what is below it; imported by everything that takes votes.
+`opening` opens the source as a table with a role for each column, and `build` turns that table into Votes.
 """
 
 from __future__ import annotations
@@ -13,14 +12,13 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from majorant.errors import ConfigError, DataNote
-from majorant.read.build import build_votes, ids_of
-from majorant.read.encode import collect_codes
-from majorant.read.frames import label_type, open_matrix
+from majorant.read.build import build_votes, collect_codes, ids_of
 from majorant.read.gold import gold_of_file, one_gold
 from majorant.read.item_columns import item_text
-from majorant.read.opening import open_table
+from majorant.read.matrix import open_matrix
+from majorant.read.opening import label_type, open_table
 from majorant.read.options import MAX_CLASSES, Reading, ReadOptions, reading_signature
-from majorant.read.table import naming_faults
+from majorant.read.table import named_faults
 from majorant.votes import Votes
 
 __all__ = ["Reading", "as_votes", "from_matrix", "read", "read_with"]
@@ -116,22 +114,20 @@ def _depth_of_caller() -> int:
 read.__signature__ = reading_signature("source")  # type: ignore[attr-defined]
 
 
-@naming_faults
 def read_with(source: Any, options: ReadOptions) -> Votes:
     """Read votes with validated options, without emitting warnings."""
     with open_table(source, options) as table:
         if options.gold_file is not None:
             options = one_gold(options, table)
         coded = collect_codes(table, options.most_labels, options.progress)
-    items = ids_of(coded, "item")
-    gold = None if options.gold_file is None else gold_of_file(options, items.values)
-    votes = build_votes(coded, items, gold, options)
+        items = ids_of(coded, "item")
+        gold = None if options.gold_file is None else gold_of_file(options, items.values)
+        votes = build_votes(coded, items, gold, options)
     kind = None if options.threshold is not None else label_type(source, votes.account.columns["label"])
     text = item_text(source, options, votes.account) if options.text or table.ignored else None
     return votes if kind is None and text is None else replace(votes, label_type=kind, text=text)
 
 
-@naming_faults
 def from_matrix(
     matrix: Any,
     *,
@@ -159,5 +155,6 @@ def from_matrix(
     >>> votes.shape, votes.votes_i.tolist(), votes.workers
     ((2, 3, 2), [2, 2], ('ana', 'bo', 'cy'))
     """
-    coded = collect_codes(open_matrix(matrix, items, workers), max_classes)
-    return build_votes(coded, ids_of(coded, "item"), None, ReadOptions(empty=empty))
+    with named_faults(matrix):
+        coded = collect_codes(open_matrix(matrix, items, workers), max_classes)
+        return build_votes(coded, ids_of(coded, "item"), None, ReadOptions(empty=empty))

@@ -1,10 +1,16 @@
-"""Turn codes into Votes: names, labels, repeats, gold, and an account of every row."""
+"""Turn a Table into Votes: integer codes in one streaming pass, then names, labels, repeats, gold, and an account.
+
+A full text column is never held in memory.
+"""
 
 from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -13,14 +19,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.errors import DataError
-from majorant.read.encode import Coded, Codes
-from majorant.read.options import ReadOptions
-from majorant.read.reshape import written_list
-from majorant.read.roles import name_words, says_position
+from majorant.limits import refuse_beyond
+from majorant.read.options import Progress, ReadOptions, name_words, says_position
 from majorant.read.table import (
     UNSEEN_SIGNS,
+    Column,
     Known,
+    Objects,
+    Table,
+    TableRows,
+    as_list,
+    column_length,
     decode,
+    dictionary_codes,
     empty_codes,
     fold,
     is_empty,
@@ -28,14 +39,252 @@ from majorant.read.table import (
     is_text,
     is_vote,
     kind_key,
+    large_text,
     numbers_if_all,
+    numpy_view,
     sort_labels,
     voted,
+    written_list,
 )
 from majorant.tabular import unguarded
 from majorant.votes import Account, IntArray, Note, NoteKind, Votes, item_order
 
+Codes = NDArray[np.int32]
 Mask = NDArray[np.bool_]
+MERGE_AT = 1 << 20  # values
+LISTED = 5  # how many items, workers or labels a note names
+
+
+class Coder:
+    """Encodes one column. `finish` returns codes (-1 for empty cells) and values in order of appearance.
+
+    Parts are encoded one by one.  New values are merged once they outnumber the known ones, so that each is merged a
+    bounded number of times.
+    """
+
+    def __init__(self, source: str, column: str) -> None:
+        self.source, self.column = source, column
+        self.known: Known = None
+        self.waiting: list[tuple[int, Known]] = []  # (number of the part, its values)
+        self.n_waiting = 0
+        self.part_codes: list[Codes] = []
+        self.declared: set[int] = set()  # parts whose values are listed although no row holds them
+        self.repeats = True  # whether values come again within a part, by the last one
+
+    def __len__(self) -> int:
+        return 0 if self.known is None else len(self.known)
+
+    def add(self, column: Column, *, declared: bool = False) -> None:
+        """Encode one part; the codes of what is declared, which need not occur in any vote, are kept apart."""
+        code_n, values = self._encode(column)
+        self.repeats = 2 * len(values) <= len(code_n)
+        self.waiting.append((len(self.part_codes), values))
+        if declared:
+            self.declared.add(len(self.part_codes))
+        self.part_codes.append(code_n)
+        self.n_waiting += len(values)
+        if self.n_waiting > max(MERGE_AT, len(self)):
+            self.merge()
+
+    def _encode(self, column: Column) -> tuple[Codes, Known]:
+        import pyarrow as pa
+
+        if isinstance(column, Objects):
+            used = np.unique(column.code_n[column.code_n >= 0], return_index=True)
+            order = used[0][np.argsort(used[1])]  # by appearance; a slice may use few of the values
+            remap = np.full(len(column.values) + 1, -1, dtype=np.int32)
+            remap[order] = np.arange(len(order), dtype=np.int32)
+            return remap[column.code_n], [column.values[code] for code in order]
+        if pa.types.is_dictionary(column.type):
+            return dictionary_codes(column), large_text(column.dictionary)
+        column = large_text(column)
+        if not self.repeats and not column.null_count and is_plain(column):  # encoding it twice gains nothing
+            return np.arange(len(column), dtype=np.int32), column
+        try:
+            encoded = column.dictionary_encode()
+        except pa.ArrowNotImplementedError:
+            raise DataError(
+                f"{self.source}: column {self.column!r} holds {column.type}, not single values. Give one row per vote."
+            ) from None
+        return dictionary_codes(encoded), encoded.dictionary
+
+    def merge(self) -> None:
+        """Merge the waiting values into the known ones and replace the codes of their parts by final ones."""
+        if not self.waiting:
+            return
+        import pyarrow as pa
+
+        n_known, pieces = len(self), [values for _, values in self.waiting]
+        every = pieces if self.known is None else [self.known, *pieces]
+        if not any(isinstance(piece, list) for piece in every) and len({piece.type for piece in every}) == 1:
+            encoded = pa.concat_arrays(every).dictionary_encode()
+            self.known, codes = encoded.dictionary, numpy_view(encoded.indices, np.int32)[n_known:]
+        else:
+            position: dict[Any, int] = {}
+            values = [value for piece in every for value in as_list(piece)]
+            code_v = [position.setdefault(kind_key(value), len(position)) for value in values]
+            first = dict(zip(reversed(code_v), reversed(values), strict=True))
+            self.known, codes = [first[code] for code in range(len(first))], np.array(code_v[n_known:], dtype=np.int32)
+        start = 0
+        for part, values in self.waiting:
+            remap = np.append(codes[start : start + len(values)], np.int32(-1)).astype(np.int32, copy=False)
+            start += len(values)
+            if len(self.part_codes[part]) and not np.array_equal(remap[:-1], np.arange(len(values))):
+                self.part_codes[part] = remap[self.part_codes[part]]
+        self.waiting, self.n_waiting = [], 0
+
+    def finish(self) -> tuple[Codes, Codes, Known]:
+        """All codes, one per row; the codes of what was declared; the values."""
+        self.merge()
+        parts, self.part_codes = self.part_codes, []
+        nothing = np.empty(0, dtype=np.int32)
+        declared_n = np.concatenate([nothing, *(part for n, part in enumerate(parts) if n in self.declared)])
+        code_n = np.concatenate([nothing, *(part for n, part in enumerate(parts) if n not in self.declared)])
+        return code_n, declared_n, [] if self.known is None else self.known
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Origin of the entries from `start` on."""
+
+    start: int
+    source: str
+    unit: str
+    first_row: int
+    row_n: NDArray[np.int64] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coded:
+    """The whole table as codes: `codes[role][n]` is a position in `known[role]`, or -1 for an empty cell."""
+
+    table: Table
+    n_rows: int
+    codes: dict[str, Codes]
+    declared: dict[str, Codes]  # the same for what a wide table says of its items, voted on or not
+    known: dict[str, Known]
+    seconds_n: NDArray[np.float64] | None
+    spans: Sequence[Span]
+    declared_spans: Sequence[Span]
+    row_n: NDArray[np.int64] | None = None  # which entry of the table each one is; None: all, in order
+
+    def where(self, n: int, *, declared: bool = False) -> str:
+        """Location of entry n, or of the n-th item of a wide table, for messages."""
+        if declared:
+            return _where(self.declared_spans, n)
+        return _where(self.spans, n if self.row_n is None else int(self.row_n[n]))
+
+
+def _where(spans: Sequence[Span], n: int) -> str:
+    span = spans[bisect_right([span.start for span in spans], n) - 1]
+    row = span.first_row + n - span.start if span.row_n is None else int(span.row_n[n - span.start])
+    return f"{span.source}, {span.unit} {row}"
+
+
+def collect_codes(table: Table, max_classes: int, progress: Progress | None = None) -> Coded:
+    """Read the table; a second thread encodes parts while the next ones are read, at most two behind."""
+    coders = {role: Coder(table.source, name) for role, name in table.columns.items() if role != "seconds"}
+    spans: list[Span] = []
+    declared_spans: list[Span] = []
+    seconds: list[NDArray[np.float64]] = []
+    n_rows = n_declared = 0
+    behind: deque[Future[None]] = deque()
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        for part in table.parts:
+            span = Span(n_rows, part.source, part.unit, part.first_row, part.row_n)
+            spans.append(span)
+            declared_spans.append(Span(n_declared, part.source, part.unit, part.first_row, None))
+            n_rows += part.n_rows
+            n_declared += column_length(part.declared["item"]) if part.declared else 0
+            if "seconds" in part.columns:
+                seconds.append(part_seconds(part, span, table))
+            behind.append(pool.submit(encode_part, part, span, coders, table.columns, max_classes))
+            if len(behind) > 2:
+                behind.popleft().result()
+            if progress is not None:
+                progress(n_rows)
+        for job in behind:
+            job.result()
+    if not n_rows and not n_declared:
+        raise no_rows(table)
+    finished = {role: coder.finish() for role, coder in coders.items()}
+    for role, (_, _, known) in finished.items():
+        refuse_long(known, table.source, table.columns[role])
+    return Coded(
+        table=table,
+        n_rows=n_rows,
+        codes={role: code_n for role, (code_n, _, _) in finished.items()},
+        declared={role: declared_n for role, (_, declared_n, _) in finished.items()},
+        known={role: known for role, (_, _, known) in finished.items()},
+        seconds_n=np.concatenate(seconds) if seconds else None,
+        spans=spans,
+        declared_spans=declared_spans,
+    )
+
+
+def refuse_long(known: Known, source: str, name: str) -> None:
+    """Reject names as long as documents, because names are repeated in tables and on the page."""
+    if isinstance(known, list):
+        longest = max((len(value) for value in known if isinstance(value, (str, bytes))), default=0)
+    else:
+        import pyarrow.compute as pc
+
+        longest = (pc.max(pc.binary_length(known)).as_py() or 0) if is_text(known.type) else 0
+    refuse_beyond("NAME_LENGTH", longest, f"characters in one cell of {source}, column {name!r}", "Name items by an id")
+
+
+def no_rows(table: Table) -> DataError:
+    """The error for a table without rows."""
+    what = "has a header but no rows" if table.kind == "text" else "holds no rows"
+    return DataError(f"{table.source} {what}. Check that the export completed.")
+
+
+def encode_part(
+    part: TableRows, span: Span, coders: Mapping[str, Coder], names: Mapping[str, str], max_classes: int
+) -> None:
+    """Add a part to the coders of its columns; more labels than `max_classes` are refused."""
+    for role, column in part.declared.items():
+        coders[role].add(column, declared=True)
+    for role, coder in coders.items():
+        if role not in part.columns and role in part.declared:
+            continue
+        if role not in part.columns:  # this file lacks a column that another one has
+            coder.add(Objects(np.full(part.n_rows, -1, dtype=np.int32), ()))
+            continue
+        coder.add(part.columns[role])
+        if role in ("label", "gold"):
+            coder.merge()
+            if len(coder) > max_classes:
+                [shown] = as_list(coder.known[max_classes : max_classes + 1])
+                raise too_many_labels(span.source, role, names[role], max_classes, shown)
+
+
+def too_many_labels(source: str, role: str, name: str, most: int, shown: object) -> DataError:
+    """Error for a column with too many distinct values to be labels."""
+    kind = "labels" if role == "label" else "gold labels"
+    return DataError(
+        f"{source}, column {name!r}: more than {most:,} different labels, e.g. {str(shown)[:60]!r}; it is probably not "
+        f"the column of {kind}. Specify the right one with {role}='NAME', or allow more with max_classes=."
+    )
+
+
+def part_seconds(part: TableRows, span: Span, table: Table) -> NDArray[np.float64]:
+    """The seconds column as floats, NaN where empty."""
+    coder = Coder(span.source, table.columns["seconds"])
+    coder.add(part.columns["seconds"])
+    code_n, _, known = coder.finish()
+    seconds = [math.nan]
+    for code, value in enumerate(as_list(known)):
+        try:
+            text = str(value).strip(' \t"')  # JSON may hold a number as text
+            seconds.insert(code, float(text) if text else math.nan)
+        except ValueError:
+            n = int(np.argmax(code_n == code))
+            raise DataError(
+                f"{_where([replace(span, start=0)], n)}, column {table.columns['seconds']!r}: {text!r} is not a number "
+                "of seconds. Correct it, or leave the column out with seconds=''."
+            ) from None
+    return np.array(seconds)[code_n]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +308,8 @@ def ids_of(coded: Coded, role: str) -> Ids:
     empty_n = np.isin(code_n, [-1, *bad]) if bad else code_n < 0
     empty_m = np.isin(declared_n, [-1, *bad])
     if empty_m.any() or empty_n.any():
-        place = coded.where_declared(int(np.argmax(empty_m))) if empty_m.any() else coded.where(int(np.argmax(empty_n)))
-        raise empty_id(place, name, role)
+        bad_n = empty_m if empty_m.any() else empty_n
+        raise empty_id(coded.where(int(np.argmax(bad_n)), declared=bool(empty_m.any())), name, role)
     if plain or (set(map(type, values)) == {str} and len(set(values)) == len(values)):
         return Ids(code_n=code_n, declared_n=declared_n, values=values)
     first, remap = distinct(coded, role, values)
@@ -84,11 +333,11 @@ def distinct(coded: Coded, role: str, values: Sequence[Any]) -> tuple[list[Any],
             remap[code] = positions.setdefault(kind_key(value), len(first))
         except TypeError:
             wide = len(coded.declared[role]) > 0
-            code_n, where = (coded.declared, coded.where_declared) if wide else (coded.codes, coded.where)
+            code_n = (coded.declared if wide else coded.codes)[role]
+            place = coded.where(int(np.argmax(code_n == code)), declared=wide)
             raise DataError(
-                f"{where(int(np.argmax(code_n[role] == code)))}, column {coded.table.columns[role]!r}: {value!r:.60} "
-                f"is a {type(value).__name__}, not a single value. Give one row per vote with one label, or say "
-                "several=True for a yes or no on each."
+                f"{place}, column {coded.table.columns[role]!r}: {value!r:.60} is a {type(value).__name__}, not a "
+                "single value. Give one row per vote with one label, or say several=True for a yes or no on each."
             ) from None
         if remap[code] == len(first):
             first.append(value)
@@ -112,16 +361,15 @@ def first_per_item(
 def one_per_item(coded: Coded, items: Ids, role: str, code_map: Codes, values: Sequence[Hashable]) -> NDArray[np.int32]:
     """The code of each item in a column that must agree in all rows of an item; -1 where it is empty."""
     wide = len(coded.declared[role]) > 0
-    code_n, where = (coded.declared, coded.where_declared) if wide else (coded.codes, coded.where)
-    value_n = code_map[code_n[role]]
+    value_n = code_map[(coded.declared if wide else coded.codes)[role]]
     what = "gold label" if role == "gold" else "value"
     item_n = items.declared_n if wide else items.code_n
 
     def refuse(earlier: int, later: int) -> None:
         raise DataError(
-            f"{where(later)}, column {coded.table.columns[role]!r}: item {items.values[item_n[later]]!r} "
-            f"has {what} {values[value_n[later]]!r}, but {values[value_n[earlier]]!r} in "
-            f"{where(earlier)}. Give each item one {what}."
+            f"{coded.where(later, declared=wide)}, column {coded.table.columns[role]!r}: item "
+            f"{items.values[item_n[later]]!r} has {what} {values[value_n[later]]!r}, but "
+            f"{values[value_n[earlier]]!r} in {coded.where(earlier, declared=wide)}. Give each item one {what}."
         )
 
     return first_per_item(item_n, value_n, len(items.values), refuse)
@@ -260,9 +508,12 @@ def name_labels(
     notes = [note for note in (scale.note(),) if note is not None]
     spelling: dict[str, Any] = {}
     if options.fold_case:
-        spelling, merged = _common_spellings({label_values[code]: int(uses[code]) for code in used})
+        votes_by_label = {label_values[code]: int(uses[code]) for code in used}
+        groups = _by_look(sorted(votes_by_label, key=lambda label: -votes_by_label[label]))
+        spelling = {look: group[0] for look, group in groups.items()}  # the most common one
         label_values = [spelling.get(fold(v), v) for v in label_values]
-        notes += merged
+        merged = [[[str(v), votes_by_label[v]] for v in group] for group in groups.values() if len(group) > 1]
+        notes += [Note(NoteKind.FOLDED_LABELS, {"groups": merged})] if merged else []
     given, remap = distinct(coded, "label", [label_values[code] for code in used])
 
     def as_given(values: Sequence[Any]) -> list[Any]:
@@ -294,26 +545,12 @@ def name_labels(
     )
 
 
-def _common_spellings(votes_by_label: Mapping[Any, int]) -> tuple[dict[str, Any], list[Note]]:
-    """The most common of the labels that look alike, by what they share, and a note on what was merged.
-
-    >>> _common_spellings({"yes": 2, "Yes": 1, "no": 1})[0]
-    {'yes': 'yes', 'no': 'no'}
-    """
+def _by_look(values: Sequence[Any]) -> dict[str, list[Any]]:
+    """The values that look alike, by what they share."""
     groups: dict[str, list[Any]] = {}
-    for label in sorted(votes_by_label, key=lambda label: -votes_by_label[label]):
-        groups.setdefault(fold(label), []).append(label)
-    merged = [[[str(label), votes_by_label[label]] for label in group] for group in groups.values() if len(group) > 1]
-    notes = [Note(NoteKind.FOLDED_LABELS, {"groups": merged})] if merged else []
-    return {shared: group[0] for shared, group in groups.items()}, notes
-
-
-LISTED = 5  # how many items, workers or labels a note names
-NO_ANSWER = frozenset((
-    "na", "nan", "none", "null", "nil", "notapplicable", "unclear", "unsure", "notsure", "unknown", "cannottell",
-    "canttell", "dontknow", "idk", "dk", "refused", "refusal", "noanswer", "abstain", "abstained", "skip", "skipped",
-    "error", "parseerror", "timeout", "missing", "?", "-", "--", ".",
-))  # fmt: skip
+    for value in values:
+        groups.setdefault(fold(value), []).append(value)
+    return groups
 
 
 def alike(values: Sequence[Any]) -> list[list[Any]]:
@@ -322,18 +559,20 @@ def alike(values: Sequence[Any]) -> list[list[Any]]:
     >>> alike(["Yes", "no", "yes", "yes "])
     [['Yes', 'yes', 'yes ']]
     """
-    groups: dict[str, list[Any]] = {}
-    for value in values:
-        groups.setdefault(fold(value), []).append(value)
-    return [group for group in groups.values() if len(group) > 1]
+    return [group for group in _by_look(values).values() if len(group) > 1]
 
 
 def label_notes(labels: Sequence[Any], votes_by_label: Mapping[Any, int], column: str) -> list[Note]:
     """Labels that may mean no vote, look alike, are of several types, or are scores."""
+    no_answer = {
+        "na", "nan", "none", "null", "nil", "notapplicable", "unclear", "unsure", "notsure", "unknown", "cannottell",
+        "canttell", "dontknow", "idk", "dk", "refused", "refusal", "noanswer", "abstain", "abstained", "skip",
+        "skipped", "error", "parseerror", "timeout", "missing", "?", "-", "--", ".",
+    }  # fmt: skip
     notes = []
     words = {label: label.strip().casefold() for label in labels if isinstance(label, str)}
     bare = {label: re.sub(r"[\W_]+", "", word) or word for label, word in words.items()}  # "N/A" is na, "?" itself
-    missing = {label: votes_by_label[label] for label, word in bare.items() if word in NO_ANSWER}
+    missing = {label: votes_by_label[label] for label, word in bare.items() if word in no_answer}
     if missing:
         notes.append(Note(NoteKind.MISSING_LABEL, {"labels": missing}))
     if groups := alike(labels):
@@ -367,15 +606,18 @@ def id_notes(role: str, column: str, known: Known) -> list[Note]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    in_arrow = not isinstance(known, (list, tuple))
-    if in_arrow and not is_text(known.type):
-        return []
     rounded = r"^[0-9](\.[0-9]+)?E\+[0-9]{2}$"  # as a spreadsheet writes a long whole number
-    if in_arrow:
-        examples = known.filter(pc.match_substring_regex(known, rounded)).slice(0, 1).to_pylist()
-        known = [] if pa.types.is_large_string(known.type) and _all_differ(known) else known.to_pylist()
-    else:
+    if isinstance(known, (list, tuple)):
         examples = [value for value in known if isinstance(value, str) and re.match(rounded, value)]
+    elif not is_text(known.type):
+        return []
+    else:
+        examples = known.filter(pc.match_substring_regex(known, rounded)).slice(0, 1).to_pylist()
+        text = known  # there may be millions of names, so Arrow looks whether they differ even when folded
+        if not pc.all(pc.ascii_is_printable(known)).as_py():
+            text = pc.utf8_normalize(pc.replace_substring_regex(known, UNSEEN_SIGNS, ""), "NFC")
+        n_looks = pc.count_distinct(pc.utf8_trim_whitespace(pc.utf8_lower(text)), mode="all").as_py()
+        known = [] if n_looks == len(known) and pa.types.is_large_string(known.type) else known.to_pylist()
     notes = []
     groups = [sorted(group, key=str) for group in alike([value for value in known if value is not None])]
     if groups:
@@ -384,17 +626,6 @@ def id_notes(role: str, column: str, known: Known) -> list[Note]:
     if examples:
         notes.append(Note(NoteKind.ROUNDED_IDS, {"role": role, "column": column, "example": examples[0]}))
     return notes
-
-
-def _all_differ(known: Any) -> bool:
-    """Whether names differ even when folded, by Arrow: there may be millions of them."""
-    import pyarrow.compute as pc
-
-    text = known
-    if not pc.all(pc.ascii_is_printable(known)).as_py():
-        text = pc.utf8_normalize(pc.replace_substring_regex(known, UNSEEN_SIGNS, ""), "NFC")
-    text = pc.utf8_trim_whitespace(pc.utf8_lower(text))
-    return bool(pc.count_distinct(text, mode="all").as_py() == len(known))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -513,20 +744,11 @@ def gold_codes(coded: Coded, items: Ids, named: LabelCodes) -> Codes | None:
 
 def abstained(items: Ids, workers: Ids, vote_n: Mask) -> Codes:
     """Abstentions per item. A worker who failed first and voted later did not abstain."""
-    from scipy.sparse import csr_array
-
-    shape = len(items.values), len(workers.values)
-
-    def pairs(mask: Mask) -> csr_array:
-        ones = np.ones(int(mask.sum()), dtype=np.int32)
-        matrix = csr_array((ones, (items.code_n[mask], workers.code_n[mask])), shape=shape)
-        matrix.sum_duplicates()
-        matrix.data[:] = 1
-        return matrix
-
-    silent = pairs(~vote_n)
-    voters = pairs(vote_n & np.isin(items.code_n, np.unique(items.code_n[~vote_n])))
-    return np.asarray((silent - silent.multiply(voters)).sum(axis=1), dtype=np.int32)
+    n_items, n_workers = len(items.values), len(workers.values)
+    pair_n = items.code_n.astype(np.int64) * n_workers + workers.code_n
+    has_silent_i = np.bincount(items.code_n[~vote_n], minlength=n_items) > 0
+    silent = np.setdiff1d(pair_n[~vote_n], pair_n[vote_n & has_silent_i[items.code_n]])
+    return np.bincount(silent // n_workers, minlength=n_items).astype(np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -543,13 +765,20 @@ def resolve(
     refuse: Callable[[int, int], None],
 ) -> Resolved:  # fmt: skip
     """Apply the policy to votes that are sorted by item; `refuse(earlier, later)` is called on votes that differ."""
+    from scipy.sparse import csr_array
+
     if policy == "each":
         return Resolved()
-    same_m, _ = _repeats_by_worker(item_n, worker_n, n_items, n_workers, np.ones(len(item_n), dtype=np.int8))
+    # Group votes by worker, items rising within: transposing a sparse matrix is a stable counting sort.
+    offsets_i = np.concatenate([[0], np.cumsum(np.bincount(item_n, minlength=n_items))])
+    every_n = np.arange(len(item_n), dtype=np.int32 if len(item_n) < 2**31 else np.int64)
+    by_worker = csr_array((every_n, worker_n, offsets_i), shape=(n_items, n_workers)).tocsc()
+    item_m, starts_j, vote_m = by_worker.indices, by_worker.indptr[:-1], by_worker.data
+    same_m = np.zeros(len(item_m), dtype=bool)  # whether a vote is on the same item as the one before
+    np.equal(item_m[1:], item_m[:-1], out=same_m[1:])
+    same_m[starts_j[starts_j < len(item_m)]] = False
     if not same_m.any():
         return Resolved()
-    every_n = np.arange(len(item_n), dtype=np.int64)
-    same_m, vote_m = _repeats_by_worker(item_n, worker_n, n_items, n_workers, every_n)
     repeated_m = same_m.copy()
     repeated_m[:-1] |= same_m[1:]
     vote_m, starts_m = vote_m[repeated_m].astype(np.intp), ~same_m[repeated_m]
@@ -566,24 +795,6 @@ def resolve(
     kept_n = np.ones(len(item_n), dtype=bool)
     kept_n[vote_m[gone_m]] = False
     return Resolved(kept_n, int(copies.sum()), int(gone_m.sum() - copies.sum()))
-
-
-def _repeats_by_worker(
-    item_n: IntArray, worker_n: IntArray, n_items: int, n_workers: int, data_n: NDArray[Any]
-) -> tuple[NDArray[np.bool_], NDArray[Any]]:
-    """Group votes by worker, items rising within; say which repeat the item before, and return their data.
-
-    Transposing a sparse matrix is a stable counting sort.
-    """
-    from scipy.sparse import csr_array
-
-    offsets_i = np.concatenate([[0], np.cumsum(np.bincount(item_n, minlength=n_items))])
-    by_worker = csr_array((data_n, worker_n, offsets_i), shape=(n_items, n_workers)).tocsc()
-    item_m, starts_j = by_worker.indices, by_worker.indptr[:-1]
-    same_m = np.zeros(len(item_m), dtype=bool)
-    np.equal(item_m[1:], item_m[:-1], out=same_m[1:])
-    same_m[starts_j[starts_j < len(item_m)]] = False
-    return same_m, by_worker.data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -627,8 +838,8 @@ def count_disputed(item_n: IntArray, label_n: IntArray) -> int:
     >>> count_disputed(np.array([0, 0, 1, 1, 1, 2]), np.array([1, 1, 0, 0, 1, 0]))
     1
     """
-    differs_n = (item_n[1:] == item_n[:-1]) & (label_n[1:] != label_n[:-1])
-    return len(np.unique(item_n[1:][differs_n]))
+    disputed = item_n[1:][(item_n[1:] == item_n[:-1]) & (label_n[1:] != label_n[:-1])]  # ascending
+    return int(len(disputed) > 0) + int(np.count_nonzero(disputed[1:] != disputed[:-1]))
 
 
 def make_account(

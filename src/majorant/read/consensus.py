@@ -11,7 +11,7 @@ from majorant.errors import ConfigError
 from majorant.read.formats.base import DATA
 from majorant.read.opening import open_rows
 from majorant.read.options import ReadOptions
-from majorant.read.table import cell_values, loads, naming_faults
+from majorant.read.table import cell_values, loads, named_faults, too_deep
 
 AGENT = "majorant"
 TEXT = "text"
@@ -46,11 +46,10 @@ def export_text(name: str, labelled: Iterable[Consensus], tool: Tool) -> str:
     return EXPORTS[name]([entry for entry in labelled if entry.label is not None], tool)
 
 
-@naming_faults
 def item_fields(source: Any, *, item: str | Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
     """The fields of each item in an export, by the item's text; empty for a plain table."""
     fields_of: dict[str, dict[str, Any]] = {}
-    with open_rows(source, ReadOptions(item=item)) as every:
+    with named_faults(source), open_rows(source, ReadOptions(item=item)) as every:
         for rows in every:
             own = [p for p, name in enumerate(rows.names) if name.startswith(DATA)]
             if not own or "item" not in rows.names:
@@ -63,13 +62,14 @@ def item_fields(source: Any, *, item: str | Sequence[str] | None = None) -> dict
     return fields_of
 
 
-@naming_faults
 def control_of(source: Any) -> tuple[str, str] | None:
     """The names of the choice in a Label Studio export, as in the project's labelling interface."""
     if not isinstance(source, (str, Path)) or not Path(source).is_file() or Path(source).suffix != ".json":
         return None
     try:
         tasks = loads(Path(source).read_text(encoding="utf-8-sig"))
+    except RecursionError as error:
+        raise too_deep(str(source), error) from None
     except ValueError:  # JSON Lines, or another encoding: not an export of Label Studio
         return None
     for task in _records(tasks):

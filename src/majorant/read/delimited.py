@@ -15,8 +15,8 @@ from pathlib import Path
 from majorant.database import BATCH_ROWS, batches, literal, path_literal
 from majorant.errors import ConfigError, DataError
 from majorant.read.files import File, as_utf8
-from majorant.read.options import Choice, ReadOptions
-from majorant.read.roles import ROW_NAMES, find_roles, looks_like_header
+from majorant.read.guess import ROW_NAMES
+from majorant.read.options import Choice, ReadOptions, find_roles, means
 from majorant.read.table import ArrowArray, Column, RowSource, text_array
 
 SMALL_FILE = 200_000  # bytes
@@ -166,7 +166,7 @@ def _is_even(dialect: Dialect, lines: Sequence[str]) -> bool:
 
 def _positions(file: File, first: Sequence[str], choice: Choice) -> tuple[str, ...]:
     roles = choice.columns or ()
-    if looks_like_header(first, choice):
+    if sum(role != "_" and means(cell, role) for cell, role in zip(first, roles, strict=False)) >= 2:
         raise DataError(
             f"{file.name}, row 1: {', '.join(first)!r} is a header, but columns= is for files without one. "
             "Leave columns= out, or name the columns with item=, worker= and label=."

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from majorant.errors import ConfigError, DataError
-from majorant.read.build import Gold, distinct, find_items, first_per_item
-from majorant.read.encode import Coded, collect_codes
+from majorant.read.build import Coded, Gold, collect_codes, distinct, find_items, first_per_item
 from majorant.read.files import NamedFile
 from majorant.read.opening import open_table
 from majorant.read.options import ReadOptions

@@ -51,18 +51,30 @@ def open_json(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
     if not names:
         raise DataError(f"{file.name} holds no objects with keys. Give each vote as an object, {EXAMPLE}.")
 
-    if tool := recognise(names, next(_records(file, text)), file.name):
-        return open_votes(file, tool, _records(file, text), how, stack)
+    if format := recognise(names, next(_records(file, text)), file.name):
+        return _open_format(file, format, _records(file, text), how, stack)
     return _rows(file, text, names)
 
 
-def open_votes(file: File, format: Format, records: Iterable[Record], how: ReadOptions, stack: ExitStack) -> RowSource:
+def open_votes(file: File, records: Sequence[Record], how: ReadOptions, stack: ExitStack) -> RowSource:
+    """The votes in records that a reader of another file type has found."""
+    format = recognise(records[0], records[0], file.name)
+    if format is None:
+        raise DataError(f"{file.name} does not hold what {file.type.description} holds. Export it again.")
+    return _open_format(file, format, records, how, stack)
+
+
+def _open_format(
+    file: File, format: Format, records: Iterable[Record], how: ReadOptions, stack: ExitStack
+) -> RowSource:
     """The votes in the records of a recognised format, through a temporary file."""
     path = temporary(stack)
-    context = Context(source=file.name, item_prefix=file.item_prefix, worker_suffix=file.worker_suffix)
-    laid = write_votes(path, records, format, how.choice, context, split=how.several)
-    rows = _rows(file, _Text(path, "", "newline_delimited", how.threads), laid.names, laid.described)
-    return replace(rows, judges=format.judges, notes=laid.notes)
+    lines = write_votes(
+        path, records, format, Context(source=file.name), how.choice,
+        split=how.several, item_prefix=file.item_prefix, worker_suffix=file.worker_suffix,
+    )  # fmt: skip
+    rows = _rows(file, _Text(path, "", "newline_delimited", how.threads), lines.names, lines.described)
+    return replace(rows, judges=format.judges, notes=lines.notes)
 
 
 class _Text(NamedTuple):

@@ -1,59 +1,52 @@
-"""Open any source of votes (files, standard input, a frame, columns, a list) as one Table.
-
-A preview shows what the source was recognised as, the role of each column, and the first rows.
-"""
+"""Open any source of votes (files, standard input, a frame, columns, a list) as one Table."""
 
 from __future__ import annotations
 
 import glob
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from majorant.errors import ConfigError, DataError, MajorantError
-from majorant.read.files import File, find_files, identify, partitions, stem_of
+from majorant.errors import ConfigError, DataError
+from majorant.read.files import find_files, identify, partitions, stem_of
+from majorant.read.formats import recognise_table
 from majorant.read.formats.inspect_log import tell_logs_apart
-from majorant.read.frames import open_frame, open_matrix
-from majorant.read.options import ALIASES, VOTE_ROLES, Choice, Reading, ReadOptions
-from majorant.read.pairs import lay_out_pairs
-from majorant.read.reshape import (
-    add_constants,
-    join_columns,
-    lay_out_votes,
-    split_labels,
-    unwrap_answers,
-    wide_parts,
-)
-from majorant.read.roles import (
+from majorant.read.guess import layout_by_content, missing_header, wide_layout
+from majorant.read.matrix import open_matrix
+from majorant.read.options import (
+    ALIASES,
     FILE,
     JUDGES,
-    Layout,
+    VOTE_ROLES,
+    Choice,
+    ReadOptions,
     bare_word,
+    find_column,
     find_roles,
     has_vote_columns,
-    layout_by_content,
-    list_names,
-    missing_header,
-    table_tool,
-    wide_layout,
+    means,
 )
+from majorant.read.pairs import lay_out_pairs
+from majorant.read.reshape import add_constants, join_columns, lay_out_votes, split_labels, unwrap_answers, wide_parts
 from majorant.read.table import (
+    Column,
+    Layout,
     RowSource,
     Table,
     TableRows,
-    cell_values,
     column_length,
-    header_rows,
+    drop_headers,
+    in_batches,
     named_faults,
-    take_rows,
+    open_columns,
 )
 from majorant.votes import Note, NoteKind
 
@@ -61,38 +54,45 @@ from majorant.votes import Note, NoteKind
 @contextmanager
 def open_table(source: Any, how: ReadOptions) -> Iterator[Table]:
     """Open the source as a Table; temporary files are removed when the context ends."""
-    if isinstance(source, np.ndarray) and source.ndim == 2 and source.shape[1] != len(VOTE_ROLES):
-        yield open_matrix(source, None, None)  # three columns could also be item, worker and label
-        return
-    with named_faults(source), open_rows(source, how) as every:
-        yield _as_table(source, every, how)
+    with named_faults(source):
+        if isinstance(source, np.ndarray) and source.ndim == 2 and source.shape[1] != len(VOTE_ROLES):
+            yield open_matrix(source, None, None)  # three columns could also be item, worker and label
+            return
+        with open_rows(source, how) as every:
+            yield _as_table(source, every, how)
 
 
 @contextmanager
 def open_rows(source: Any, how: ReadOptions) -> Iterator[list[RowSource]]:
     """Open the rows of each file or frame of the source, with all their columns."""
+    if not (_is_path(source) or (isinstance(source, (list, tuple)) and source and all(map(_is_path, source)))):
+        for option in ("encoding", "delimiter", "format"):
+            if getattr(how, option) is not None:
+                raise ConfigError(f"{option}= is for files; these votes are in memory already.")
+        yield [open_frame(source, how.choice)]
+        return
     with ExitStack() as stack:
-        if _is_path(source) or (isinstance(source, (list, tuple)) and source and all(map(_is_path, source))):
-            named = find_files(source, stack, how)
-            before = [_stamp(path) for _, path in named]
-            files = tell_logs_apart([identify(name, path, how) for name, path in named])
-            opened = [_open_file(file, how, stack) for file in files]
-            by_file = FILE in how.choice.named.values()
-            names = _file_names(opened) if by_file else [None] * len(opened)
-            yield [
-                add_constants(rows, partitions(rows.source) | ({FILE: name} if by_file else {}))
-                for rows, name in zip(opened, names, strict=True)
-            ]
-            for (name, path), earlier in zip(named, before, strict=True):
-                if _stamp(path) != earlier:
-                    raise DataError(
-                        f"{name} changed while it was read. Run the command again once the file is complete."
-                    )
-        else:
-            for option in ("encoding", "delimiter", "format"):
-                if getattr(how, option) is not None:
-                    raise ConfigError(f"{option}= is for files; these votes are in memory already.")
-            yield [open_frame(source, how.choice)]
+        named = find_files(source, stack, how)
+        before = [_stamp(path) for _, path in named]
+        every = []
+        for file in tell_logs_apart([identify(name, path, how) for name, path in named]):
+            if how.delimiter is not None and file.type.name != "csv":
+                raise ConfigError(
+                    f"delimiter= is for delimited text, and {file.name} is {file.type.description}. Leave it out."
+                )
+            module, function = file.type.reader.split(":")
+            rows: RowSource = getattr(import_module(f"majorant.read.{module}"), function)(file, how, stack)
+            every.append(add_constants(rows, partitions(rows.source)))
+        if FILE in how.choice.named.values():
+            every = [add_constants(rows, {FILE: name}) for rows, name in zip(every, _file_names(every), strict=True)]
+        yield every
+        for (name, path), earlier in zip(named, before, strict=True):
+            if _stamp(path) != earlier:
+                raise DataError(f"{name} changed while it was read. Run the command again once the file is complete.")
+
+
+def _is_path(source: Any) -> bool:
+    return isinstance(source, (str, os.PathLike))
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
@@ -111,10 +111,6 @@ def is_rereadable(source: Any) -> bool:
     return hasattr(source, "__fspath__") or hasattr(source, "__getitem__")
 
 
-def _is_path(source: Any) -> bool:
-    return isinstance(source, (str, os.PathLike))
-
-
 def _file_names(every: Sequence[RowSource]) -> list[str]:
     """Name each file: its name without extensions, with its folder if the names alone are not unique.
 
@@ -129,22 +125,108 @@ def _file_names(every: Sequence[RowSource]) -> list[str]:
     return [f"{path.parent.name}/{stem}" for path, stem in zip(paths, stems, strict=True)]
 
 
-def _open_file(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
-    if how.delimiter is not None and file.type.name != "csv":
+# Tables in memory
+
+
+def open_frame(source: Any, choice: Choice) -> RowSource:
+    """The rows of a table in memory, counted from 0."""
+    module = type(source).__module__.split(".")[0]
+    if module == "polars" and hasattr(source, "collect"):
+        source = source.collect()
+    if module == "pandas":
+        source = _with_index(source, choice)
+    if module in ("pandas", "polars"):
+        return open_columns(f"{module} {type(source).__name__}", list(source.columns), source)
+    if hasattr(source, "__arrow_c_stream__"):
+        return _open_stream(source, f"{module.lstrip('_')} {type(source).__name__}")
+    if isinstance(source, Mapping):
+        if source and all(isinstance(value, Mapping) for value in source.values()):
+            if all(any(means(str(key), role) for key in source) for role in VOTE_ROLES):  # pandas: frame.to_dict()
+                source = {key: list(cells.values()) for key, cells in source.items()}
+            else:
+                votes = [(item, worker, label) for item, given in source.items() for worker, label in given.items()]
+                columns = zip(*votes, strict=True) if votes else ()
+                source = dict(zip(VOTE_ROLES, map(list, columns), strict=bool(votes)))
+                return open_columns("dict of items", list(source), source)
+        return open_columns("dict of columns", list(source), source)
+    if isinstance(source, np.ndarray) and source.dtype.names is not None:
+        return open_columns("NumPy array", list(source.dtype.names), source)
+    if isinstance(source, np.ndarray):
         raise ConfigError(
-            f"delimiter= is for delimited text, and {file.name} is {file.type.description}. Leave it out."
+            f"an array of shape {source.shape} may be a matrix or a list of votes. majorant.from_matrix(array) reads "
+            "items x workers; a list of (item, worker, label) is read as votes."
         )
-    module, function = file.type.reader.split(":")
-    rows: RowSource = getattr(import_module(f"majorant.read.{module}"), function)(file, how, stack)
-    return rows
+    if isinstance(source, Iterable) and not isinstance(source, bytes):
+        return _open_records(list(source), choice)
+    raise ConfigError(
+        f"cannot read votes from {type(source).__name__}. Give a file name, a pandas, polars, pyarrow or DuckDB table, "
+        "a dict of columns, or a list of (item, worker, label)."
+    )
+
+
+def label_type(source: Any, column: str) -> Any:
+    """The type of the labels in a pandas or polars frame; None for the usual types."""
+    module = type(source).__module__.split(".")[0]
+    if module not in ("pandas", "polars") or not hasattr(type(source), "columns"):
+        return None
+    kind = (source.dtypes if module == "pandas" else source.collect_schema()).get(column)
+    usual = ("object", "str", "int64", "float64", "bool", "Int64", "Float64", "Boolean", "String")
+    return None if kind is None or str(kind) in usual else kind
+
+
+def _with_index(frame: Any, choice: Choice) -> Any:
+    """Turn index levels into columns if the caller named them or they fill a role that no column has."""
+    if not hasattr(frame, "columns"):  # a Series of labels, indexed by item and worker
+        frame = frame.to_frame(name="label" if frame.name is None else frame.name)
+    taken = list(map(str, frame.columns))
+    missing = [role for role in VOTE_ROLES if role not in choice.named and not any(means(c, role) for c in taken)]
+    wanted = {}
+    for level, name in enumerate(frame.index.names):
+        if name is not None and str(name) not in taken:
+            if str(name) in choice.named.values() or any(means(str(name), role) for role in missing):
+                wanted[level] = str(name)
+        elif name is None and "item" in missing and frame.index.get_level_values(level).dtype.kind not in "iuf":
+            wanted[level] = "item"
+    frame = frame.copy(deep=False)
+    for level, name in reversed(wanted.items()):
+        frame.insert(0, name, frame.index.get_level_values(level))
+    return frame
+
+
+def _open_stream(source: Any, name: str) -> RowSource:
+    import pyarrow as pa
+
+    once = not isinstance(source, (pa.Table, pa.RecordBatch))  # other objects may be iterable only once
+    reader = pa.RecordBatchReader.from_stream(source)
+
+    def stream(positions: Sequence[int]) -> Iterator[list[Column]]:
+        for batch in reader if once else pa.RecordBatchReader.from_stream(source):
+            yield from in_batches([batch.column(p) for p in positions])
+
+    names = tuple(reader.schema.names)
+    return RowSource(source=name, names=names, kind="typed", format=name, stream=stream, first_row=0, again=not once)
+
+
+def _open_records(records: list[Any], choice: Choice) -> RowSource:
+    if records and all(isinstance(record, Mapping) for record in records):
+        names = list(dict.fromkeys(key for record in records for key in record))
+        return open_columns("list of dicts", names, {key: [record.get(key) for record in records] for key in names})
+    roles = choice.columns or VOTE_ROLES
+    for row, record in enumerate(records):
+        if isinstance(record, (str, bytes)) or not isinstance(record, Sequence) or len(record) != len(roles):
+            raise DataError(f"list of votes, row {row}: {record!r} is not ({', '.join(roles)}).")
+    columns = {role: [record[p] for record in records] for p, role in enumerate(roles)}
+    return replace(open_columns("list of votes", list(roles), columns), named=choice.columns is None)
+
+
+# Roles of the columns
 
 
 def _as_table(source: Any, every: Sequence[RowSource], how: ReadOptions) -> Table:
     """One table of all files: each gets a layout, and its rows become one row per vote."""
     every = [rows if has_vote_columns(rows.names) else lay_out_pairs(lay_out_votes(rows, how), how) for rows in every]
     first = every[0]
-    other = next((rows for rows in every if rows.kind != first.kind), None)
-    if other is not None:
+    if other := next((rows for rows in every if rows.kind != first.kind), None):
         raise DataError(
             f"{first.source} is {first.format} and {other.source} is {other.format}. "
             "Files that are read together must be of one kind."
@@ -153,22 +235,21 @@ def _as_table(source: Any, every: Sequence[RowSource], how: ReadOptions) -> Tabl
     laid_out = [_one_label_per_row(rows, layout, how) for rows, layout in laid_out]
     columns: dict[str, str] = {}
     used: set[str] = set()
-    formats, notes, judges = [], [], False
+    formats, notes = [], []
     for rows, layout in laid_out:
         columns |= {role: rows.names[p] for role, p in layout.roles.items()}
         used |= {rows.names[p] for p in layout.positions} | set(layout.key)
-        tool = table_tool(rows)
-        formats.append(rows.format if tool is None else f"{tool.name} ({rows.format})")
-        judges = judges or rows.judges or (tool is not None and tool.judges)
-        notes += [*rows.notes, *layout.notes]
-    wide = laid_out[0][1].wide
+        formats.append(rows.format if layout.tool is None else f"{layout.tool.name} ({rows.format})")
+        notes += [note for note in (*rows.notes, *layout.notes) if note not in notes]  # several files may give the same
+    judges = any(rows.judges or (layout.tool is not None and layout.tool.judges) for rows, layout in laid_out)
     judges = judges or bare_word(columns.get("worker", "")) in JUDGES
+    wide = laid_out[0][1].wide
     if wide:
         columns |= {"worker": "the other columns' names", "label": "their cells"}
-    name = first.source if len(every) == 1 else f"{source if _is_path(source) else first.source} ({len(every)} files)"
     skipped: Counter[str] = Counter()
+    name = source if _is_path(source) else first.source
     return Table(
-        source=name,
+        source=first.source if len(every) == 1 else f"{name} ({len(every)} files)",
         kind=laid_out[0][0].kind,
         format="; ".join(dict.fromkeys(formats)) + ", wide" * wide,
         wide=wide,
@@ -176,7 +257,7 @@ def _as_table(source: Any, every: Sequence[RowSource], how: ReadOptions) -> Tabl
         key=laid_out[0][1].key,
         ignored=tuple(dict.fromkeys(name for rows in every if rows.named for name in rows.names if name not in used)),
         parts=chain.from_iterable(_parts(rows, layout, skipped) for rows, layout in laid_out),
-        notes=tuple(note for n, note in enumerate(notes) if note not in notes[:n]),  # several files may give the same
+        notes=tuple(notes),
         judges=judges,
         skipped=skipped,
     )
@@ -184,14 +265,13 @@ def _as_table(source: Any, every: Sequence[RowSource], how: ReadOptions) -> Tabl
 
 def find_layout(rows: RowSource, how: ReadOptions, *, n_files: int = 1) -> tuple[RowSource, Layout]:
     """Find the layout of a table; a column that names the items may be added to its rows."""
-    choice = how.choice
+    choice, workers = how.choice, how.worker_columns
     if choice.columns is not None and rows.named:
         raise ConfigError(
             f"{rows.source} has column names ({', '.join(rows.names[:6])}); columns= is for tables without. "
             "Name the columns with item=, worker= and label=."
         )
-    tool = None if how.wide else table_tool(rows)
-    workers = how.worker_columns
+    tool = None if how.wide or not rows.named or has_vote_columns(rows.names) else recognise_table(rows.names)
     if tool is not None:
         choice = replace(choice, named={**tool.roles(rows.names), **choice.named})
         if tool.workers is not None and workers is None and choice.needed == VOTE_ROLES:
@@ -201,15 +281,15 @@ def find_layout(rows: RowSource, how: ReadOptions, *, n_files: int = 1) -> tuple
         choice = replace(choice, named={**choice.named, "item": named})
     key = choice.key_columns(rows.names) if rows.named else None
     if key is not None:
-        rows, name = _join_key(rows, key)
-        choice = replace(choice, named={**choice.named, "item": name})
+        rows = _join_key(rows, key)
+        choice = replace(choice, named={**choice.named, "item": rows.names[-1]})
     if how.wide or workers is not None:
         layout = wide_layout(rows, choice, workers)
     else:
         layout = _layout_of_votes(rows, choice, n_files)
         rows, layout = _join_subject(rows, layout, choice)
     own = key or layout.key or ((rows.names[layout.roles["item"]],) if rows.named else ())
-    return rows, replace(layout, key=own)
+    return rows, replace(layout, key=own, tool=tool)
 
 
 def _layout_of_votes(rows: RowSource, choice: Choice, n_files: int) -> Layout:
@@ -226,14 +306,9 @@ def _layout_of_votes(rows: RowSource, choice: Choice, n_files: int) -> Layout:
     return layout
 
 
-def _join_key(rows: RowSource, key: Sequence[str]) -> tuple[RowSource, str]:
-    """The rows with a column that joins some others, and its name."""
-    unknown = [name for name in key if name not in rows.names]
-    if unknown:
-        listed = list_names(rows.names)
-        raise ConfigError(f"{rows.source} has no column {unknown[0]!r} to take for the item. Its columns are {listed}.")
-    name = ",".join(key)
-    return join_columns(rows, [rows.names.index(part) for part in key], name), name
+def _join_key(rows: RowSource, key: Sequence[str]) -> RowSource:
+    """The rows with a last column that joins some others."""
+    return join_columns(rows, [find_column(rows.names, part, "item", rows.source) for part in key], ",".join(key))
 
 
 def _join_subject(rows: RowSource, layout: Layout, choice: Choice) -> tuple[RowSource, Layout]:
@@ -247,28 +322,34 @@ def _join_subject(rows: RowSource, layout: Layout, choice: Choice) -> tuple[RowS
     if len(free) != 1 or "worker" not in roles:
         return rows, layout
     seen: dict[tuple[Any, Any], Any] = {}
-    columns = next(iter(rows.stream([roles["item"], roles["worker"], free[0]])), None)
-    for item, worker, model in zip(*map(cell_values, columns), strict=True) if columns is not None else ():
+    for item, worker, model in zip(*rows.first_cells([roles["item"], roles["worker"], free[0]]), strict=True):
         if seen.setdefault((item, worker), model) != model:
             key = (rows.names[roles["item"]], rows.names[free[0]])
-            joined = {**roles, "item": len(rows.names)}
             note = Note(NoteKind.JOINED_ITEMS, {"columns": list(key)})
-            return _join_key(rows, key)[0], replace(layout, roles=joined, notes=(*layout.notes, note), key=key)
+            joined = {**roles, "item": len(rows.names)}
+            return _join_key(rows, key), replace(layout, roles=joined, notes=(*layout.notes, note), key=key)
     return rows, layout
 
 
 def _workers_by_file(laid_out: list[tuple[RowSource, Layout]], how: ReadOptions) -> list[tuple[RowSource, Layout]]:
     """Name workers after files that hold one worker each.
 
-    Such files have no column for the worker, or one that holds the same model everywhere.
+    Such files have no column for the worker, or one that holds the same model everywhere: the one that was judged.
     """
     if how.choice.needed != VOTE_ROLES or "worker" in how.choice.named or len(laid_out) == 1:
         return laid_out
     without = [rows.source for rows, layout in laid_out if not layout.wide and "worker" not in layout.roles]
     if 0 < len(without) < len(laid_out):
         raise DataError(f"{without[0]} has no column for the worker, and other files have. Say worker='NAME'.")
-    if not without and not _same_model(laid_out):
-        return laid_out
+    if not without:
+        models: set[Any] = set()
+        for rows, layout in laid_out:
+            place = layout.roles.get("worker")
+            if place is None or not rows.named or not rows.again or bare_word(rows.names[place]) != "model":
+                return laid_out
+            models.update(rows.first_cells([place])[0])
+            if len(models) > 1:
+                return laid_out
     names = _file_names([rows for rows, _ in laid_out])
     note = Note(NoteKind.FILE_WORKERS, {"workers": names})
     by_file = []
@@ -281,25 +362,10 @@ def _workers_by_file(laid_out: list[tuple[RowSource, Layout]], how: ReadOptions)
     return by_file
 
 
-def _same_model(laid_out: Sequence[tuple[RowSource, Layout]]) -> bool:
-    """Whether the worker is a column `model` with one value in all files: the model that was judged."""
-    values: set[Any] = set()
-    for rows, layout in laid_out:
-        place = layout.roles.get("worker")
-        if place is None or not rows.named or not rows.again or bare_word(rows.names[place]) != "model":
-            return False
-        columns = next(iter(rows.stream([place])), None)
-        values |= set(cell_values(columns[0])) if columns is not None else set()
-        if len(values) > 1:
-            return False
-    return True
-
-
 def _one_label_per_row(rows: RowSource, layout: Layout, how: ReadOptions) -> tuple[RowSource, Layout]:
     """The rows with answers taken out of a tool's cells, and with several=True, one row per item, worker and label."""
-    tool = table_tool(rows)
-    if tool is not None and tool.answer is not None and "label" in layout.roles and rows.kind == "text":
-        rows = unwrap_answers(rows, layout.roles["label"], tool)
+    if layout.tool is not None and layout.tool.answer is not None and "label" in layout.roles and rows.kind == "text":
+        rows = unwrap_answers(rows, layout.roles["label"], layout.tool.answer)
     if how.several and how.choice.needed == VOTE_ROLES:
         if layout.wide:
             raise ConfigError("several=True is for a row per vote. Turn the wide table into that first.")
@@ -320,89 +386,17 @@ def _parts(rows: RowSource, layout: Layout, skipped: Counter[str]) -> Iterator[T
     if layout.wide:
         yield from wide_parts(rows, layout.roles, layout.workers, skipped)
         return
-    roles, first = layout.roles, rows.first_row
-    names = [rows.names[p] for p in roles.values()]
-    for columns in rows.stream(list(roles.values())):
-        n_rows, row_n = column_length(columns[0]), None
-        if rows.named and rows.kind != "json" and len(headers := header_rows(columns, names)):
-            row_n = np.delete(np.arange(n_rows), headers)
-            columns = [take_rows(column, row_n) for column in columns]
-            skipped["headers"] += len(headers)
+    first, positions = rows.first_row, list(layout.roles.values())
+    for columns in rows.stream(positions):
+        n_rows = column_length(columns[0])
+        columns, row_n = drop_headers(rows, columns, positions)
+        skipped["headers"] += n_rows - column_length(columns[0])
         yield TableRows(
             source=rows.source,
             unit=rows.unit,
             first_row=first,
-            n_rows=n_rows if row_n is None else len(row_n),
-            columns=dict(zip(roles, columns, strict=True)),
+            n_rows=column_length(columns[0]),
+            columns=dict(zip(layout.roles, columns, strict=True)),
             row_n=None if row_n is None else row_n + first,
         )
         first += n_rows
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preview:
-    """What a table looks like; if it cannot be understood yet, `trouble` says why."""
-
-    format: str
-    names: tuple[str, ...]
-    named: bool  # False: the file has no header, and columns are known by their positions
-    rows: tuple[tuple[str, ...], ...]
-    columns: dict[str, str]  # role -> column, as far as known
-    workers: tuple[str, ...] = ()  # the columns of workers, in a wide table
-    ignored: tuple[str, ...] = ()
-    notes: tuple[Note, ...] = ()
-    trouble: str = ""
-
-
-def preview(source: Any, *, rows: int = 6, **reading: Unpack[Reading]) -> Preview:
-    """The first rows of a source, and how its columns are understood; `reading` is as for `read`.
-
-    >>> table = {"text": ["a", "b"], "annotator": ["w", "x"], "stars": [1, 0]}
-    >>> looked = preview(table)
-    >>> looked.names, looked.rows[0], "the item or the label" in looked.trouble
-    (('text', 'annotator', 'stars'), ('a', 'w', '1'), True)
-    >>> preview(table, item="text", label="stars").columns
-    {'item': 'text', 'worker': 'annotator', 'label': 'stars'}
-    """
-    how = ReadOptions.of(reading)
-    with named_faults(source), open_rows(source, how) as every:
-        first = every[0]
-        columns = next(iter(first.stream(range(len(first.names)))), ())
-        cells = [[_shorten(value) for value in cell_values(column, first.kind, rows)] for column in columns]
-        seen = Preview(
-            format=first.format,
-            names=first.names,
-            named=first.named,
-            rows=tuple(zip(*cells, strict=True)),
-            columns={},
-        )
-    try:
-        with open_table(source, how) as table:
-            others = {*table.columns.values(), *table.key, *table.ignored}
-            workers = tuple(name for name in seen.names if name not in others) if table.wide else ()
-            return replace(
-                seen,
-                format=table.format,
-                columns=dict(table.columns),
-                workers=workers,
-                ignored=table.ignored,
-                notes=table.notes,
-            )
-    except MajorantError as error:
-        return replace(seen, columns=_roles_by_name(seen.names, how.choice), trouble=str(error))
-
-
-def _roles_by_name(names: Sequence[str], choice: Choice) -> dict[str, str]:
-    """The roles that could be assigned."""
-    roles: dict[str, str] = {}
-    for role in () if choice.columns is not None else VOTE_ROLES:
-        alone = {other: "" for other in ALIASES if other != role}
-        named = {**alone, **({role: choice.named[role]} if role in choice.named else {})}
-        with suppress(MajorantError):
-            roles |= {role: names[p] for role, p in find_roles(names, Choice(named=named, needed=()), "").items()}
-    return roles
-
-
-def _shorten(value: Any, most: int = 160) -> str:
-    text = "" if value is None else str(value)
-    return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,9 +1,10 @@
-"""The options of reading, shared by the library, the command line and every backend."""
+"""The options of reading, and which column has which role, as the caller says or by the columns' names."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from inspect import Parameter, Signature
@@ -13,7 +14,6 @@ from typing import Any, TypedDict
 
 from majorant.errors import ConfigError, DataError
 from majorant.filetypes import PACKINGS, type_of_ending
-from majorant.read.encode import Progress
 from majorant.read.table import is_empty, sort_labels
 from majorant.votes import Note, NoteKind
 
@@ -43,6 +43,10 @@ ALIASES: Mapping[str, tuple[frozenset[str], ...]] = {  # names of an earlier set
     "seconds": (frozenset(["seconds"]),),
     "slice": (),  # only if the caller names it
 }  # fmt: skip
+JUDGES = frozenset(
+    ["judge", "grader", "evaluator", "scorer", "juror", "judgemodel", "judgename", "gradermodel", "evaluatormodel"]
+)
+FILE = "file"  # what the column with the name of the file is called
 VOTE_ROLES = ("item", "worker", "label")
 GOLD_ROLES = ("item", "gold")
 
@@ -61,9 +65,15 @@ class Choice:
     ) -> Choice:
         """Check the column arguments of the caller."""
         if columns is not None:
-            roles = tuple(str(c).strip() for c in (columns.split(",") if isinstance(columns, str) else columns))
-            _check_positions(roles)
-            columns = roles
+            columns = tuple(str(c).strip() for c in (columns.split(",") if isinstance(columns, str) else columns))
+            roles = [role for role in columns if role != "_"]
+            if unknown := [role for role in roles if role not in ALIASES]:
+                raise ConfigError(
+                    f"columns=: {unknown[0]!r} is not one of {', '.join(ALIASES)} (or _ for a column to skip), "
+                    f"in the order of the file, e.g. columns='worker,item,label,gold'."
+                )
+            if twice := [role for role in roles if roles.count(role) > 1]:
+                raise ConfigError(f"columns= names {twice[0]!r} twice.")
         key = item if item is None or isinstance(item, str) else tuple(map(str, item))
         key = key[0] if isinstance(key, tuple) and len(key) == 1 else key
         if key == ():
@@ -85,18 +95,7 @@ class Choice:
         return key
 
 
-def _check_positions(roles: tuple[str, ...]) -> None:
-    unknown = [role for role in roles if role != "_" and role not in ALIASES]
-    if unknown:
-        raise ConfigError(
-            f"columns=: {unknown[0]!r} is not one of {', '.join(ALIASES)} (or _ for a column to skip), "
-            f"in the order of the file, e.g. columns='worker,item,label,gold'."
-        )
-    twice = [role for role in roles if role != "_" and roles.count(role) > 1]
-    if twice:
-        raise ConfigError(f"columns= names {twice[0]!r} twice.")
-
-
+Progress = Callable[[int], None]  # called with the number of rows read so far
 POLICIES = ("error", "first", "last", "each")
 MAX_CLASSES = 1000
 
@@ -118,17 +117,25 @@ class Scale:
         >>> Scale.of(None, None, "1=yes, 2=no").codes
         {'1': 'yes', '2': 'no'}
         """
-        names_of_codes = _names_of_codes(codes)
         if threshold is not None and codes is not None:
             raise ConfigError("threshold= is for scores, and codes= names classes. Leave one out.")
-        if order is None:
-            return cls(threshold=threshold, codes=names_of_codes)
-        if threshold is not None:
+        if threshold is not None and order is not None:
             raise ConfigError("threshold= makes two classes, so order= does not apply. Leave one out.")
-        names = [part.strip() for part in order.split(",")] if isinstance(order, str) else [str(one) for one in order]
-        if len(set(names)) < len(names) or len(names) < 2:
-            raise ConfigError(f"order= lists labels from lowest to highest, each once, not {','.join(names)!r}.")
-        return cls(order=tuple(names), codes=names_of_codes)
+        if isinstance(codes, str):
+            pairs = [part.partition("=") for part in codes.split(",")]
+            names = {code.strip(): name.strip() for code, _, name in pairs if code.strip() and name.strip()}
+            if len(names) != len(pairs):
+                raise ConfigError(f"codes= names every code once, as in codes='1=yes,2=no', not {codes!r}.")
+            codes = names
+        if order is not None:
+            order = tuple(str(one).strip() for one in (order.split(",") if isinstance(order, str) else order))
+            if len(set(order)) < len(order) or len(order) < 2:
+                raise ConfigError(f"order= lists labels from lowest to highest, each once, not {','.join(order)!r}.")
+        return cls(
+            order=order,
+            threshold=threshold,
+            codes=None if codes is None else {str(code).strip(): str(name) for code, name in codes.items()},
+        )
 
     def note(self) -> Note | None:
         """Note on how labels were interpreted."""
@@ -138,9 +145,16 @@ class Scale:
 
     def cut(self, value: Any, source: str) -> Any:
         """The label that a code stands for, or the class of a score."""
-        if self.codes is not None and not is_empty(value):
-            return self._named(value, source)
-        if self.threshold is None or is_empty(value):
+        if is_empty(value):
+            return value
+        if self.codes is not None:
+            code = f"{value:g}" if isinstance(value, float) else str(value).strip()
+            if code in self.codes or code in self.codes.values():  # the latter: written out already
+                return self.codes.get(code, code)
+            raise DataError(
+                f"{source}: code {value!r} has no name. List it in codes=, or say empty={code!r} if it means no vote."
+            )
+        if self.threshold is None:
             return value
         classes = (f"below {self.threshold:g}", f"at least {self.threshold:g}")
         if value in classes:  # what ask writes, and people fill in
@@ -152,17 +166,6 @@ class Scale:
                 f"{source}: {value!r} is not a number to compare with threshold={self.threshold}."
             ) from None
         return classes[number >= self.threshold]
-
-    def _named(self, value: Any, source: str) -> str:
-        assert self.codes is not None
-        code = f"{value:g}" if isinstance(value, float) else str(value).strip()
-        if code in self.codes:
-            return self.codes[code]
-        if code in self.codes.values():  # written out already
-            return code
-        raise DataError(
-            f"{source}: code {value!r} has no name. List it in codes=, or say empty={code!r} if it means no vote."
-        )
 
     def sorted(self, labels: list[Any], source: str) -> list[Any]:
         """Labels from lowest to highest where the caller gave an order."""
@@ -177,18 +180,6 @@ class Scale:
                 "first."
             )
         return sorted(labels, key=lambda label: self.order.index(str(label)))  # type: ignore[union-attr]
-
-
-def _names_of_codes(codes: str | Mapping[Any, Any] | None) -> dict[str, str] | None:
-    if codes is None:
-        return None
-    if not isinstance(codes, str):
-        return {str(code).strip(): str(name) for code, name in codes.items()}
-    pairs = [part.partition("=") for part in codes.split(",")]
-    names = {code.strip(): name.strip() for code, sign, name in pairs if sign and code.strip() and name.strip()}
-    if len(names) != len(pairs):
-        raise ConfigError(f"codes= names every code once, as in codes='1=yes,2=no', not {codes!r}.")
-    return names
 
 
 class Reading(TypedDict, total=False):
@@ -389,3 +380,126 @@ def reading_signature(first: str) -> Signature:
     ]
     source = Parameter(first, Parameter.POSITIONAL_OR_KEYWORD, annotation="Any")
     return Signature([source, *options], return_annotation="Votes")
+
+
+def find_roles(names: Sequence[str], choice: Choice, source: str) -> dict[str, int]:
+    """The position of each role among `names`.
+
+    >>> find_roles(["Task ID", "annotator", "Answer", "comment"], Choice.of(), "votes.csv")
+    {'item': 0, 'worker': 1, 'label': 2}
+    >>> find_roles(["item", "task", "worker", "label"], Choice.of(), "votes.csv")
+    Traceback (most recent call last):
+    ...
+    majorant.errors.DataError: votes.csv: columns 'item' and 'task' could both be the item. Say which with item='NAME'.
+    """
+    if choice.columns is not None:
+        missing = [role for role in choice.needed if role not in choice.columns]
+        if missing:
+            raise ConfigError(f"{source}: columns='{','.join(choice.columns)}' lacks {' and '.join(missing)}.")
+        return {role: choice.columns.index(role) for role in ALIASES if role in choice.columns}
+    roles = {}
+    for role, candidates in candidate_roles(names, choice, source).items():
+        if len(candidates) > 1:
+            both = " and ".join(repr(names[p]) for p in candidates)
+            quantity = "both" if len(candidates) == 2 else "all"
+            raise DataError(
+                f"{source}: columns {both} could {quantity} be the {role}. Say which with {role}='NAME'"
+                + (f", or {role}=''." if role not in choice.needed else ".")
+            )
+        if candidates:
+            roles[role] = candidates[0]
+    missing = [role for role in choice.needed if role not in roles]
+    if missing == ["gold"] and choice.needed == GOLD_ROLES and "label" in roles:
+        roles["gold"] = roles.pop("label")  # a gold file may call its only answer a label
+    elif missing:
+        flags = " ".join(f"{role}='NAME'" for role in missing)
+        raise DataError(
+            f"{source}: cannot tell which column is the {' or the '.join(missing)}. "
+            f"Its columns are {list_names(names)}. Say {flags}; "
+            "if the file has no header, give the order instead, e.g. columns='worker,item,label'."
+            " If each worker has a column, name these columns: workers='ana,bo,cy' or workers='Dr_*'."
+            + (" If each worker has a file, say worker='file'." if "worker" in missing else "")
+        )
+    return roles
+
+
+def candidate_roles(names: Sequence[str], choice: Choice, source: str) -> dict[str, list[int]]:
+    """The columns that could have each role, by name; one, where the caller named it."""
+    roles: dict[str, list[int]] = {
+        role: [find_column(names, str(word), role, source)] for role, word in choice.named.items() if word
+    }
+    for role in ALIASES:
+        if role in roles or choice.named.get(role) == "":
+            continue
+        taken = {p for some in roles.values() if len(some) == 1 for p in some}
+        free = [p for p in range(len(names)) if p not in taken]
+        ranked = [[p for p in free if {letters(names[p]), bare_word(names[p])} & words] for words in ALIASES[role]]
+        if role in ("label", "gold") and any(bare_word(names[p]) in JUDGES for p in roles.get("worker", [])):
+            # Next to a judge, an answer or a response is what was judged, unless nothing else could be the label.
+            judged = ("answer", "response", "value", "expected")
+            kept = [[p for p in some if bare_word(names[p]) not in judged] for some in ranked]
+            ranked = kept if any(kept) or role == "gold" else ranked
+        roles[role] = next((some for some in ranked if some), [])
+    return {role: roles[role] for role in ALIASES if role in roles}
+
+
+def bare_word(name: str) -> str:
+    """A column's name without case, blanks, signs and a final id."""
+    return letters(name).removesuffix("id")
+
+
+def letters(name: str) -> str:
+    """A column's name without case, blanks and signs."""
+    return re.sub(r"[\W_]+", "", name).casefold()
+
+
+def name_words(name: str) -> list[str]:
+    """The words of a column's name.
+
+    >>> name_words("annotatorEmail 2"), name_words("image_path")
+    (['annotator', 'email', '2'], ['image', 'path'])
+    """
+    return re.findall(r"[^\W\d_]+|\d+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).casefold())
+
+
+def means(name: str, role: str) -> bool:
+    """Whether a column of this name could have the role."""
+    return any({letters(name), bare_word(name)} & words for words in ALIASES[role])
+
+
+def find_column(names: Sequence[str], word: str, role: str, source: str) -> int:
+    """The position of the column that the caller named; in another case, if no name is the same."""
+    exact = [p for p, name in enumerate(names) if name == word]
+    hits = exact or [p for p, name in enumerate(names) if name.strip().casefold() == word.strip().casefold()]
+    if len(hits) == 1:
+        return hits[0]
+    what = "has no column" if not hits else "has several columns"
+    raise ConfigError(f"{source} {what} {word!r} to take for the {role}. Its columns are {list_names(names)}.")
+
+
+def list_names(names: Sequence[str], most: int = 12) -> str:
+    """The first names of a table's columns, for a message."""
+    shown = ", ".join(repr(name if len(name) <= 40 else name[:39] + "…") for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def says_position(name: str) -> bool:
+    """Whether a column of this name may say in which order two candidates were shown.
+
+    >>> says_position("is_swapped"), says_position("label")
+    (True, False)
+    """
+    return letters(name) in {
+        "position", "order", "swapped", "isswapped", "swap", "presentationorder", "displayorder", "shownfirst",
+        "firstshown", "pairorder", "aborder", "permutation",
+    }  # fmt: skip
+
+
+def has_vote_columns(names: Sequence[str]) -> bool:
+    """Whether a table has an item, a worker and a label column by name, and nothing else.
+
+    >>> has_vote_columns(["task", "worker", "answer"]), has_vote_columns(["item", "worker", "label", "model"])
+    (True, False)
+    """
+    roles = [[role for role in VOTE_ROLES if means(name, role)] for name in names]
+    return sorted(roles) == sorted([role] for role in VOTE_ROLES)

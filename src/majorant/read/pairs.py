@@ -13,11 +13,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from majorant.errors import ConfigError, DataError
-from majorant.read.frames import open_frame
-from majorant.read.options import GOLD_ROLES, VOTE_ROLES, Choice, ReadOptions
+from majorant.read.options import (
+    GOLD_ROLES,
+    VOTE_ROLES,
+    Choice,
+    ReadOptions,
+    bare_word,
+    candidate_roles,
+    find_roles,
+    says_position,
+)
 from majorant.read.reshape import JOINED_BY
-from majorant.read.roles import bare_word, candidate_roles, find_roles, says_position
-from majorant.read.table import RowSource, cell_values, is_empty, sort_labels
+from majorant.read.table import RowSource, cell_values, is_empty, open_columns, sort_labels
 from majorant.votes import Note, NoteKind, Votes
 
 TIE = "tie"
@@ -151,8 +158,8 @@ def lay_out_pairs(rows: RowSource, how: ReadOptions) -> RowSource:
 
 
 def _as_rows(table: Mapping[str, list[Any]], rows: RowSource, notes: tuple[Note, ...]) -> RowSource:
-    opened = open_frame(table, Choice.of())
-    return replace(opened, source=rows.source, format=f"{rows.format}, pairwise judgements", notes=notes)
+    opened = open_columns(rows.source, list(table), table)
+    return replace(opened, format=f"{rows.format}, pairwise judgements", notes=notes)
 
 
 def _order_notes(verdicts: Sequence[Mapping[bool, Any]], places: Sequence[str] = ()) -> tuple[Note, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,17 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.errors import ConfigError, DataError
-from majorant.read.formats.base import TableFormat
-from majorant.read.frames import open_frame
-from majorant.read.options import ALIASES, MAX_CLASSES, VOTE_ROLES, Choice, ReadOptions
-from majorant.read.roles import (
-    WORKER_WORDS,
+from majorant.read.formats import recognise_table
+from majorant.read.guess import WORKER_WORDS, find_other_columns, sample_columns
+from majorant.read.options import (
+    ALIASES,
+    MAX_CLASSES,
+    VOTE_ROLES,
+    Choice,
+    ReadOptions,
     candidate_roles,
-    find_other_columns,
     find_roles,
     name_words,
-    sample_columns,
-    table_tool,
 )
 from majorant.read.table import (
     Column,
@@ -38,13 +38,15 @@ from majorant.read.table import (
     coded,
     column_length,
     dictionary_codes,
-    header_rows,
+    drop_headers,
     is_empty,
     loads,
     numpy_view,
+    open_columns,
     plain,
     sort_labels,
     take_rows,
+    written_list,
 )
 from majorant.votes import Note, NoteKind
 
@@ -57,46 +59,36 @@ def wide_parts(
     """The filled cells of a wide table as votes; items without votes are still declared."""
     import pyarrow as pa
 
-    _refuse_workers(rows, [rows.names[p] for p in workers])
-    names = pa.array([rows.names[p] for p in workers], pa.large_string())
-    if rows.kind == "json":
-        names = pa.array(['"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"' for name in names.to_pylist()])
+    called = [rows.names[p] for p in workers]
+    if twice := [name for name, n in Counter(called).items() if n > 1]:
+        raise DataError(f"{rows.source}: two columns are named {twice[0]!r}. Give each worker one column.")
+    if "" in called:
+        raise DataError(f"{rows.source}: a column without a name. Name every worker's column.")
+    names = pa.array(map(json.dumps, called) if rows.kind == "json" else called, pa.large_string())
     first, positions = rows.first_row, [*roles.values(), *workers]
     for columns in rows.stream(positions):
-        row_n = np.arange(column_length(columns[0]))
-        if rows.kind != "json" and len(headers := header_rows(columns, [rows.names[p] for p in positions])):
-            row_n = np.delete(row_n, headers)
-            columns = [take_rows(column, row_n) for column in columns]
-            skipped["headers"] += len(headers)
-        head, cells = columns[: len(roles)], columns[len(roles) :]
-        yield _part(rows, dict(zip(roles, head, strict=True)), cells, names, row_n + first)
-        first += len(row_n) + (len(headers) if rows.kind != "json" else 0)
-
-
-def _refuse_workers(rows: RowSource, names: Sequence[str]) -> None:
-    if not names:
-        raise DataError(f"{rows.source}: a wide table needs a column per worker beside the item.")
-    twice = [name for name, n in Counter(names).items() if n > 1]
-    if twice:
-        raise DataError(f"{rows.source}: two columns are named {twice[0]!r}. Give each worker one column.")
-    if "" in names:
-        raise DataError(f"{rows.source}: a column without a name. Name every worker's column.")
-
-
-def _part(
-    rows: RowSource, head: dict[str, Column], cells: list[Column], names: Any, number_m: NDArray[np.int64]
-) -> TableRows:
-    labels = _interleave(cells, rows)
-    filled = np.flatnonzero(_filled(labels, json=rows.kind == "json"))
-    row_n, worker_n = np.divmod(filled, len(cells))
-    columns: dict[str, Column] = {"item": take_rows(head["item"], row_n)}
-    columns["worker"] = take_rows(names, worker_n)
-    columns["label"] = take_rows(labels, filled)
-    declared: dict[str, Column] = {**head, "worker": names}
-    return TableRows(
-        source=rows.source, unit=rows.unit, first_row=rows.first_row if not len(number_m) else int(number_m[0]),
-        n_rows=len(filled), columns=columns, row_n=number_m[row_n], declared=declared,
-    )  # fmt: skip
+        n_rows = column_length(columns[0])
+        columns, number_m = drop_headers(rows, columns, positions)
+        number_m = (np.arange(n_rows) if number_m is None else number_m) + first
+        skipped["headers"] += n_rows - len(number_m)
+        first += n_rows
+        head, cells = dict(zip(roles, columns, strict=False)), columns[len(roles) :]
+        labels = _interleave(cells, rows)
+        filled = np.flatnonzero(_filled(labels, json=rows.kind == "json"))
+        row_n, worker_n = np.divmod(filled, len(cells))
+        yield TableRows(
+            source=rows.source,
+            unit=rows.unit,
+            first_row=rows.first_row if not len(number_m) else int(number_m[0]),
+            n_rows=len(filled),
+            columns={
+                "item": take_rows(head["item"], row_n),
+                "worker": take_rows(names, worker_n),
+                "label": take_rows(labels, filled),
+            },
+            row_n=number_m[row_n],
+            declared={**head, "worker": names},
+        )
 
 
 def _interleave(cells: list[Column], rows: RowSource) -> Column:
@@ -165,14 +157,14 @@ def split_key(name: str) -> tuple[str, ...]:
     return tuple(part.replace("||", "|") for part in re.split(r" (?<!\|)\|(?!\|) ", name))
 
 
-def unwrap_answers(rows: RowSource, label: int, tool: TableFormat) -> RowSource:
+def unwrap_answers(rows: RowSource, label: int, decode: Callable[[str], Any]) -> RowSource:
     """Replace JSON in the label column of a tool's table by the answer that it holds."""
 
     def said(cell: Any) -> Any:
-        if cell is None or tool.answer is None:
+        if cell is None:
             return cell
         try:
-            answer = tool.answer(cell)
+            answer = decode(cell)
         except (ValueError, KeyError, TypeError, IndexError) as error:
             raise DataError(
                 f"{rows.source}, column {rows.names[label]!r}: {cell[:60]!r} is not a single answer ({error}). Export "
@@ -255,23 +247,6 @@ def labels_in(cell: Any) -> list[Any] | None:
     return [cell.strip()] if sign is None else [part.strip() for part in cell.split(sign) if part.strip()]
 
 
-def written_list(text: str) -> list[Any] | None:
-    """A list written as JSON or as Python writes it; None for any other text.
-
-    >>> written_list("['a', 'b']"), written_list("[a]")
-    (['a', 'b'], None)
-    """
-    if not re.fullmatch(r"\s*\[.*\]\s*", text, re.DOTALL):
-        return None
-    for candidate in (text, text.replace("'", '"')):
-        try:
-            value = loads(candidate)
-        except ValueError:
-            continue
-        return value if isinstance(value, list) else None
-    return None
-
-
 def split_labels(rows: RowSource, roles: dict[str, int]) -> tuple[RowSource, dict[str, int]]:
     """One yes/no vote per item, worker and label in use."""
     if not rows.again:
@@ -345,7 +320,7 @@ def lay_out_votes(rows: RowSource, how: ReadOptions) -> RowSource:
         or how.choice.columns is not None
     ):
         return rows
-    if how.wide or how.workers is not None or how.several or table_tool(rows) is not None:
+    if how.wide or how.workers is not None or how.several or recognise_table(rows.names) is not None:
         return rows
     by_name = candidate_roles(rows.names, Choice.of(), rows.source)
     if rows.kind == "text":
@@ -356,10 +331,7 @@ def lay_out_votes(rows: RowSource, how: ReadOptions) -> RowSource:
 def _lay_out_nested(rows: RowSource, how: ReadOptions) -> RowSource:
     """Votes inside a cell: {"gpt-4o": "pass", ...}, or [{"judge": "gpt-4o", "verdict": "pass"}, ...]."""
     named = how.choice.named
-    first = next(iter(rows.stream(range(len(rows.names)))), None)
-    if first is None:
-        return rows
-    samples = [[x for x in cell_values(column, rows.kind, 50) if x is not None] for column in first]
+    samples = [[x for x in cells if x is not None] for cells in rows.first_cells(range(len(rows.names)), 50)]
     nested = [p for p, values in enumerate(samples) if values and all(map(_holds_votes, values))]
     if len(nested) != 1:
         return rows
@@ -433,7 +405,7 @@ def _lay_out_raters(rows: RowSource, how: ReadOptions) -> RowSource:
 
 
 def _opened(table: Mapping[str, Sequence[Any]], rows: RowSource, note: Note) -> RowSource:
-    opened = open_frame(table, Choice.of())
+    opened = open_columns(rows.source, list(table), table)
     kind = "text" if rows.kind == "text" else opened.kind
     notes = (*rows.notes, note)
-    return replace(opened, source=rows.source, format=rows.format, kind=kind, judges=rows.judges, notes=notes)
+    return replace(opened, format=rows.format, kind=kind, judges=rows.judges, notes=notes)

@@ -13,8 +13,8 @@ from majorant.errors import ConfigError, DataError
 from majorant.limits import limit
 from majorant.read import sheet_worker
 from majorant.read.files import File
+from majorant.read.guess import ROW_NAMES
 from majorant.read.options import ReadOptions
-from majorant.read.roles import ROW_NAMES
 from majorant.read.table import RowSource, open_positions
 
 

@@ -1,4 +1,4 @@
-"""Tables as readers produce them, batch by batch, and what their cells mean."""
+"""Tables as readers produce them, batch by batch, columns in memory as such tables, and what cells mean."""
 
 from __future__ import annotations
 
@@ -17,16 +17,15 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import wraps
 from numbers import Complex, Number, Real
-from typing import Any, ParamSpec
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from majorant.database import BATCH_ROWS
 from majorant.errors import ConfigError, DataError, MajorantError
-from majorant.limits import T, limit
+from majorant.limits import limit
 from majorant.votes import Note
 
 ArrowArray = Any  # pyarrow ships no types
@@ -66,6 +65,33 @@ class RowSource:
     judges: bool = False  # a judge log
     rounded: Mapping[int, float] = field(default_factory=dict)  # columns whose numbers lost digits, with an example
     notes: tuple[Note, ...] = ()
+
+    def first_cells(self, positions: Sequence[int], most: int | None = None, *, raw: bool = False) -> list[list[Any]]:
+        """The cells of some columns in the first batch, or the first few of them; `raw` leaves JSON as text."""
+        columns = next(iter(self.stream(positions)), None)
+        kind = "" if raw else self.kind
+        return [[] for _ in positions] if columns is None else [cell_values(c, kind, most) for c in columns]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The position of each role; in a table with a row per item, also the columns of the workers."""
+
+    roles: dict[str, int]
+    workers: tuple[int, ...] = ()
+    notes: tuple[Note, ...] = ()
+    key: tuple[str, ...] = ()  # the columns that name an item together
+    tool: Any = None  # the TableFormat of the tool that wrote the table
+
+    @property
+    def wide(self) -> bool:
+        """Whether a row is an item."""
+        return bool(self.workers)
+
+    @property
+    def positions(self) -> list[int]:
+        """The columns that take part in votes."""
+        return [*self.roles.values(), *self.workers]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,26 +136,30 @@ def take_rows(column: Column, index_n: NDArray[np.intp]) -> Column:
     return plain(column).take(arrow_view(index_n))
 
 
-def header_rows(columns: Sequence[Column], names: Sequence[str]) -> NDArray[np.intp]:
-    """The rows in which every cell is the name of its column."""
-    rows: NDArray[np.intp] | None = None
-    for column, name in zip(columns, names, strict=True):
-        same_n = _equals(column, name) | _equals(column, f"\ufeff{name}")  # a mark at the start of a file
-        rows = np.flatnonzero(same_n) if rows is None else rows[same_n[rows]]
-        if not len(rows):
-            break
-    return np.empty(0, dtype=np.intp) if rows is None else rows
+def drop_headers(
+    rows: RowSource, columns: list[Column], positions: Sequence[int]
+) -> tuple[list[Column], NDArray[np.intp] | None]:
+    """Columns without the rows that repeat the header, and which rows are left; None for all of them."""
+    if not rows.named or rows.kind == "json":
+        return columns, None
+    is_header_n = np.ones(column_length(columns[0]), dtype=bool)
+    for column, name in zip(columns, (rows.names[p] for p in positions), strict=True):
+        is_header_n &= _equals(column, name) | _equals(column, f"\ufeff{name}")  # a mark at the start of a file
+        if not is_header_n.any():
+            return columns, None
+    row_n = np.flatnonzero(~is_header_n)
+    return [take_rows(column, row_n) for column in columns], row_n
 
 
 def _equals(column: Column, text: str) -> NDArray[np.bool_]:
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     if isinstance(column, Objects):
         return np.asarray(column.code_n == (column.values.index(text) if text in column.values else -2))
-    array = column if is_dictionary(column) else plain(column)
-    if is_dictionary(array):
-        same_v = _equals(array.dictionary, text)
-        return np.append(same_v, False)[dictionary_codes(array)]
+    if pa.types.is_dictionary(column.type):
+        return np.append(_equals(column.dictionary, text), False)[dictionary_codes(column)]
+    array = plain(column)
     if not is_text(array.type) or not len(array):
         return np.zeros(len(array), dtype=bool)
     same = pc.equal(array, text_array([text]).cast(array.type)[0])
@@ -144,13 +174,6 @@ def text_array(cells: Sequence[str]) -> ArrowArray:
     offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
     np.cumsum([len(cell) for cell in encoded], out=offsets[1:])
     return pa.LargeStringArray.from_buffers(len(encoded), pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded)))
-
-
-def is_dictionary(column: Any) -> bool:
-    """Whether an Arrow array holds codes and a dictionary."""
-    import pyarrow as pa
-
-    return bool(pa.types.is_dictionary(column.type))
 
 
 def is_text(kind: Any) -> bool:
@@ -192,6 +215,15 @@ def arrow_view(index_n: NDArray[np.intp]) -> ArrowArray:
     import pyarrow as pa
 
     return pa.Array.from_buffers(pa.int64(), len(index_n), [None, pa.py_buffer(index_n.astype(np.int64, copy=False))])
+
+
+def large_text(array: ArrowArray) -> ArrowArray:
+    """The array with one type for text, whichever of Arrow's text types it has."""
+    import pyarrow as pa
+
+    if pa.types.is_string(array.type) or pa.types.is_string_view(array.type):
+        return array.cast(pa.large_string())
+    return array
 
 
 def as_list(known: Known) -> list[Any]:
@@ -359,6 +391,23 @@ def _number(text: str) -> int | float | None:
     return number if math.isfinite(number) and repr(number) == text else None
 
 
+def written_list(text: str) -> list[Any] | None:
+    """A list written as JSON or as Python writes it; None for any other text.
+
+    >>> written_list("['a', 'b']"), written_list("[a]")
+    (['a', 'b'], None)
+    """
+    if not re.fullmatch(r"\s*\[.*\]\s*", text, re.DOTALL):
+        return None
+    for candidate in (text, text.replace("'", '"')):
+        try:
+            value = loads(candidate)
+        except ValueError:
+            continue
+        return value if isinstance(value, list) else None
+    return None
+
+
 def whole_number(text: str) -> int | None:
     """A whole number written in digits; None for any other text.
 
@@ -434,6 +483,7 @@ def fold(value: Any) -> str:
 
 
 def open_columns(name: str, names: Sequence[Any], source: Any) -> RowSource:
+    """The rows of named columns in memory: a frame, a dict of columns or a structured array."""
     single = [key for key in names if not hasattr(source[key], "__len__") or isinstance(source[key], str)]
     if single:
         raise ConfigError(f"{name}: {single[0]!r} holds {source[single[0]]!r}, not a column. Give a list of values.")
@@ -524,9 +574,6 @@ def in_batches(columns: list[Column]) -> Iterator[list[Column]]:
         ]
 
 
-P = ParamSpec("P")
-
-
 @contextmanager
 def named_faults(source: Any) -> Iterator[None]:
     """Turn what parsers and decoders raise on damaged input into a DataError that names the source.
@@ -539,15 +586,18 @@ def named_faults(source: Any) -> Iterator[None]:
     ...
     majorant.errors.DataError: votes.csv cannot be read: 'utf-8' codec can't decode byte 0xff in position 0: invalid...
     """
+    name = type(source).__name__
+    if isinstance(source, (str, os.PathLike)):
+        name = "standard input" if os.fspath(source) == "-" else str(source)
     try:
         yield
     except MajorantError:
         raise
     except RecursionError as error:
-        raise too_deep(_name(source), error) from None
+        raise too_deep(name, error) from None
     except MemoryError:
         raise DataError(
-            f"{_name(source)} does not fit into memory: its text, or one value in it, is too long. Check that it is a "
+            f"{name} does not fit into memory: its text, or one value in it, is too long. Check that it is a "
             "table of votes; one that is large is read from the disk with memory=."
         ) from None
     except Exception as error:
@@ -557,8 +607,7 @@ def named_faults(source: Any) -> Iterator[None]:
         if isinstance(error, OSError) and error.strerror:
             reason = error.strerror
         raise DataError(
-            f"{_name(source)} cannot be read: {reason[:200]}. Copy or export it again, or say how it is "
-            "encoded with encoding=."
+            f"{name} cannot be read: {reason[:200]}. Copy or export it again, or say how it is encoded with encoding=."
         ) from error
 
 
@@ -569,17 +618,6 @@ def too_deep(source: str, error: RecursionError, instead: str = "Give one plain 
         depth = f"{error.depth:,} lists and objects inside each other: the limit NESTING is {most:,}"
         return DataError(f"{source}: {depth}. {instead}, or set the environment variable MAJORANT_NESTING.")
     return DataError(f"{source}: nested too deeply for Python, though not for the limit NESTING, {most:,}. {instead}.")
-
-
-def naming_faults(read: Callable[P, T]) -> Callable[P, T]:
-    """Make a function raise a DataError that names its first argument where the input is damaged."""
-
-    @wraps(read)
-    def guarded(*args: P.args, **named: P.kwargs) -> T:
-        with named_faults(next(iter((*args, *named.values())), "votes")):
-            return read(*args, **named)
-
-    return guarded
 
 
 def _is_of_input(error: Exception) -> bool:
@@ -597,9 +635,3 @@ def _is_of_input(error: Exception) -> bool:
     import pyarrow as pa
 
     return isinstance(error, (duckdb.Error, pa.ArrowException, ParseError))
-
-
-def _name(source: Any) -> str:
-    if isinstance(source, (str, os.PathLike)):
-        return "standard input" if os.fspath(source) == "-" else str(source)
-    return type(source).__name__

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from majorant.errors import ConfigError, DataError
 from majorant.read.files import NamedFile
 from majorant.read.formats import recognise
-from majorant.read.formats.base import Context, votes_in
+from majorant.read.formats.base import Context, reporting_structure
 from majorant.read.options import ALIASES
-from majorant.read.table import loads, naming_faults, whole_number
+from majorant.read.table import loads, named_faults, whole_number
 from majorant.tabular import guarded, unguarded
 
 DRAW, ITEM, LABEL = "draw", "item", "label"
@@ -180,17 +180,17 @@ TASK_FORMATS: dict[str, Callable[[Path, Tasks], dict[Path, str]]] = {
 }
 
 
-@naming_faults
 def read_answers(path: Path | NamedFile, *, expert: str = "") -> ExpertLabels:
     """The labels in a file that `task_file` wrote and an expert or a tool filled in.
 
     A table may hold several experts: further columns whose names begin with label, or a column expert, worker or
     annotator.  `expert` names who labelled a file that does not say.
     """
-    text = _text(path)
-    if Path(path).suffix.lower() in (".json", ".jsonl") or text.lstrip()[:1] in ("[", "{"):
-        return _from_tool(_records(path, text), path, expert)
-    return _from_table(text, path, expert)
+    with named_faults(path):
+        text = _text(path)
+        if Path(path).suffix.lower() in (".json", ".jsonl") or text.lstrip()[:1] in ("[", "{"):
+            return _from_tool(_records(path, text), path, expert)
+        return _from_table(text, path, expert)
 
 
 def _text(path: Path | NamedFile) -> str:
@@ -258,8 +258,8 @@ def _from_tool(records: list[Mapping[str, Any]], path: Path | NamedFile, expert:
         design = design or _design(record)
         item = own.get(ITEM, record.get("id"))
         if tool is not None:
-            votes = votes_in(tool, record, context, f"{path}, record {number}")
-            answers += [_answer(item, vote.worker, vote.answers, expert) for vote in votes]
+            with reporting_structure(tool.name, f"{path}, record {number}"):
+                answers += [_answer(item, vote.worker, vote.answers, expert) for vote in tool.votes(record, context)]
     return ExpertLabels(tuple(answers), design)
 
 

@@ -37,7 +37,7 @@ def work(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 
 def look(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """What the file was recognised as, its columns and first rows."""
-    from majorant.read.opening import preview
+    from majorant.read.preview import preview
     from majorant.render.notes import note_facts
 
     tell("looking")

@@ -41,20 +41,21 @@ from majorant.limits import limit
 from majorant.read import read_with
 from majorant.read.build import (
     LISTED,
+    Coded,
     Coverage,
     Gold,
     LabelCodes,
     Resolved,
+    Span,
     make_account,
     name_labels,
     no_votes,
+    too_many_labels,
     unclear_status,
 )
-from majorant.read.encode import Coded, Span, too_many_labels
 from majorant.read.gold import load_gold, match_gold, one_gold, spellings
 from majorant.read.opening import open_table
-from majorant.read.options import ReadOptions
-from majorant.read.roles import find_roles
+from majorant.read.options import ReadOptions, find_roles
 from majorant.read.table import Table, decode, is_empty, is_vote, voted
 from majorant.votes import Account, IntArray
 

@@ -1,11 +1,8 @@
-"""Formats of other tools: one module each, and an entry in FORMATS.
-
-May import `votes` and `read.columns`; imported only by `read`.
-"""
+"""The formats of other tools: one module each, in the table FORMATS."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from majorant.errors import DataError
 from majorant.read.formats import (
@@ -27,34 +24,26 @@ from majorant.read.formats import (
 )
 from majorant.read.formats.base import Format, Record, TableFormat, reporting_structure
 
-FORMATS: list[Format | TableFormat] = [
-    inspect_log.LOG,
-    promptfoo.RESULTS,
-    promptfoo.LINES,
-    lm_eval.SAMPLES,
-    deepeval.RUN,
-    label_studio.EXPORT,
-    label_studio.MINIMAL,
-    argilla.NESTED,
-    argilla.FLAT,
-    prodigy.LINES,
-    doccano.EXPORT,
-    labelbox.EXPORT,
-    ground_truth.CONSOLIDATION,
-    ground_truth.RESPONSES,
-    ground_truth.MANIFEST,
-    cvat.IMAGES,
-    scale.TASKS,
-    toloka.ASSIGNMENTS,
-    mturk.BATCH,
-    label_studio.TABLE,
-    ragas.RESULTS,
-    ragas.OLD_RESULTS,
-    inspect_log.SAMPLES,
+FORMATS: list[Format | TableFormat] = [  # the first that recognises a file reads it
+    *inspect_log.FORMATS,
+    *promptfoo.FORMATS,
+    *lm_eval.FORMATS,
+    *deepeval.FORMATS,
+    *label_studio.FORMATS,
+    *argilla.FORMATS,
+    *prodigy.FORMATS,
+    *doccano.FORMATS,
+    *labelbox.FORMATS,
+    *ground_truth.FORMATS,
+    *cvat.FORMATS,
+    *scale.FORMATS,
+    *toloka.FORMATS,
+    *mturk.FORMATS,
+    *ragas.FORMATS,
 ]
 
 
-def recognise(names: Sequence[str], first: Record, source: str) -> Format | None:
+def recognise(names: Iterable[str], first: Record, source: str) -> Format | None:
     """The format of some records, by all their keys and the first of them; one that cannot be read is an error.
 
     >>> recognise(["id", "data", "annotations", "predictions"], {"data": {}, "annotations": []}, "p.json").name
@@ -67,9 +56,8 @@ def recognise(names: Sequence[str], first: Record, source: str) -> Format | None
     found = next((format for format in records if format.recognise(keys, first)), None)
     if found is None:
         return None
-    refused = found.refuse_name(source) if found.refuse_name is not None else None
     with reporting_structure(found.name, f"{source}, record 1"):
-        refused = refused or (found.refusal(keys, first) if found.refusal is not None else None)
+        refused = found.refusal(first, source)
     if refused:
         raise DataError(f"{source} is {'an' if found.name[0] in 'AEIOU' else 'a'} {found.name}, {refused}")
     return found

@@ -8,55 +8,50 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from majorant.read.formats.base import Context, Format, Record, Vote, scalar_fields
+from majorant.read.formats.base import Context, Format, Record, Vote
 
 USERS = ".responses.users"
-KINDS = ("question", "record")
 
 
-def _flat(record: Record, context: Context) -> Iterator[Vote]:
+def _flat(record: Record, _: Context) -> Iterator[Vote]:
     """Submitted responses are votes, drafts and discarded ones abstentions."""
     workers: dict[Any, dict[str, Any]] = {}
-    context.count(record=record["id"])
     for key in record:
-        if not key.endswith(USERS):
+        if not key.endswith(USERS) or record[key] is None:
             continue
         question = key.removesuffix(USERS)
-        context.count(question=question)
-        if record[key] is None:
-            continue
         labels = record[f"{question}.responses"]
         states = record.get(f"{question}.responses.status") or ["submitted"] * len(labels)
         for worker, label, state in zip(record[key], labels, states, strict=True):
             workers.setdefault(worker, {}).update({question: label} if state == "submitted" else {})
-    fields = {key: value for key, value in scalar_fields(record, ["id", "status"]).items() if "." not in key}
+    fields = {key: value for key, value in record.items() if "." not in key and key not in ("id", "status")}
     for worker, answers in workers.items():
         yield Vote(item=record["id"], worker=worker, answers=answers, fields=fields)
 
 
-def _nested(record: Record, context: Context) -> Iterator[Vote]:
-    """The same of records as Argilla writes them itself: responses by question, each with its user, none a status."""
+def _nested(record: Record, _: Context) -> Iterator[Vote]:
+    """Records as Argilla writes them itself: responses by question, each with its user, none with a status."""
     workers: dict[Any, dict[str, Any]] = {}
-    context.count(record=record["id"])
     for question, responses in (record["responses"] or {}).items():
-        context.count(question=question)
         for response in responses:
             answer = {question: response["value"]} if response["value"] is not None else {}
             workers.setdefault(response["user_id"], {}).update(answer)
-    fields = {**scalar_fields(record.get("metadata") or {}), **scalar_fields(record["fields"])}
+    fields = {**(record.get("metadata") or {}), **record["fields"]}
     for worker, answers in workers.items():
         yield Vote(item=record["id"], worker=worker, answers=answers, fields=fields)
 
 
-NESTED = Format(
-    name="Argilla export",
-    recognise=lambda keys, _: {"id", "fields", "responses"} <= keys,
-    votes=_nested,
-    kinds=KINDS,
-)
-FLAT = Format(
-    name="flat Argilla export",
-    recognise=lambda keys, _: any(key.endswith(USERS) for key in keys),
-    votes=_flat,
-    kinds=KINDS,
-)
+FORMATS = [
+    Format(
+        name="Argilla export",
+        recognise=lambda keys, _: {"id", "fields", "responses"} <= keys,
+        votes=_nested,
+        nouns=("annotator", "record"),
+    ),
+    Format(
+        name="flat Argilla export",
+        recognise=lambda keys, _: any(key.endswith(USERS) for key in keys),
+        votes=_flat,
+        nouns=("annotator", "record"),
+    ),
+]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from majorant.read.table import RowSource
 
 
-def images(stream: IO[bytes]) -> Iterator[dict[str, Any]]:
+def _images(stream: IO[bytes]) -> Iterator[dict[str, Any]]:
     """The images of an annotations.xml as records, and who annotated: the assignee, else the owner of the task."""
     shapes = ("box", "polygon", "polyline", "points", "cuboid", "mask", "ellipse", "skeleton")
     worker = None
@@ -28,11 +28,10 @@ def images(stream: IO[bytes]) -> Iterator[dict[str, Any]]:
         if element.tag in ("assignee", "owner") and (name := element.findtext("username")):
             worker = name if element.tag == "assignee" or worker is None else worker
         elif element.tag == "image":
-            tags = [tag.get("label") for tag in element.iter("tag")]
             yield {
                 "cvat_image": element.get("name"),
                 "cvat_worker": worker,
-                "cvat_tags": tags,
+                "cvat_tags": [tag.get("label") for tag in element.iter("tag")],
                 "cvat_shapes": sum(1 for child in element if child.tag in shapes),
             }
             element.clear()
@@ -40,42 +39,39 @@ def images(stream: IO[bytes]) -> Iterator[dict[str, Any]]:
 
 def open_annotations(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
     """The votes in an annotations.xml, or in the archive that holds one."""
-    from majorant.read.formats import recognise
     from majorant.read.json_text import open_votes
 
     try:
         if file.head.startswith(b"PK"):
             with zipfile.ZipFile(file.path) as archive, archive.open("annotations.xml") as stream:
-                records = list(images(stream))
+                records = list(_images(stream))
         else:
             with file.open() as stream:
-                records = list(images(stream))
+                records = list(_images(stream))
     except (ElementTree.ParseError, NotImplementedError) as error:  # the latter: unsupported compression
         raise DataError(f"{file.name} is a CVAT export that cannot be read ({error}). Export it again.") from None
     if not records:
         raise DataError(f"{file.name} is a CVAT export without images. Export the job as CVAT for images.")
-    recognise(list(records[0]), records[0], file.name)
-    return open_votes(file, IMAGES, records, how, stack)
+    return open_votes(file, records, how, stack)
 
 
 def _votes(record: Record, context: Context) -> Iterator[Vote]:
-    worker = record["cvat_worker"] or context.source
-    context.count(annotator=worker, image=record["cvat_image"])
     answers = {"tag": list(record["cvat_tags"])} if record["cvat_tags"] else {}
-    yield Vote(item=record["cvat_image"], worker=worker, answers=answers)
+    yield Vote(item=record["cvat_image"], worker=record["cvat_worker"] or context.source, answers=answers)
 
 
-def _shapes_only(keys: frozenset[str], first: Record) -> str | None:
-    del keys
+def _refusal(first: Record, _: str) -> str | None:
     if first["cvat_shapes"] and not first["cvat_tags"]:
         return "with shapes only, which are not votes on a shared item. Annotate images with tags to vote on them."
     return None
 
 
-IMAGES = Format(
-    name="CVAT export",
-    recognise=lambda keys, _: {"cvat_image", "cvat_tags"} <= keys,
-    votes=_votes,
-    kinds=("annotator", "image"),
-    refusal=_shapes_only,
-)
+FORMATS = [
+    Format(
+        name="CVAT export",
+        recognise=lambda keys, _: {"cvat_image", "cvat_tags"} <= keys,
+        votes=_votes,
+        nouns=("annotator", "image"),
+        refusal=_refusal,
+    )
+]

@@ -11,15 +11,16 @@ from typing import Any
 from majorant.read.formats.base import Context, Format, Record, Vote
 
 
-def _cases(run: Record) -> list[Any] | None:
+def _cases(run: Record) -> list[Any]:
+    """The test cases; none if no metric has judged any of them."""
     run = run.get("testRunData") or run
     found = [*(run.get("testCases") or ()), *(run.get("conversationalTestCases") or ())]
-    return found if any("metricsData" in case for case in found) else None
+    return found if any("metricsData" in case for case in found) else []
 
 
-def _votes(run: Record, context: Context) -> Iterator[Vote]:
+def _votes(run: Record, _: Context) -> Iterator[Vote]:
     """Passed or failed is the label, label=score reads the score; a metric with an error abstains."""
-    for case in _cases(run) or ():
+    for case in _cases(run):
         fields = {"text": case.get("input") or case.get("scenario"), "output": case.get("actualOutput")}
         for metric in case.get("metricsData") or ():
             model = metric.get("evaluationModel")
@@ -28,16 +29,16 @@ def _votes(run: Record, context: Context) -> Iterator[Vote]:
             answers = (
                 {} if failed else {"success": "pass" if metric["success"] else "fail", "score": metric.get("score")}
             )
-            context.count(metric=worker)
-            context.count(**{"test case": case["name"]})
             yield Vote(item=case["name"], worker=worker, answers=answers, fields=fields)
 
 
-RUN = Format(
-    name="DeepEval test run",
-    recognise=lambda keys, first: bool({"testCases", "testRunData"} & keys) and _cases(first) is not None,
-    votes=_votes,
-    default="success",
-    kinds=("metric", "test case"),
-    judges=True,
-)
+FORMATS = [
+    Format(
+        name="DeepEval test run",
+        recognise=lambda keys, first: bool({"testCases", "testRunData"} & keys and _cases(first)),
+        votes=_votes,
+        nouns=("metric", "test case"),
+        default="success",
+        judges=True,
+    )
+]

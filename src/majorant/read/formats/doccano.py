@@ -9,24 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from majorant.read.formats.base import Context, Format, Record, Vote, scalar_fields
-
-LABEL_FIELDS = ("label", "cats")
+from majorant.read.formats.base import Context, Format, Record, Vote
 
 
 def _votes(record: Record, context: Context) -> Iterator[Vote]:
     """Categories are labels; an example without any was not labelled by this member."""
     worker = Path(context.source).name.split(".")[0]
-    context.count(member=worker, example=record["id"])
     labels = list(record["cats"] if "cats" in record else record["label"])
-    own = {**record, "text": record.get("text") or record["filename"], "comments": "; ".join(record["Comments"])}
-    fields = scalar_fields(own, ["id", "filename"])
+    fields = {**record, "text": record.get("text") or record["filename"], "comments": "; ".join(record["Comments"])}
+    fields = {key: value for key, value in fields.items() if key not in ("id", "filename")}
     yield Vote(item=record["id"], worker=worker, answers={"label": labels} if labels else {}, fields=fields)
 
 
-def _shared_or_spans(keys: frozenset[str], first: Record) -> str | None:
-    del keys
-    labels = next((first[key] for key in LABEL_FIELDS if key in first), None) or []
+def _refusal(first: Record, source: str) -> str | None:
+    if Path(source).name.split(".")[0] == "all":  # the one file of a project whose members share their labels
+        return (
+            "of a project whose members share annotations, so individual labels are unknown. Turn off 'Share "
+            "annotations across all users' in the project, and export again: one file per member."
+        )
+    labels = first.get("label", first.get("cats")) or []
     if any(isinstance(label, (list, dict)) for label in labels):
         return (
             "with spans, which are not votes on a shared item. Export a project of document or image classification, "
@@ -35,25 +36,17 @@ def _shared_or_spans(keys: frozenset[str], first: Record) -> str | None:
     return None
 
 
-def _refuse_shared(source: str) -> str | None:
-    if Path(source).name.split(".")[0] == "all":  # the one file of a project whose members share their labels
-        return (
-            "of a project whose members share annotations, so individual labels are unknown. Turn off 'Share "
-            "annotations across all users' in the project, and export again: one file per member."
-        )
-    return None
-
-
-EXPORT = Format(
-    name="doccano export",
-    recognise=lambda keys, _: (
-        {"id", "Comments"} <= keys
-        and bool(keys & {"text", "filename"})
-        and bool(keys & {*LABEL_FIELDS})
-        and "user" not in keys
-    ),
-    votes=_votes,
-    kinds=("member", "example"),
-    refusal=_shared_or_spans,
-    refuse_name=_refuse_shared,
-)
+FORMATS = [
+    Format(
+        name="doccano export",
+        recognise=lambda keys, _: (
+            {"id", "Comments"} <= keys
+            and bool(keys & {"text", "filename"})
+            and bool(keys & {"label", "cats"})
+            and "user" not in keys
+        ),
+        votes=_votes,
+        nouns=("member", "example"),
+        refusal=_refusal,
+    )
+]

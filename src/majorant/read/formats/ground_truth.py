@@ -10,10 +10,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from majorant.read.formats.base import Context, Format, Record, Vote, scalar_fields
+from majorant.read.formats.base import Context, Format, Record, Vote
 from majorant.read.table import loads
-
-KINDS = ("worker", "object")
 
 
 def template_answers(content: Any) -> dict[str, Any]:
@@ -30,12 +28,33 @@ def template_answers(content: Any) -> dict[str, Any]:
     return found
 
 
-def _consolidation(record: Record, context: Context) -> Iterator[Vote]:
-    fields = scalar_fields(record.get("dataObject") or {})
-    for given in record["annotations"]:
-        context.count(worker=given["workerId"], object=record["datasetObjectId"])
+def _annotations(item: Any, annotations: Any, fields: Mapping[str, Any]) -> Iterator[Vote]:
+    for given in annotations:
         answers = template_answers(given["annotationData"]["content"])
-        yield Vote(item=record["datasetObjectId"], worker=given["workerId"], answers=answers, fields=fields)
+        yield Vote(item=item, worker=given["workerId"], answers=answers, fields=fields)
+
+
+def _consolidation(record: Record, _: Context) -> Iterator[Vote]:
+    return _annotations(record["datasetObjectId"], record["annotations"], record.get("dataObject") or {})
+
+
+def _manifest(record: Record, _: Context) -> Iterator[Vote]:
+    """A custom job may write every worker's answer into the manifest."""
+    return _annotations(record.get("source-ref") or record["source"], _of_all_workers(record) or (), {})
+
+
+def _of_all_workers(record: Record) -> Any:
+    key = "annotationsFromAllWorkers"
+    return next((value[key] for value in record.values() if isinstance(value, Mapping) and key in value), None)
+
+
+def _refuse_merged(first: Record, _: str) -> str | None:
+    if _of_all_workers(first) is None:
+        return (
+            "which holds one label per object, already merged. The single votes are in the job's folder "
+            "annotations/worker-response, or in annotations/consolidated-annotation/consolidation-request."
+        )
+    return None
 
 
 def _responses(record: Record, context: Context) -> Iterator[Vote]:
@@ -44,65 +63,38 @@ def _responses(record: Record, context: Context) -> Iterator[Vote]:
     place = path.parent.name if path.parent.parent.name.startswith("iteration-") else path.stem
     item = record.get("datasetObjectId") or record.get("humanLoopName") or place
     for given in record.get("answers") or record["humanAnswers"]:
-        context.count(worker=given["workerId"], object=item)
-        seconds = given.get("timeSpentInSeconds")
-        yield Vote(
-            item=item, worker=given["workerId"], answers=template_answers(given["answerContent"]), seconds=seconds
-        )
+        answers = template_answers(given["answerContent"])
+        yield Vote(item=item, worker=given["workerId"], answers=answers, seconds=given.get("timeSpentInSeconds"))
 
 
-def _all_workers(record: Record) -> tuple[str, Any] | None:
-    for key, value in record.items():
-        if isinstance(value, Mapping) and "annotationsFromAllWorkers" in value:
-            return key, value["annotationsFromAllWorkers"]
-    return None
-
-
-def _manifest(record: Record, context: Context) -> Iterator[Vote]:
-    """A custom job may write every worker's answer into the manifest."""
-    found = _all_workers(record)
-    item = record.get("source-ref") or record["source"]
-    for given in found[1] if found else ():
-        context.count(worker=given["workerId"], object=item)
-        yield Vote(item=item, worker=given["workerId"], answers=template_answers(given["annotationData"]["content"]))
-
-
-def _merged(keys: frozenset[str], first: Record) -> str | None:
-    del keys
-    if _all_workers(first) is None:
-        return (
-            "which holds one label per object, already merged. The single votes are in the job's folder "
-            "annotations/worker-response, or in annotations/consolidated-annotation/consolidation-request."
-        )
-    return None
-
-
-CONSOLIDATION = Format(
-    name="Ground Truth consolidation request",
-    recognise=lambda keys, _: {"datasetObjectId", "annotations"} <= keys,
-    votes=_consolidation,
-    kinds=KINDS,
-)
-RESPONSES = Format(
-    name="Ground Truth worker response",
-    recognise=lambda keys, first: bool({"answers", "humanAnswers"} & keys) and _has_workers(first),
-    votes=_responses,
-    kinds=KINDS,
-)
-MANIFEST = Format(
-    name="Ground Truth output manifest",
-    recognise=lambda keys, _: (
-        bool({"source", "source-ref"} & keys)
-        and any(key.endswith("-metadata") and key.removesuffix("-metadata") in keys for key in keys)
-    ),
-    votes=_manifest,
-    kinds=KINDS,
-    refusal=_merged,
-)
-
-
-def _has_workers(first: Record) -> bool:
+def _has_responses(first: Record) -> bool:
     given = first.get("answers") or first.get("humanAnswers") or [None]
     return (
         isinstance(given, list) and isinstance(given[0], Mapping) and {"workerId", "answerContent"} <= given[0].keys()
     )
+
+
+FORMATS = [
+    Format(
+        name="Ground Truth consolidation request",
+        recognise=lambda keys, _: {"datasetObjectId", "annotations"} <= keys,
+        votes=_consolidation,
+        nouns=("worker", "object"),
+    ),
+    Format(
+        name="Ground Truth worker response",
+        recognise=lambda keys, first: bool({"answers", "humanAnswers"} & keys) and _has_responses(first),
+        votes=_responses,
+        nouns=("worker", "object"),
+    ),
+    Format(
+        name="Ground Truth output manifest",
+        recognise=lambda keys, _: (
+            bool({"source", "source-ref"} & keys)
+            and any(key.endswith("-metadata") and key.removesuffix("-metadata") in keys for key in keys)
+        ),
+        votes=_manifest,
+        nouns=("worker", "object"),
+        refusal=_refuse_merged,
+    ),
+]

@@ -29,12 +29,9 @@ if TYPE_CHECKING:
 
 def open_archive(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
     """The votes in an .eval archive."""
-    from majorant.read.formats import recognise
     from majorant.read.json_text import open_votes
 
-    log = read_archive(file.path, file.name)
-    recognise(list(log), log, file.name)
-    return open_votes(file, LOG, [log], how, stack)
+    return open_votes(file, [read_archive(file.path, file.name)], how, stack)
 
 
 def read_archive(path: Path, name: str) -> dict[str, Any]:
@@ -97,7 +94,11 @@ def _header_of(file: File) -> Mapping[str, Any] | None:
             log = loads(raw.read())
     except ValueError:
         return None
-    return header(log) if isinstance(log, dict) and LOG.recognise(frozenset(log), log) else None
+    return header(log) if isinstance(log, dict) and _is_log(frozenset(log), log) else None
+
+
+def _is_log(keys: frozenset[str], first: Record) -> bool:
+    return {"version", "status", "eval"} <= keys and isinstance(first.get("eval"), Mapping)
 
 
 def header(log: Record) -> dict[str, Any]:
@@ -152,16 +153,14 @@ def _scores(sample: Record, log: Record) -> Mapping[str, Any]:
     return scores
 
 
-def _votes(log: Record, context: Context) -> Iterator[Vote]:
+def _votes(log: Record, _: Context) -> Iterator[Vote]:
     """A score is a vote; a sample that failed, an unscored one and "no answer" are abstentions of its scorers."""
     scorers, graders = _scorers(log), _graders(log)
     for sample in log["samples"] or ():
         scores, failed = _scores(sample, log), sample.get("error") or sample.get("invalidation")
-        context.count(sample=sample["id"])
         fields = {"text": _text(sample), "epoch": sample.get("epoch"), "target": sample.get("target")}
-        fields |= scalar_fields(sample.get("metadata") or {})
+        fields |= sample.get("metadata") or {}
         for scorer in scorers:
-            context.count(scorer=scorer)
             answers = {} if failed else _answers((scores.get(scorer) or {}).get("value"))
             yield Vote(item=sample["id"], worker=graders.get(scorer, scorer), answers=answers, fields=fields)
 
@@ -192,8 +191,7 @@ def _text(sample: Record) -> str | None:
     return given if isinstance(given, str) else None
 
 
-def _empty(keys: frozenset[str], first: Record) -> str | None:
-    del keys
+def _refusal(first: Record, _: str) -> str | None:
     if not first.get("samples"):
         return "without samples: a header alone. Name the .eval file, or write the log with its samples."
     if not _scorers(first):
@@ -201,20 +199,20 @@ def _empty(keys: frozenset[str], first: Record) -> str | None:
     return None
 
 
-LOG = Format(
-    name="Inspect log",
-    recognise=lambda keys, first: {"version", "status", "eval"} <= keys and isinstance(first.get("eval"), Mapping),
-    votes=_votes,
-    kinds=("scorer", "sample"),
-    refusal=_empty,
-    judges=True,
-)
-
-
-SAMPLES = TableFormat(  # samples_df() of inspect_ai.analysis, a column per scorer
-    name="Inspect samples",
-    columns=frozenset(["sample_id", "eval_id", "epoch"]),
-    roles=lambda names: {"item": "id" if "id" in names else "sample_id", "gold": ""},
-    workers=lambda names: [name for name in names if name.startswith("score_")],
-    judges=True,
-)
+FORMATS: list[Format | TableFormat] = [
+    Format(
+        name="Inspect log",
+        recognise=_is_log,
+        votes=_votes,
+        nouns=("scorer", "sample"),
+        refusal=_refusal,
+        judges=True,
+    ),
+    TableFormat(  # samples_df() of inspect_ai.analysis, a column per scorer
+        name="Inspect samples",
+        columns=frozenset(["sample_id", "eval_id", "epoch"]),
+        roles=lambda names: {"item": "id" if "id" in names else "sample_id", "gold": ""},
+        workers=lambda names: [name for name in names if name.startswith("score_")],
+        judges=True,
+    ),
+]

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from majorant.read.formats.base import Context, Format, Record, TableFormat, Vote, scalar_fields
+from majorant.read.formats.base import Context, Format, Record, TableFormat, Vote
 from majorant.read.table import loads
 
 ANSWERS = {"choices": "choices", "rating": "rating", "number": "number", "pairwise": "selected", "taxonomy": "taxonomy"}
@@ -25,8 +25,7 @@ OF_TASK = frozenset(["text", "image", "audio", "video", "html", "url", "title", 
 
 def _export(task: Record, context: Context) -> Iterator[Vote]:
     """Annotations are votes; one marked as ground truth is gold and no vote, a skipped one an abstention."""
-    fields = scalar_fields(task.get("data") or {})
-    context.count(task=task["id"])
+    fields = task.get("data") or {}
     if context.predicted:
         for prediction in task.get("predictions") or ():
             worker = prediction["model_version"]
@@ -35,7 +34,6 @@ def _export(task: Record, context: Context) -> Iterator[Vote]:
     for annotation in task["annotations"]:
         by = annotation["completed_by"]
         worker = (by.get("email") or by["id"]) if isinstance(by, Mapping) else by
-        context.count(annotator=worker)
         yield Vote(
             item=task["id"],
             worker=worker,
@@ -57,9 +55,8 @@ def _results(annotation: Record) -> dict[str, Any]:
     return answers
 
 
-def _shapes_only(keys: frozenset[str], first: Record) -> str | None:
+def _refusal(first: Record, _: str) -> str | None:
     """Boxes and spans have no item shared by two annotators."""
-    del keys
     found = {r.get("type") for a in first.get("annotations") or () for r in a.get("result") or ()}
     if found and found <= {
         "labels",
@@ -72,18 +69,8 @@ def _shapes_only(keys: frozenset[str], first: Record) -> str | None:
     return None
 
 
-EXPORT = Format(
-    name="Label Studio export",
-    recognise=lambda keys, _: {"id", "data", "annotations"} <= keys,
-    votes=_export,
-    kinds=("annotator", "task"),
-    refusal=_shapes_only,
-)
-
-
 def _minimal(row: Record, context: Context) -> Iterator[Vote]:
     """Keys that are not task fields are questions; a single row cannot tell which is which."""
-    context.count(annotator=row["annotator"], task=row["id"])
     own = [key for key in row if key not in OF_ROW]
     answers = {key: given for key in own if (given := _chosen(row[key])) is not None}
     if context.question is None:
@@ -121,14 +108,6 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and (len(value) > 40 or "://" in value or value.startswith("/data/"))
 
 
-MINIMAL = Format(
-    name="Label Studio JSON-MIN export",
-    recognise=lambda keys, _: {"id", "annotator", "annotation_id"} <= keys,
-    votes=_minimal,
-    kinds=("annotator", "task"),
-)
-
-
 def _roles(names: Sequence[str]) -> Mapping[str, str]:
     """Older files put the question right before the annotator, newer ones anywhere, so two candidates may remain."""
     roles = {"item": "id", "worker": "annotator", "status": ""}
@@ -138,9 +117,24 @@ def _roles(names: Sequence[str]) -> Mapping[str, str]:
     return {**roles, "label": own[0]} if len(own) == 1 else roles
 
 
-TABLE = TableFormat(
-    name="Label Studio table",
-    columns=frozenset(["id", "annotator", "annotation_id"]),
-    roles=_roles,
-    answer=_cell,
-)
+FORMATS: list[Format | TableFormat] = [
+    Format(
+        name="Label Studio export",
+        recognise=lambda keys, _: {"id", "data", "annotations"} <= keys,
+        votes=_export,
+        nouns=("annotator", "task"),
+        refusal=_refusal,
+    ),
+    Format(
+        name="Label Studio JSON-MIN export",
+        recognise=lambda keys, _: {"id", "annotator", "annotation_id"} <= keys,
+        votes=_minimal,
+        nouns=("annotator", "task"),
+    ),
+    TableFormat(
+        name="Label Studio table",
+        columns=frozenset(["id", "annotator", "annotation_id"]),
+        roles=_roles,
+        answer=_cell,
+    ),
+]

@@ -12,27 +12,22 @@ from typing import Any
 from majorant.read.formats.base import Context, Format, Record, Vote
 
 
-def _votes(record: Record, context: Context) -> Iterator[Vote]:
+def _votes(record: Record, _: Context) -> Iterator[Vote]:
     """A label of a data row is a vote by its creator; each classification is a question."""
     row = record["data_row"]
     item = row.get("global_key") or row.get("external_id") or row["id"]
-    fields = {"row_data": row.get("row_data")}
     for project in record["projects"].values():
         labels = project.get("labels") or ()
         benchmarks = {(one.get("performance_details") or {}).get("benchmark_reference_label") for one in labels}
         for label in labels:  # a label that is measured by the benchmark names it, the benchmark names none
-            details = label.get("label_details") or {}
-            worker = details.get("created_by") or label["id"]
-            context.count(labeler=worker)
-            context.count(**{"data row": item})
             performed = label.get("performance_details") or {}
             yield Vote(
                 item=item,
-                worker=worker,
+                worker=(label.get("label_details") or {}).get("created_by") or label["id"],
                 answers={} if performed.get("skipped") else _answers(label),
                 seconds=performed.get("seconds_to_create"),
                 is_gold=label["id"] in benchmarks,
-                fields=fields,
+                fields={"row_data": row.get("row_data")},
             )
 
 
@@ -46,16 +41,18 @@ def _answers(label: Record) -> dict[str, Any]:
     return found
 
 
-def _old(keys: frozenset[str], _: Record) -> str | None:
-    if "data_row" not in keys:
+def _refusal(first: Record, _: str) -> str | None:
+    if "data_row" not in first:
         return "of the old kind, which names no worker for each label. Export it again as export v2 (NDJSON)."
     return None
 
 
-EXPORT = Format(
-    name="Labelbox export",
-    recognise=lambda keys, _: {"data_row", "projects"} <= keys or {"DataRow ID", "Label"} <= keys,
-    votes=_votes,
-    kinds=("labeler", "data row"),
-    refusal=_old,
-)
+FORMATS = [
+    Format(
+        name="Labelbox export",
+        recognise=lambda keys, _: {"data_row", "projects"} <= keys or {"DataRow ID", "Label"} <= keys,
+        votes=_votes,
+        nouns=("labeler", "data row"),
+        refusal=_refusal,
+    )
+]

@@ -16,9 +16,10 @@ from majorant.read.table import whole_number
 
 def _votes(sample: Record, context: Context) -> Iterator[Vote]:
     """Each model answer is a vote and the target is gold; each filter is a question."""
+    path = Path(context.source)
+    model = path.parent.name or path.name.split(".")[0]
     question = sample.get("filter") or "answer"
     answers, target = _answers(sample["filtered_resps"]), sample["target"]
-    context.count(sample=sample["doc_id"], filter=question)
     if len(answers) == 1 and isinstance(answers[0], int) and isinstance(target, str) and (choices := _choices(sample)):
         answers = [choices[answers[0]]]
         place = whole_number(target)
@@ -31,8 +32,7 @@ def _votes(sample: Record, context: Context) -> Iterator[Vote]:
     fields = {"text": _text(first)}
     gold = target[0] if isinstance(target, list) and len(target) == 1 else target
     if isinstance(gold, (str, int, float)):
-        yield Vote(item=sample["doc_id"], worker="", answers={question: gold}, is_gold=True)
-    model = _model(context.source)
+        yield Vote(item=sample["doc_id"], worker=model, answers={question: gold}, is_gold=True)
     for number, answer in enumerate(answers, start=1):
         yield Vote(
             item=sample["doc_id"],
@@ -72,16 +72,12 @@ def _text(arguments: Any) -> Any:
     return None
 
 
-def _model(source: str) -> str:
-    """The model, from the name of the folder, or else of the file."""
-    path = Path(source)
-    return path.parent.name or path.name.split(".")[0]
-
-
-SAMPLES = Format(
-    name="lm-eval samples log",
-    recognise=lambda keys, _: {"doc_id", "target", "filtered_resps"} <= keys,
-    votes=_votes,
-    kinds=("sample",),
-    judges=True,
-)
+FORMATS = [
+    Format(
+        name="lm-eval samples log",
+        recognise=lambda keys, _: {"doc_id", "target", "filtered_resps"} <= keys,
+        votes=_votes,
+        nouns=("model", "sample"),
+        judges=True,
+    ),
+]

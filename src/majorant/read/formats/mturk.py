@@ -38,10 +38,12 @@ def _cell(text: str) -> Any:
     return answer[0] if isinstance(answer, list) and len(answer) == 1 else answer
 
 
-BATCH = TableFormat(
-    name="Mechanical Turk results",
-    columns=frozenset(["HITId", "WorkerId"]),
-    prefix="Answer.",
-    roles=_roles,
-    answer=_cell,
-)
+FORMATS = [
+    TableFormat(
+        name="Mechanical Turk results",
+        columns=frozenset(["HITId", "WorkerId"]),
+        prefix="Answer.",
+        roles=_roles,
+        answer=_cell,
+    ),
+]

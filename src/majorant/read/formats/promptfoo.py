@@ -11,25 +11,23 @@ from typing import Any
 
 from majorant.read.formats.base import Context, Format, Record, Vote
 
-KINDS = ("assertion", "output")
+
+def _outputs(document: Record) -> Any:
+    found = document.get("results")
+    return found.get("results") if isinstance(found, dict) else found
 
 
-def _results(document: Record, context: Context) -> Iterator[Vote]:
-    found = document["results"]
-    outputs = found["results"] if isinstance(found, dict) else found
+def _results(document: Record, _: Context) -> Iterator[Vote]:
+    outputs = _outputs(document)
     several = {
         "prompt": len({out.get("promptIdx") for out in outputs}) > 1,
         "provider": len({_provider(out) for out in outputs}) > 1,
     }
     for out in outputs:
-        yield from _votes(out, context, several)
+        yield from _votes(out, several)
 
 
-def _line(out: Record, context: Context) -> Iterator[Vote]:
-    yield from _votes(out, context, {"prompt": True, "provider": True})
-
-
-def _votes(out: Record, context: Context, several: dict[str, bool]) -> Iterator[Vote]:
+def _votes(out: Record, several: dict[str, bool]) -> Iterator[Vote]:
     """Pass or fail is the label, label=score reads the score; a grader that failed abstains."""
     item = f"test {out['testIdx']}"
     item += f", {_provider(out)}" if several["provider"] else ""
@@ -43,7 +41,6 @@ def _votes(out: Record, context: Context, several: dict[str, bool]) -> Iterator[
         worker = name if seen[name] == 1 else f"{name} {seen[name]}"
         failed = (part.get("metadata") or {}).get("graderError") or part.get("pass") is None
         answers = {} if failed else {"pass": "pass" if part["pass"] else "fail", "score": part["score"]}
-        context.count(assertion=worker, output=item)
         yield Vote(item=item, worker=worker, answers=answers, fields=fields)
 
 
@@ -65,9 +62,8 @@ def _output(out: Record) -> Any:
     return response.get("output") if isinstance(response, dict) else response
 
 
-def _no_components(keys: frozenset[str], first: Record) -> str | None:
-    found = first.get("results") if "results" in keys else [first]
-    outputs = found.get("results") if isinstance(found, dict) else found
+def _refusal(first: Record, _: str) -> str | None:
+    outputs = _outputs(first)
     if outputs and not any((out.get("gradingResult") or {}).get("componentResults") for out in outputs):
         return (
             "without the results of single assertions (componentResults). Run promptfoo eval again with at least one "
@@ -76,26 +72,27 @@ def _no_components(keys: frozenset[str], first: Record) -> str | None:
     return None
 
 
-RESULTS = Format(
-    name="promptfoo results file",
-    recognise=lambda keys, first: "results" in keys and bool({"evalId", "config"} & keys) and _is_results(first),
-    votes=_results,
-    default="pass",
-    kinds=KINDS,
-    refusal=_no_components,
-    judges=True,
-)
-LINES = Format(
-    name="promptfoo results file",
-    recognise=lambda keys, _: {"gradingResult", "testIdx", "promptIdx"} <= keys,
-    votes=_line,
-    default="pass",
-    kinds=KINDS,
-    judges=True,
-)
-
-
 def _is_results(first: Record) -> bool:
-    found = first.get("results")
-    outputs = found.get("results") if isinstance(found, dict) else found
+    outputs = _outputs(first)
     return isinstance(outputs, list) and all(isinstance(out, dict) and "testIdx" in out for out in outputs[:1])
+
+
+FORMATS = [
+    Format(
+        name="promptfoo results file",
+        recognise=lambda keys, first: "results" in keys and bool({"evalId", "config"} & keys) and _is_results(first),
+        votes=_results,
+        default="pass",
+        nouns=("assertion", "output"),
+        refusal=_refusal,
+        judges=True,
+    ),
+    Format(
+        name="promptfoo results file",
+        recognise=lambda keys, _: {"gradingResult", "testIdx", "promptIdx"} <= keys,
+        votes=lambda out, _: _votes(out, {"prompt": True, "provider": True}),
+        default="pass",
+        nouns=("assertion", "output"),
+        judges=True,
+    ),
+]

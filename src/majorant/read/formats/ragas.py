@@ -9,19 +9,18 @@ from collections.abc import Sequence
 
 from majorant.read.formats.base import TableFormat
 
-OF_SAMPLE = frozenset((
-    "user_input", "response", "retrieved_contexts", "reference", "reference_contexts", "rubrics", "rubric",
-    "multi_responses", "question", "answer", "contexts", "ground_truth", "ground_truths", "reference_tool_calls",
-    "reference_topics", "retrieved_context_ids", "reference_context_ids", "persona_name", "query_style",
-    "query_length", "",
-))  # fmt: skip
-
 
 def _metrics(names: Sequence[str]) -> list[str]:
-    return [] if {"worker", "judge"} & set(names) else [name for name in names if name not in OF_SAMPLE]
+    of_sample = {
+        "user_input", "response", "retrieved_contexts", "reference", "reference_contexts", "rubrics", "rubric",
+        "multi_responses", "question", "answer", "contexts", "ground_truth", "ground_truths", "reference_tool_calls",
+        "reference_topics", "retrieved_context_ids", "reference_context_ids", "persona_name", "query_style",
+        "query_length", "",
+    }  # fmt: skip
+    return [] if {"worker", "judge"} & set(names) else [name for name in names if name not in of_sample]
 
 
-RESULTS, OLD_RESULTS = (
+FORMATS = [
     TableFormat(
         name="Ragas results",
         columns=frozenset(columns),
@@ -30,4 +29,4 @@ RESULTS, OLD_RESULTS = (
         judges=True,
     )
     for columns in (["user_input", "response"], ["question", "answer", "contexts"])
-)
+]

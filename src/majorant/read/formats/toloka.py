@@ -25,9 +25,11 @@ def _roles(names: Sequence[str]) -> Mapping[str, str]:
     return roles
 
 
-ASSIGNMENTS = TableFormat(
-    name="Toloka assignments",
-    columns=frozenset(["ASSIGNMENT:worker_id"]),
-    prefix="OUTPUT:",
-    roles=_roles,
-)
+FORMATS = [
+    TableFormat(
+        name="Toloka assignments",
+        columns=frozenset(["ASSIGNMENT:worker_id"]),
+        prefix="OUTPUT:",
+        roles=_roles,
+    )
+]

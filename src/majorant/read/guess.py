@@ -1,7 +1,6 @@
-"""Find out which column is the item, the worker and the label, or which columns belong to workers.
+"""Guess the columns of items, workers and labels by what is in them, if their names do not say.
 
-The caller's arguments come first, then column names, then column contents.  A guess from contents adds a note; an
-ambiguous table is an error that names the argument to pass.
+A guess adds a note; in case of doubt, there is none, and an error asks for the names of the columns.
 """
 
 from __future__ import annotations
@@ -18,147 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.errors import ConfigError, DataError
-from majorant.read.formats import recognise_table
-from majorant.read.formats.base import TableFormat
-from majorant.read.options import ALIASES, GOLD_ROLES, VOTE_ROLES, Choice
-from majorant.read.table import RowSource, cell_values, fold, is_empty
+from majorant.read.options import (
+    ALIASES,
+    VOTE_ROLES,
+    Choice,
+    candidate_roles,
+    find_roles,
+    letters,
+    list_names,
+    means,
+    name_words,
+)
+from majorant.read.table import Layout, RowSource, fold, is_empty
 from majorant.votes import Note, NoteKind
 
-JUDGES = frozenset(
-    ["judge", "grader", "evaluator", "scorer", "juror", "judgemodel", "judgename", "gradermodel", "evaluatormodel"]
-)
 ROW_NAMES = "(row names)"  # a first column without a name, as R writes it
-
-
-def find_roles(names: Sequence[str], choice: Choice, source: str) -> dict[str, int]:
-    """The position of each role among `names`.
-
-    >>> find_roles(["Task ID", "annotator", "Answer", "comment"], Choice.of(), "votes.csv")
-    {'item': 0, 'worker': 1, 'label': 2}
-    >>> find_roles(["item", "task", "worker", "label"], Choice.of(), "votes.csv")
-    Traceback (most recent call last):
-    ...
-    majorant.errors.DataError: votes.csv: columns 'item' and 'task' could both be the item. Say which with item='NAME'.
-    """
-    if choice.columns is not None:
-        missing = [role for role in choice.needed if role not in choice.columns]
-        if missing:
-            raise ConfigError(f"{source}: columns='{','.join(choice.columns)}' lacks {' and '.join(missing)}.")
-        return {role: choice.columns.index(role) for role in ALIASES if role in choice.columns}
-    roles = {}
-    for role, candidates in candidate_roles(names, choice, source).items():
-        if len(candidates) > 1:
-            both = " and ".join(repr(names[p]) for p in candidates)
-            quantity = "both" if len(candidates) == 2 else "all"
-            raise DataError(
-                f"{source}: columns {both} could {quantity} be the {role}. Say which with {role}='NAME'"
-                + (f", or {role}=''." if role not in choice.needed else ".")
-            )
-        if candidates:
-            roles[role] = candidates[0]
-    missing = [role for role in choice.needed if role not in roles]
-    if missing == ["gold"] and choice.needed == GOLD_ROLES and "label" in roles:
-        roles["gold"] = roles.pop("label")  # a gold file may call its only answer a label
-    elif missing:
-        flags = " ".join(f"{role}='NAME'" for role in missing)
-        raise DataError(
-            f"{source}: cannot tell which column is the {' or the '.join(missing)}. "
-            f"Its columns are {list_names(names)}. Say {flags}; "
-            "if the file has no header, give the order instead, e.g. columns='worker,item,label'."
-            " If each worker has a column, name these columns: workers='ana,bo,cy' or workers='Dr_*'."
-            + (" If each worker has a file, say worker='file'." if "worker" in missing else "")
-        )
-    return roles
-
-
-def candidate_roles(names: Sequence[str], choice: Choice, source: str) -> dict[str, list[int]]:
-    """The columns that could have each role, by name; one, where the caller named it."""
-    roles: dict[str, list[int]] = {
-        role: [_named_column(names, role, str(word), source)] for role, word in choice.named.items() if word
-    }
-    for role in ALIASES:
-        if role in roles or choice.named.get(role) == "":
-            continue
-        taken = {p for some in roles.values() if len(some) == 1 for p in some}
-        free = [p for p in range(len(names)) if p not in taken]
-        judged = any(bare_word(names[p]) in JUDGES for p in roles.get("worker", []))
-        roles[role] = _candidates(names, free, role, judged=judged)
-    return {role: roles[role] for role in ALIASES if role in roles}
-
-
-def _candidates(names: Sequence[str], free: Sequence[int], role: str, *, judged: bool) -> list[int]:
-    """The columns in the first set of names that matches any.
-
-    Next to a judge, an answer or a response is what was judged and not a label, unless nothing else could be one.
-    """
-    ranked = [[p for p in free if _among(names[p], words)] for words in ALIASES[role]]
-    if judged and role in ("label", "gold"):
-        judged_words = ("answer", "response", "value", "expected")
-        kept = [[p for p in some if bare_word(names[p]) not in judged_words] for some in ranked]
-        ranked = kept if any(kept) or role == "gold" else ranked
-    return next((some for some in ranked if some), [])
-
-
-def bare_word(name: str) -> str:
-    """A column's name without case, blanks, signs and a final id."""
-    return letters(name).removesuffix("id")
-
-
-def letters(name: str) -> str:
-    """A column's name without case, blanks and signs."""
-    return re.sub(r"[\W_]+", "", name).casefold()
-
-
-def name_words(name: str) -> list[str]:
-    """The words of a column's name.
-
-    >>> name_words("annotatorEmail 2"), name_words("image_path")
-    (['annotator', 'email', '2'], ['image', 'path'])
-    """
-    return re.findall(r"[^\W\d_]+|\d+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).casefold())
-
-
-def _among(name: str, words: frozenset[str]) -> bool:
-    return bool({letters(name), bare_word(name)} & words)
-
-
-def means(name: str, role: str) -> bool:
-    """Whether a column of this name could have the role."""
-    return any(_among(name, words) for words in ALIASES[role])
-
-
-def _named_column(names: Sequence[str], role: str, word: str, source: str) -> int:
-    exact = [p for p, name in enumerate(names) if name == word]
-    hits = exact or [p for p, name in enumerate(names) if name.strip().casefold() == word.strip().casefold()]
-    if len(hits) == 1:
-        return hits[0]
-    what = "has no column" if not hits else "has several columns"
-    raise ConfigError(f"{source} {what} {word!r} to take for the {role}. Its columns are {list_names(names)}.")
-
-
-def list_names(names: Sequence[str], most: int = 12) -> str:
-    """The first names of a table's columns, for a message."""
-    shown = ", ".join(repr(name if len(name) <= 40 else name[:39] + "…") for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def looks_like_header(cells: Sequence[str], choice: Choice) -> bool:
-    """Whether the first row of a file that should have no header names at least two of its own columns."""
-    roles = choice.columns or ()
-    pairs = zip(cells, roles, strict=False)
-    return sum(role != "_" and means(cell, role) for cell, role in pairs) >= 2
-
-
-def says_position(name: str) -> bool:
-    """Whether a column of this name may say in which order two candidates were shown.
-
-    >>> says_position("is_swapped"), says_position("label")
-    (True, False)
-    """
-    return letters(name) in {
-        "position", "order", "swapped", "isswapped", "swap", "presentationorder", "displayorder", "shownfirst",
-        "firstshown", "pairorder", "aborder", "permutation",
-    }  # fmt: skip
 
 
 HINTS = {  # words in the names of columns that suggest a role
@@ -220,7 +93,7 @@ def guess_votes(
     """
     if not cells or len(cells[0]) < 6:
         return None
-    columns = [_describe(p, names[p], values, by_name) for p, values in enumerate(cells)]
+    columns = [_describe_column(p, names[p], values, by_name) for p, values in enumerate(cells)]
     taken = {p for role, some in by_name.items() if role not in VOTE_ROLES or len(some) == 1 for p in some}
     options = []
     for role in VOTE_ROLES:
@@ -236,7 +109,7 @@ def guess_votes(
     return {role: place for role, (place, _) in zip(VOTE_ROLES, scored[-1][1], strict=True)}
 
 
-def _describe(place: int, name: str, values: Sequence[Any], by_name: Mapping[str, Sequence[int]]) -> _Column:
+def _describe_column(place: int, name: str, values: Sequence[Any], by_name: Mapping[str, Sequence[int]]) -> _Column:
     texts = ["" if value is None else str(value) for value in values]
     codes: dict[str, int] = {}
     code_n = np.array([codes.setdefault(text, len(codes)) if text else -1 for text in texts], dtype=np.int64)
@@ -304,30 +177,9 @@ def _n_pairs(one: _Column, other: _Column) -> int:
     return len(np.unique(one.code_n * max(other.n_values, 1) + other.code_n))
 
 
-FILE = "file"  # what the column with the name of the file is called
 WORKER_WORDS = frozenset((  # that the columns of workers share: Dr_Lee, rater1, label_ana
     "dr", "doctor", "reader", "radiologist", "pathologist", "vote", "label", "rating", "score", "person", "r", "w", "a",
 )).union(*ALIASES["worker"][:2])  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The position of each role; in a table with a row per item, also the columns of the workers."""
-
-    roles: dict[str, int]
-    workers: tuple[int, ...] = ()
-    notes: tuple[Note, ...] = ()
-    key: tuple[str, ...] = ()  # the columns that name an item together
-
-    @property
-    def wide(self) -> bool:
-        """Whether a row is an item."""
-        return bool(self.workers)
-
-    @property
-    def positions(self) -> list[int]:
-        """The columns that take part in votes."""
-        return [*self.roles.values(), *self.workers]
 
 
 def missing_header(rows: RowSource, choice: Choice) -> DataError | None:
@@ -346,31 +198,16 @@ def missing_header(rows: RowSource, choice: Choice) -> DataError | None:
     )
 
 
-def table_tool(rows: RowSource) -> TableFormat | None:
-    """The labelling tool or judge log that wrote this table, if it is a known one."""
-    return recognise_table(rows.names) if rows.named and not has_vote_columns(rows.names) else None
-
-
-def has_vote_columns(names: Sequence[str]) -> bool:
-    """Whether a table has an item, a worker and a label column by name, and nothing else.
-
-    >>> has_vote_columns(["task", "worker", "answer"]), has_vote_columns(["item", "worker", "label", "model"])
-    (True, False)
-    """
-    roles = [[role for role in VOTE_ROLES if means(name, role)] for name in names]
-    return sorted(roles) == sorted([role] for role in VOTE_ROLES)
-
-
 def layout_by_content(rows: RowSource, choice: Choice, n_files: int) -> Layout | None:
     """A file per worker, a column per worker, or a row per vote under unusual names."""
     by_name = candidate_roles(rows.names, choice, rows.source)
     found = {role for role in VOTE_ROLES if len(by_name.get(role, ())) == 1}
     if n_files > 1 and found == {"item", "label"} and not by_name.get("worker") and "worker" not in choice.named:
         return Layout({role: some[0] for role, some in by_name.items() if len(some) == 1})  # the file is the worker
-    return (_detect_wide(rows, choice) or _guess(rows, by_name)) if rows.again else None
-
-
-def _guess(rows: RowSource, by_name: Mapping[str, Sequence[int]]) -> Layout | None:
+    if not rows.again:
+        return None
+    if (wide := _detect_wide(rows, choice)) is not None:
+        return wide
     named = all(name == ROW_NAMES or re.match(r"\w", name) for name in rows.names)  # not JSON that is read as CSV
     votes = guess_votes(rows.names, sample_columns(rows, range(len(rows.names))), by_name) if named else None
     if votes is None:
@@ -393,7 +230,15 @@ def wide_layout(rows: RowSource, choice: Choice, workers: Sequence[str] | None) 
     roles = _wide_roles(rows, choice)
     free = [p for p in range(len(rows.names)) if p not in roles.values()]
     if workers is not None:
-        left_out, kept = {}, tuple(_matching(rows, free, workers))
+        left_out, matching = {}, set()
+        for pattern in workers:
+            hits = [p for p in free if rows.names[p] == pattern]
+            hits = hits or [p for p in free if fnmatchcase(rows.names[p], pattern)]
+            if not hits:
+                listed = list_names(rows.names)
+                raise ConfigError(f"{rows.source}: workers={pattern!r} matches no column. Its columns are {listed}.")
+            matching.update(hits)
+        kept = tuple(sorted(matching))
     else:
         free = [p for p in free if p or rows.names[p] != ROW_NAMES]
         left_out = find_other_columns(rows, free) if rows.again else {}
@@ -439,28 +284,13 @@ def _wide_note(rows: RowSource, workers: Sequence[int], left_out: Mapping[int, s
     return Note(NoteKind.WIDE, {"workers": [rows.names[p] for p in workers], "left_out": reasons})
 
 
-def _matching(rows: RowSource, free: Sequence[int], patterns: Sequence[str]) -> list[int]:
-    positions: dict[int, None] = {}
-    for pattern in patterns:
-        hits = [p for p in free if rows.names[p] == pattern] or [p for p in free if fnmatchcase(rows.names[p], pattern)]
-        if not hits:
-            listed = list_names(rows.names)
-            raise ConfigError(f"{rows.source}: workers={pattern!r} matches no column. Its columns are {listed}.")
-        positions.update(dict.fromkeys(hits))
-    return sorted(positions)
-
-
 def sample_columns(rows: RowSource, positions: Sequence[int]) -> list[list[Any]]:
     """The first values of some columns, None where a cell is empty."""
-    columns = next(iter(rows.stream(positions)), None)
-    if columns is None:
-        return [[] for _ in positions]
-    most = min(20_000, max(2_000, 1_000_000 // len(positions)))
-    sampled = (cell_values(column, rows.kind, most) for column in columns)
+    most = min(20_000, max(2_000, 1_000_000 // max(len(positions), 1)))
     missing = ("NA", "NaN", ".")
     return [
         [None if is_empty(v) or (isinstance(v, str) and v.strip() in missing) else v for v in values]
-        for values in sampled
+        for values in (rows.first_cells(positions, most) if positions else ())
     ]
 
 
@@ -481,7 +311,7 @@ def find_other_columns(rows: RowSource, free: Sequence[int]) -> dict[int, str]:
     }  # fmt: skip
     others: dict[int, str] = {}
     labels: dict[int, set[str]] = {}
-    for p, values in zip(free, sample_columns(rows, free) if free else (), strict=True):
+    for p, values in zip(free, sample_columns(rows, free), strict=True):
         given = [value for value in values if value is not None]
         name = letters(rows.names[p])
         if any(isinstance(value, (list, dict)) for value in given):
@@ -498,15 +328,11 @@ def find_other_columns(rows: RowSource, free: Sequence[int]) -> dict[int, str]:
         shared: set[str] = set().union(*(labels[q] for q in labels if q != p and q not in others))
         if not labels[p] & shared and len(labels) > 1:
             others[p] = "alone"
-    return {p: others[p] for p in free if p in others} | _named_unlike(rows, [p for p in free if p not in others])
-
-
-def _named_unlike(rows: RowSource, free: Sequence[int]) -> dict[int, str]:
-    """Columns beside others whose names share a word such as Dr or rater."""
-    words = {p: name_words(rows.names[p]) or [""] for p in free}
-    for place in (0, -1):
-        shared = [words[p][place] for p in free if words[p][place] in WORKER_WORDS and len(words[p]) > 1]
-        alike = [p for p in free if words[p][place] in shared and shared.count(words[p][place]) > 1]
-        if len(alike) > len(free) / 2:
-            return {p: "unlike" for p in free if p not in alike}
-    return {}
+    words = {p: name_words(rows.names[p]) or [""] for p in free if p not in others}
+    for place in (0, -1):  # if most of the names share a word such as Dr or rater, the others are no workers
+        common = [some[place] for some in words.values() if some[place] in WORKER_WORDS and len(some) > 1]
+        alike = [p for p, some in words.items() if common.count(some[place]) > 1]
+        if len(alike) > len(words) / 2:
+            others |= dict.fromkeys(words.keys() - alike, "unlike")
+            break
+    return {p: others[p] for p in free if p in others}
