@@ -257,8 +257,8 @@ class StoreWriter:
     arrays: set[str] = field(default_factory=set)
     file: Any = None
 
-    def add(self, start: int, stop: int, votes: SortedVotes, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """The votes of the items from start to stop, whose codes begin at 0, and arrays with an entry per item."""
+    def add(self, start: int, votes: SortedVotes, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """The votes of some items, the first of which has the code `start`, and arrays with an entry per item."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -281,10 +281,10 @@ class StoreWriter:
         self.arrays |= arrays.keys()
         if len(table):
             self.file.write_table(table, row_group_size=len(table))
-            self.item_g.append(stop)
+            self.item_g.append(start + len(arrays["votes"]))
             self.vote_g.append(self.vote_g[-1] + len(table))
         else:  # a row group cannot be empty, so these items belong to the one before
-            self.item_g[-1] = stop if len(self.item_g) > 1 else 0
+            self.item_g[-1] = start + len(arrays["votes"]) if len(self.item_g) > 1 else 0
 
     def close(self, n_items: int, facts: Mapping[str, Any], account: Account) -> None:
         """Complete the folder."""
