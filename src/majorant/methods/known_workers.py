@@ -152,15 +152,14 @@ class AnchorMap:
         from scipy.sparse import csr_array
 
         n_workers, n_classes, _ = votes_jkl.shape
+        # Where workers share a matrix, it is as if one of them had given all votes.
         entries = (matrix_rc.data, matrix_rc.indices % (n_workers * n_classes), matrix_rc.indptr)
         own = csr_array(entries, shape=(len(class_r), n_workers * n_classes), copy=True)
-        own.sum_duplicates()  # which also sorts: the votes of one worker on an item are now adjacent
+        own.sum_duplicates()
         own_e = own.tocoo()
         worker_e, label_e = np.divmod(own_e.col, n_classes)
-        starts_e = np.ones(len(worker_e), dtype=bool)
-        starts_e[1:] = (np.diff(worker_e) != 0) | (np.diff(own_e.row) != 0)
-        group_e = np.cumsum(starts_e) - 1
-        said_e = np.bincount(group_e, weights=own_e.data)[group_e] if len(group_e) else own_e.data
+        _, pair_e = np.unique(own_e.row.astype(np.int64) * n_workers + worker_e, return_inverse=True)
+        said_e = np.bincount(pair_e, weights=own_e.data)[pair_e]  # by the worker on the item
         class_e, once_e = class_r[own_e.row], once_r[own_e.row]
         cell_e = np.maximum(votes_jkl[worker_e, class_e, label_e] - own_e.data * once_e, 0.0) + self.smoothing
         row_e = np.maximum(votes_jkl.sum(axis=2)[worker_e, class_e] - said_e * once_e, 0.0)
