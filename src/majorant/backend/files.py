@@ -16,7 +16,7 @@ from majorant.backend.prepare import no_room
 from majorant.backend.stage import Report, silent
 from majorant.backend.store import StoredVotes
 from majorant.backend.workfolder import WorkFolder
-from majorant.kernels import Block, add_up
+from majorant.kernels import Block, Engine
 from majorant.limits import BASE, T, in_order, require, thread_count
 from majorant.methods.fit import Fit, Progress
 from majorant.output import Columns
@@ -83,7 +83,7 @@ class FileBackend(Backend):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StoredEngine:
+class StoredEngine(Engine):
     """Blocks of votes in a folder."""
 
     stored: StoredVotes
@@ -99,10 +99,6 @@ class StoredEngine:
     def shape(self) -> tuple[int, int, int]:
         """(items, workers, classes)"""
         return self.stored.shape
-
-    def map_sum(self, fn: Callable[[Block], T]) -> T:
-        """The sum over blocks of what `fn` returns."""
-        return add_up(self.map_blocks(fn))
 
     def map_blocks(self, fn: Callable[[Block], T]) -> Iterator[T]:
         """What `fn` returns for each block, in the order of the items."""

@@ -184,11 +184,12 @@ class StoredVotes:
     def group(self, first: int, last: int) -> Votes:
         """The votes of some row groups in memory; the names of their items are read lazily."""
         start, stop = int(self.item_g[first]), int(self.item_g[last])
-        names = ("item", "worker", "label", *(["seconds"] if self.has_seconds else []))
-        item_n, worker_n, label_n, *seconds_n = self.columns(first, last, *names)
+        worker_n, label_n, *seconds_n = self.columns(
+            first, last, "worker", "label", *(["seconds"] if self.has_seconds else [])
+        )
         votes_i = np.asarray(self.votes_i[start:stop])
         return Votes(
-            item_n=item_n - np.int32(start),
+            item_n=np.repeat(np.arange(stop - start, dtype=np.int32), votes_i),
             worker_n=worker_n,
             label_n=label_n,
             offsets_i=np.concatenate([[0], np.cumsum(votes_i, dtype=np.int64)]),
@@ -262,11 +263,7 @@ class StoreWriter:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        columns: dict[str, NDArray[Any]] = {
-            "item": votes.item_n + np.int32(start),
-            "worker": votes.worker_n,
-            "label": votes.label_n,
-        }
+        columns: dict[str, NDArray[Any]] = {"worker": votes.worker_n, "label": votes.label_n}
         packed = dict.fromkeys(columns, "DELTA_BINARY_PACKED")  # smaller and faster than a dictionary, or than none
         if self.has_seconds and votes.seconds_n is not None:
             columns["seconds"] = votes.seconds_n
