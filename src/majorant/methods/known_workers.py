@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -179,7 +179,7 @@ class NitzanParoush:
     accuracy
         Accuracy of each worker, in the order of `votes.workers`.
     prior
-        Probability of each class, or "gold" for the shares of the gold items; uniform by default.
+        Probability of each class; uniform by default.
     smoothing
         Imaginary votes that pull a counted accuracy to the mean of all workers, so that a worker without votes on gold
         items counts as an average one.
@@ -195,18 +195,18 @@ class NitzanParoush:
     traits: ClassVar[Traits] = Traits(needs="gold", distributed=True)
 
     accuracy: ArrayLike | None = None
-    prior: ArrayLike | Literal["gold"] | None = None
+    prior: ArrayLike | None = None
     smoothing: float = 2.0
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
         """Accuracy of each worker as `skill`, and the posterior of each item."""
-        if self.accuracy is None or isinstance(self.prior, str):
+        if self.accuracy is None:
             data = _prepare_gold(self.name, votes, engine, weights)
         else:
             data = prepare(votes, engine=engine, weights=weights)
         _, n_workers, n_classes = data.votes.shape
         skill_j = self._count_skill(data) if self.accuracy is None else _as_accuracy(self.accuracy, n_workers)
-        prior_k = self._find_prior(data)
+        prior_k = _as_class_prior(self.prior, data.votes)
         confusion_jkl = coin_confusions(skill_j, n_classes)
         tables = confusion_tables(confusion_jkl, prior_k)
         posterior_ik = data.rows(lambda block: posterior(replace(block, gold_i=None), tables))
@@ -218,13 +218,6 @@ class NitzanParoush:
         # One imaginary vote right and one wrong keep the mean accuracy away from 0 and 1.
         crowd = (right_j.sum() + 1) / (given_j.sum() + 2)
         return np.asarray((right_j + self.smoothing * crowd) / (given_j + self.smoothing))
-
-    def _find_prior(self, data: VoteData) -> FloatArray:
-        if not isinstance(self.prior, str):
-            return _as_class_prior(self.prior, data.votes)
-        if self.prior != "gold":
-            raise ConfigError(f"prior must be probabilities or 'gold', not {self.prior!r}.")
-        return shares(count_gold(data).items_g + self.smoothing / len(data.votes.labels))
 
 
 def _prepare_gold(name: str, votes: Any, engine: Engine | None, weights: ArrayLike | None) -> VoteData:
