@@ -12,10 +12,11 @@ what it returns.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,21 +54,30 @@ class Block:
         return slice(self.start, self.stop)
 
 
-class Engine(Protocol):
-    """Access to blocks of votes, wherever they are stored."""
+class Engine(ABC):
+    """Access to blocks of votes, wherever they are stored.
+
+    Sums are added in the order of the blocks, so neither threads nor the number of machines change a digit.
+    """
+
+    __slots__ = ()
 
     @property
+    @abstractmethod
     def shape(self) -> tuple[int, int, int]:
         """(items, workers, classes)"""
 
-    def map_sum(self, fn: Callable[[Block], T]) -> T:
-        """The sum over blocks of what `fn` returns: a number, an array, or a (named) tuple of these."""
-
+    @abstractmethod
     def map_blocks(self, fn: Callable[[Block], T]) -> Iterator[T]:
         """What `fn` returns for each block, in the order of the items."""
 
+    def map_sum(self, fn: Callable[[Block], T]) -> T:
+        """The sum over blocks of what `fn` returns: a number, an array, or a (named) tuple of these."""
+        return add_up(self.map_blocks(fn))
+
     def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:
         """The rows that `fn` returns for each block, (items of the block, ...), concatenated."""
+        return np.concatenate(list(self.map_blocks(fn)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,27 +93,16 @@ def rows_in(rows: FloatArray | Rows, block: Block) -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MemoryEngine:
-    """Blocks in memory, processed by threads.
+class MemoryEngine(Engine):
+    """Blocks in memory, processed by threads."""
 
-    Results are added in the order of the blocks, so the number of threads does not change a single digit.
-    """
-
-    shape: tuple[int, int, int]
+    shape: tuple[int, int, int] = field()
     blocks: tuple[Block, ...]
     threads: int
-
-    def map_sum(self, fn: Callable[[Block], T]) -> T:
-        """The sum over blocks of what `fn` returns."""
-        return add_up(self.map_blocks(fn))
 
     def map_blocks(self, fn: Callable[[Block], T]) -> Iterator[T]:
         """What `fn` returns for each block, in the order of the items; few blocks are in flight at a time."""
         return in_order(fn, self.blocks, self.threads, ahead=self.threads)
-
-    def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:
-        """The rows that `fn` returns, concatenated."""
-        return np.concatenate(list(self.map_blocks(fn)))
 
 
 def in_memory(

@@ -60,7 +60,7 @@ def test_a_damaged_row_group_is_an_error(stored):
 
 
 def test_a_damaged_byte_is_an_error_or_changes_nothing(stored):
-    path, names = stored.folder / "votes.parquet", ("item", "worker", "label")
+    path, names = stored.folder / "votes.parquet", ("worker", "label")
     content, expected = path.read_bytes(), stored.columns(0, stored.n_groups, *names)
     found = 0
     for at in range(5, len(content), len(content) // 150):

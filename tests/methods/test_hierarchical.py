@@ -22,7 +22,7 @@ def crew(rng, strength, n_workers=60):
 def log_marginal(model, votes_jkl, crowd_kl, odds_j):
     """The log-posterior of a crowd and odds given counts, the workers' rows integrated out, term by term."""
     J, K, _ = votes_jkl.shape
-    strength = crowd_kl.sum(axis=1)[: 1 if model.tied else K]
+    strength = crowd_kl.sum(axis=1)
     base = np.where(np.eye(K, dtype=bool), model.right, model.wrong)
     total = ((model.shape - 1) * np.log(strength) - model.rate * strength).sum()
     total += (base * np.log(crowd_kl / crowd_kl.sum(axis=1, keepdims=True))).sum()
@@ -34,14 +34,13 @@ def log_marginal(model, votes_jkl, crowd_kl, odds_j):
     return total
 
 
-@pytest.mark.parametrize("tied", [True, False])
 @pytest.mark.parametrize("spread", [0.0, 1.0])
-def test_it_recovers_the_crowd_that_workers_were_drawn_from(tied, spread):
+def test_it_recovers_the_crowd_that_workers_were_drawn_from(spread):
     rng = np.random.default_rng(0)
     odds = np.exp(rng.normal(0, spread, size=100))
     confusion = np.array([[rng.dirichlet(row) for row in rows] for rows in tilt(8 * CROWD, odds)])
     votes_jkl = np.array([[rng.multinomial(60, row) for row in rows] for rows in confusion], dtype=float)
-    model = Hierarchical(tied=tied, spread=spread, right=1, wrong=0.1)
+    model = Hierarchical(spread=spread, right=1, wrong=0.1)
     crowd_kl, odds_j = np.full((3, 3), 1.0), np.ones(100)
     values = [log_marginal(model, votes_jkl, crowd_kl, odds_j)]
     for steps in (1, 1, 1, 2, 5, 10, 30, 150):
@@ -61,13 +60,12 @@ def test_it_recovers_the_crowd_that_workers_were_drawn_from(tied, spread):
         assert not spread or log_marginal(model, votes_jkl, crowd_kl, moved) < values[-1]
 
 
-@pytest.mark.parametrize("tied", [True, False])
 @pytest.mark.parametrize("spread", [0.0, 1.0])
-def test_the_objective_is_the_bound_written_out(tied, spread):
+def test_the_objective_is_the_bound_written_out(spread):
     votes = random_votes(np.random.default_rng(1), n_items=8, n_workers=3, n_votes=30)
-    model = Hierarchical(tied=tied, spread=spread, max_iter=3, tol=0, accelerate=False)
+    model = Hierarchical(spread=spread, max_iter=3, tol=0, accelerate=False)
     first = model.fit(votes)
-    again = Hierarchical(tied=tied, spread=spread, max_iter=1).fit(votes, start=first)
+    again = Hierarchical(spread=spread, max_iter=1).fit(votes, start=first)
     crowd_kl, odds_j = first.learned["crowd_kl"], first.learned["odds_j"]
     prior_jkl, votes_jkl = tilt(crowd_kl, odds_j), first.learned["votes_jkl"]
     log_vote_jkl = np.array([[oracle.expected_log(row) for row in rows] for rows in votes_jkl])
@@ -112,7 +110,7 @@ def test_odds_identify_workers_with_one_coin_each():
 
 def test_the_bound_never_falls():
     for seed in range(3):
-        for settings in ({"tied": True}, {"tied": False}, {"spread": 0}, {"accelerate": False}):
+        for settings in ({}, {"spread": 0}, {"accelerate": False}):
             trace = Hierarchical(**settings).fit(random_votes(np.random.default_rng(seed))).trace
             assert (np.diff(trace) >= -1e-8).all()
 

@@ -85,8 +85,7 @@ def test_exact_pairs_give_the_exact_matrix(n_classes):
     np.testing.assert_allclose(shared_confusion(pairs, pairs.sum(axis=0)), truth, atol=1e-8)
 
 
-@pytest.mark.parametrize("pairs", ["items", "votes"])
-def test_pairs_are_counted_and_normalised_over_all_items(pairs):
+def test_pairs_are_counted_and_normalised_over_all_items():
     votes = random_votes(np.random.default_rng(0))
     table = np.zeros((3, 3))
     for i in range(len(votes.items)):
@@ -97,10 +96,10 @@ def test_pairs_are_counted_and_normalised_over_all_items(pairs):
                 if a != b:
                     own[ballot[a], ballot[b]] += 1
         if own.any():
-            table += own / own.sum() if pairs == "items" else own
+            table += own / own.sum()
     share = np.bincount(votes.label_n) / votes.n_votes
     expected = shared_confusion(table / table.sum(), share)
-    np.testing.assert_allclose(IAA(pairs=pairs).fit(votes).confusion, expected, atol=1e-9)
+    np.testing.assert_allclose(IAA().fit(votes).confusion, expected, atol=1e-9)
 
 
 def test_a_last_item_with_many_votes_does_not_set_the_scale():
@@ -138,8 +137,6 @@ def test_without_pairs_or_with_wrong_settings_it_says_so():
         IAA().fit(single)
     with pytest.raises(ConfigError, match="'uniform'"):
         IAA(prior="uniform")
-    with pytest.raises(ConfigError, match="'all'"):
-        IAA(pairs="all")
 
 
 def test_an_unused_label_does_no_harm():

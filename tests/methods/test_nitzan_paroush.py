@@ -35,7 +35,6 @@ def test_accuracies_are_counted_on_gold_and_pulled_to_the_mean():
     expected = [(2 + 2 * crowd) / 4, (1 + 2 * crowd) / 4, crowd]
     np.testing.assert_allclose(answer.skill, expected)
     np.testing.assert_allclose(answer.prior, [0.5, 0.5])
-    np.testing.assert_allclose(NitzanParoush(prior="gold").fit(votes).prior, [0.5, 0.5])
 
 
 def test_a_certain_worker_decides_and_two_who_contradict_each_other_leave_a_tie():
@@ -54,5 +53,3 @@ def test_wrong_settings_are_named():
         NitzanParoush(accuracy=[0.5, 0.5, 1.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5]).fit(votes)
     with pytest.raises(ConfigError, match="prior has 2 classes"):
         NitzanParoush(accuracy=[0.5] * 9, prior=[0.5, 0.5]).fit(votes)
-    with pytest.raises(ConfigError, match="not 'silver'"):
-        NitzanParoush(accuracy=[0.5] * 9, prior="silver").fit(random_votes(np.random.default_rng(0), gold=True))

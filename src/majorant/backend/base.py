@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar, NamedTuple, Protocol, cast
+from typing import Any, ClassVar, NamedTuple, Protocol, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ from majorant.limits import T
 from majorant.methods import ESTIMATORS, Estimator
 from majorant.methods.fit import Fit, Progress
 from majorant.output import Columns, Content
+from majorant.read import Reading, as_votes
+from majorant.read.options import ReadOptions
 from majorant.tally import Patterns, counts, distinct_counts, merged_patterns, votes_by_worker
 from majorant.values import FloatArray
 from majorant.votes import Account, IntArray, Votes, names_of
@@ -66,6 +68,10 @@ class AnyVotes(Protocol):
         """The number of votes."""
 
     @property
+    def items(self) -> Sequence[Hashable]:
+        """The user's own names, or codes if the names stay with the votes."""
+
+    @property
     def workers(self) -> tuple[Hashable, ...]:
         """The user's own names."""
 
@@ -86,14 +92,6 @@ class AnyVotes(Protocol):
         """The slice of each item, -1 for none."""
 
 
-class NamedVotes(AnyVotes, Protocol):
-    """The same, with items."""
-
-    @property
-    def items(self) -> Sequence[Hashable]:
-        """The user's own names, or codes if the names stay with the votes."""
-
-
 class Backend(ABC):
     """Votes in memory, in files or on a cluster.
 
@@ -106,7 +104,7 @@ class Backend(ABC):
     place: ClassVar[str] = "here"  # completes the message "it does not run ..."
     keeps_items: ClassVar[bool] = True  # whether a fit may hold a number per item in one place
     teaches: ClassVar[bool] = True  # whether blocks carry gold labels, for methods that learn from them
-    votes: NamedVotes  # what is known about them without a pass
+    votes: AnyVotes  # what is known about them without a pass
     progress: Progress | None = None  # called after each step of a fit
 
     @property
@@ -279,3 +277,28 @@ class MemoryBackend(Backend):
     def labelled(self, fits: Sequence[Fit], table: LabelTable) -> Columns:
         """One table."""
         return table(self.votes, *fits)
+
+
+def as_backend(votes: Any, **reading: Unpack[Reading]) -> Backend:
+    """Return votes as a backend.
+
+    Parameters
+    ----------
+    votes
+        A backend, which is returned unchanged, or anything that `majorant.read` accepts.  The votes of a large Spark
+        frame stay on the cluster.
+    **reading
+        Arguments of `majorant.read`.
+
+    Examples
+    --------
+    >>> as_backend([("a", "w", 1), ("a", "x", 0)]).votes.shape
+    (1, 2, 2)
+    """
+    if isinstance(votes, Backend) and not reading:
+        return votes
+    if type(votes).__module__.startswith("pyspark.sql"):
+        from majorant.backend.spark.reading import read_frame
+
+        return read_frame(votes, ReadOptions.of(reading))
+    return MemoryBackend(as_votes(votes, **reading))

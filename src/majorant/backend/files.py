@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -15,8 +14,7 @@ from majorant.backend.base import Backend, LabelTable, Part
 from majorant.backend.prepare import no_room
 from majorant.backend.stage import Report, silent
 from majorant.backend.store import StoredVotes
-from majorant.backend.workfolder import WorkFolder
-from majorant.kernels import Block, add_up
+from majorant.kernels import Block, Engine
 from majorant.limits import BASE, T, in_order, require, thread_count
 from majorant.methods.fit import Fit, Progress
 from majorant.output import Columns
@@ -83,7 +81,7 @@ class FileBackend(Backend):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StoredEngine:
+class StoredEngine(Engine):
     """Blocks of votes in a folder."""
 
     stored: StoredVotes
@@ -100,10 +98,6 @@ class StoredEngine:
         """(items, workers, classes)"""
         return self.stored.shape
 
-    def map_sum(self, fn: Callable[[Block], T]) -> T:
-        """The sum over blocks of what `fn` returns."""
-        return add_up(self.map_blocks(fn))
-
     def map_blocks(self, fn: Callable[[Block], T]) -> Iterator[T]:
         """What `fn` returns for each block, in the order of the items."""
         numbers = range(len(self.bounds))
@@ -113,19 +107,15 @@ class StoredEngine:
 
     def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:
         """What `fn` returns for each item, as an array in a file that is removed with the array."""
-        path, shape = _unused(self.stored.folder), (0,)
+        folder, shape = self.stored.folder, (0,)
         try:
-            with path.open("wb") as file:
+            with tempfile.TemporaryFile(dir=folder) as file:
                 for part in self.map_blocks(fn):
                     file.write(np.ascontiguousarray(part, dtype=np.float64).tobytes())
                     shape = part.shape[1:]
+                return np.memmap(file, np.float64, mode="r", shape=(self.shape[0], *shape))
         except OSError as error:
-            path.unlink(missing_ok=True)
-            raise no_room(path.parent, error.strerror or str(error)) from error
-        mapped: FloatArray = np.memmap(path, np.float64, mode="r", shape=(self.shape[0], *shape))
-        with contextlib.suppress(OSError):  # Windows cannot remove an open file; it is removed with the folder
-            path.unlink()
-        return mapped
+            raise no_room(folder, error.strerror or str(error)) from error
 
     def block(self, number: int) -> Block:
         """Block `number`, read from the file unless it is in memory."""
@@ -181,8 +171,3 @@ def stored_engine(
     needed = BASE + 16 * table + (n_threads + 1) * (block + table)
     require(needed, memory, f"for {n_workers:,} workers and {n_classes} classes on {n_threads} threads")
     return StoredEngine(stored, bounds, n_threads, memory - needed, np.ones(most_votes), report)
-
-
-def _unused(folder: Path) -> Path:
-    taken = [int(path.name.removeprefix("rows-")) for path in folder.glob("rows-*")]
-    return WorkFolder(folder).claim(f"rows-{max(taken, default=0) + 1}")

@@ -93,7 +93,7 @@ def _on_merged_part(groups: Groups, fn: Callable[[Part], T]) -> Callable[[Part],
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _MergedEngine:
+class _MergedEngine(Engine):
     """Blocks of merged votes; rows that are computed later can be computed from the original votes."""
 
     given: Engine

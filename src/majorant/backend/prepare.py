@@ -21,12 +21,15 @@ from numpy.typing import NDArray
 
 from majorant import __version__, database
 from majorant.backend.stage import (
+    PartFacts,
     Report,
     Staged,
     count_labels,
+    count_part,
     find_workers,
     is_empty_name,
     locate_labels,
+    measure_coverage,
     silent,
     stage_table,
     view_rows,
@@ -36,18 +39,16 @@ from majorant.backend.store import ITEMS_FILE, NameSlice, StoredNames, StoredVot
 from majorant.backend.workfolder import WorkFolder
 from majorant.database import connect, stream
 from majorant.errors import ConfigError, DataError
+from majorant.kernels import add_up
 from majorant.limits import BASE, require, spell, thread_count
 from majorant.read.build import (
-    LISTED,
     Coded,
     Codes,
-    Coverage,
     Ids,
     LabelCodes,
     Resolved,
     SortedVotes,
     abstained,
-    count_disputed,
     empty_id,
     gold_codes,
     make_account,
@@ -175,25 +176,29 @@ def _build(source: Any, work: WorkFolder, fingerprint: str, memory: int, report:
         has_abstentions = int(uses.sum()) < staged.coded.n_rows
         resolver = _Resolver(staged.coded, named, options, items, workers, worker_of, has_abstentions)
         writer = StoreWriter(work, "seconds" in table.columns)
-        coverage = _CoverageCounter(named, items, workers)
+        facts: PartFacts | None = None
         in_order = staged.n_runs == len(items)
         for rows in _whole_items(_staged_rows(staged) if in_order else _sorted_rows(connection, staged)):
-            stop, votes, arrays = resolver.resolve(rows)
-            writer.add(coverage.n_items, stop, votes, arrays)
-            coverage.add(stop, votes, arrays)
-            report("sorting", coverage.n_votes, int(uses.sum()))
+            start, votes, arrays = resolver.resolve(rows)
+            writer.add(start, votes, arrays)
+            part = resolver.count(start, votes, arrays)
+            facts = part if facts is None else add_up([facts, part])
+            report("sorting", int(facts.votes_l.sum()), int(uses.sum()))
     staged.path.unlink()
     resolved = Resolved(None, resolver.merged, resolver.dropped)
-    account = make_account(staged.coded, coverage.measure(), named, resolved, options.repeats, gold)
+    assert facts is not None
+    listed = list(items) if len(items) <= 200_000 else ()  # more would take time and memory
+    coverage = measure_coverage(facts, named, workers, listed)
+    account = make_account(staged.coded, coverage, named, resolved, options.repeats, gold)
     _refuse_other_types("values", resolver.slices)
-    facts = {
+    about = {
         "fingerprint": fingerprint,
         "workers": workers,
         "labels": named.labels,
         "slices": resolver.slices,
         "ordered": options.scale.order is not None,
     }
-    writer.close(len(items), facts, account)
+    writer.close(len(items), about, account)
 
 
 @contextmanager
@@ -294,7 +299,7 @@ class _Resolver:
         self.slices: tuple[Any, ...] = ()
 
     def resolve(self, rows: Mapping[str, NDArray[Any]]) -> tuple[int, SortedVotes, dict[str, NDArray[Any]]]:
-        """The code after the last item, the votes of these items, and arrays with an entry per item."""
+        """The code of the first item, the votes of these items, and arrays with an entry per item."""
         item_n = np.cumsum(np.diff(rows["item"], prepend=rows["item"][0]) > 0, dtype=np.int32)
         start, stop = self.n_items, self.n_items + int(item_n[-1]) + 1
         self.n_items = stop
@@ -324,51 +329,14 @@ class _Resolver:
         slice_i, self.slices = slices_of_items(coded, items)
         if slice_i is not None:
             arrays["slice"] = slice_i
-        return stop, votes, arrays
+        return start, votes, arrays
 
-
-class _CoverageCounter:
-    """Counts which labels, items and workers have votes."""
-
-    def __init__(self, named: LabelCodes, items: StoredNames, workers: Sequence[Any]) -> None:
-        self.named, self.items, self.workers = named, items, workers
-        self.votes_l = np.zeros(len(named.labels), dtype=np.int64)
-        self.voted_j = np.zeros(len(workers), dtype=bool)
-        self.gold_k = np.zeros(len(named.labels), dtype=bool)
-        self.bare: list[int] = []
-        self.n_items = self.n_bare = self.n_compared = self.n_disputed = 0
-
-    @property
-    def n_votes(self) -> int:
-        return int(self.votes_l.sum())
-
-    def add(self, stop: int, votes: SortedVotes, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.votes_l += np.bincount(votes.label_n, minlength=len(self.votes_l))
-        self.voted_j[votes.worker_n] = True
-        bare = np.flatnonzero(arrays["votes"] == 0)
-        self.n_bare += len(bare)
-        self.bare += [self.n_items + int(i) for i in bare[: LISTED - len(self.bare)]]
-        self.n_compared += int((arrays["votes"] > 1).sum())
-        self.n_disputed += count_disputed(votes.item_n, votes.label_n)
-        if "gold" in arrays:
-            self.gold_k[arrays["gold"][arrays["gold"] >= 0]] = True
-        self.n_items = stop
-
-    def measure(self) -> Coverage:
-        silent_j = np.flatnonzero(~self.voted_j)
-        has_gold = self.named.gold_map is not None or self.named.gold_i is not None
-        return Coverage(
-            labels=self.named.labels,
-            votes_l=self.votes_l,
-            bare=self.items.take(np.array(self.bare, dtype=np.int64)),
-            n_bare=self.n_bare,
-            silent=[self.workers[j] for j in silent_j[:LISTED]],
-            n_silent=len(silent_j),
-            gold_k=self.gold_k if has_gold else None,
-            n_compared=self.n_compared,
-            n_disputed=self.n_disputed,
-            items=list(self.items) if len(self.items) <= 200_000 else (),  # more would take time and memory
-            workers=list(self.workers),
+    def count(self, start: int, votes: SortedVotes, arrays: Mapping[str, NDArray[Any]]) -> PartFacts:
+        """What the account needs to know of these votes."""
+        size = len(arrays["votes"]), len(self.workers), len(self.named.labels)
+        gold_i = arrays.get("gold")
+        return count_part(
+            votes.item_n, votes.worker_n, votes.label_n, gold_i, size, lambda code_p: self.items.take(start + code_p)
         )
 
 

@@ -7,10 +7,10 @@ other columns as codes; their vocabularies stay in memory.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,14 @@ from numpy.typing import NDArray
 from majorant.database import path_literal
 from majorant.errors import ConfigError, DataError
 from majorant.read.build import (
+    LISTED,
     Coded,
     Coder,
     Codes,
+    Coverage,
+    LabelCodes,
     Span,
+    count_disputed,
     encode_part,
     ids_of,
     no_rows,
@@ -42,6 +46,7 @@ from majorant.read.table import (
     plain,
     voted,
 )
+from majorant.votes import IntArray
 
 Report = Callable[[str, int, int | None], None]  # the step, how much of it is done, out of how much if that is known
 
@@ -198,6 +203,61 @@ def is_empty_name(names: Any) -> NDArray[np.bool_]:
         blank = pc.equal(pc.binary_length(pc.utf8_trim_whitespace(names)), 0)
         empty = pc.or_(empty, pc.fill_null(blank, True))
     return np.asarray(empty.to_numpy(zero_copy_only=False) if isinstance(empty, pa.Array) else empty.to_numpy())
+
+
+class PartFacts(NamedTuple):
+    """What the account of votes needs to know of a part of the items; facts of several parts add up."""
+
+    items: int
+    votes_l: NDArray[np.int64]
+    voted_j: NDArray[np.bool_]
+    gold_k: NDArray[np.int64]
+    bare: int  # items without votes
+    bare_names: list[Any]  # the first of these in each part
+    compared: int  # items with several votes
+    disputed: int
+
+
+def count_part(
+    item_n: IntArray, worker_n: IntArray, label_n: IntArray, gold_i: IntArray | None, size: tuple[int, int, int],
+    names: Callable[[NDArray[np.int64]], list[Any]],
+) -> PartFacts:  # fmt: skip
+    """Count the votes of some items, sorted by item; `names` gives the names of items by their codes."""
+    n_items, n_workers, n_classes = size
+    votes_i = np.bincount(item_n, minlength=n_items)
+    bare_i = np.flatnonzero(votes_i == 0)
+    known = np.empty(0, dtype=np.int64) if gold_i is None else gold_i[gold_i >= 0]
+    return PartFacts(
+        items=n_items,
+        votes_l=np.bincount(label_n, minlength=n_classes),
+        voted_j=np.bincount(worker_n, minlength=n_workers) > 0,
+        gold_k=np.bincount(known, minlength=n_classes),
+        bare=len(bare_i),
+        bare_names=names(bare_i[:LISTED]),
+        compared=int((votes_i > 1).sum()),
+        disputed=count_disputed(item_n, label_n),
+    )
+
+
+def measure_coverage(
+    facts: PartFacts, named: LabelCodes, workers: Sequence[Any], items: Sequence[Any] = ()
+) -> Coverage:
+    """The coverage of votes, from the facts of all parts."""
+    silent_j = np.flatnonzero(~facts.voted_j)
+    has_gold = named.gold_map is not None or named.gold_i is not None
+    return Coverage(
+        labels=named.labels,
+        votes_l=facts.votes_l,
+        bare=facts.bare_names[:LISTED],
+        n_bare=facts.bare,
+        silent=[workers[j] for j in silent_j[:LISTED]],
+        n_silent=len(silent_j),
+        gold_k=facts.gold_k > 0 if has_gold else None,
+        n_compared=facts.compared,
+        n_disputed=facts.disputed,
+        items=items,
+        workers=list(workers),
+    )
 
 
 def wide_table() -> ConfigError:

@@ -184,11 +184,12 @@ class StoredVotes:
     def group(self, first: int, last: int) -> Votes:
         """The votes of some row groups in memory; the names of their items are read lazily."""
         start, stop = int(self.item_g[first]), int(self.item_g[last])
-        names = ("item", "worker", "label", *(["seconds"] if self.has_seconds else []))
-        item_n, worker_n, label_n, *seconds_n = self.columns(first, last, *names)
+        worker_n, label_n, *seconds_n = self.columns(
+            first, last, "worker", "label", *(["seconds"] if self.has_seconds else [])
+        )
         votes_i = np.asarray(self.votes_i[start:stop])
         return Votes(
-            item_n=item_n - np.int32(start),
+            item_n=np.repeat(np.arange(stop - start, dtype=np.int32), votes_i),
             worker_n=worker_n,
             label_n=label_n,
             offsets_i=np.concatenate([[0], np.cumsum(votes_i, dtype=np.int64)]),
@@ -257,16 +258,12 @@ class StoreWriter:
     arrays: set[str] = field(default_factory=set)
     file: Any = None
 
-    def add(self, start: int, stop: int, votes: SortedVotes, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """The votes of the items from start to stop, whose codes begin at 0, and arrays with an entry per item."""
+    def add(self, start: int, votes: SortedVotes, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """The votes of some items, the first of which has the code `start`, and arrays with an entry per item."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        columns: dict[str, NDArray[Any]] = {
-            "item": votes.item_n + np.int32(start),
-            "worker": votes.worker_n,
-            "label": votes.label_n,
-        }
+        columns: dict[str, NDArray[Any]] = {"worker": votes.worker_n, "label": votes.label_n}
         packed = dict.fromkeys(columns, "DELTA_BINARY_PACKED")  # smaller and faster than a dictionary, or than none
         if self.has_seconds and votes.seconds_n is not None:
             columns["seconds"] = votes.seconds_n
@@ -281,10 +278,10 @@ class StoreWriter:
         self.arrays |= arrays.keys()
         if len(table):
             self.file.write_table(table, row_group_size=len(table))
-            self.item_g.append(stop)
+            self.item_g.append(start + len(arrays["votes"]))
             self.vote_g.append(self.vote_g[-1] + len(table))
         else:  # a row group cannot be empty, so these items belong to the one before
-            self.item_g[-1] = stop if len(self.item_g) > 1 else 0
+            self.item_g[-1] = start + len(arrays["votes"]) if len(self.item_g) > 1 else 0
 
     def close(self, n_items: int, facts: Mapping[str, Any], account: Account) -> None:
         """Complete the folder."""

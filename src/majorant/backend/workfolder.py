@@ -11,7 +11,7 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from majorant.atomic import cannot_write, lock, make_folder, remove_leftovers
 from majorant.errors import ConfigError
@@ -64,10 +64,7 @@ class WorkFolder:
         return cls(folder)
 
     def claim(self, name: str) -> Path:
-        """Note that a file is ours, before it is written; `name` may contain folders.
-
-        A name that ends with a slash is a folder for DuckDB's temporary files.
-        """
+        """Note that a file is ours, before it is written; a slash at the end says that it is DuckDB's folder."""
         path = self.path / name
         if name in self.names:
             return path
@@ -80,25 +77,18 @@ class WorkFolder:
         return path
 
     def clear(self) -> None:
-        """Remove the files that were claimed, the last one first, and the folders that this leaves empty."""
-        folders = {self.path}
-        for name in reversed(self._claimed()):
-            path = self.path / name
-            if any(parent.is_symlink() for parent in self._parents(path)):
-                continue
-            if name.endswith("/"):
-                with contextlib.suppress(OSError):
-                    for file in path.glob("duckdb_temp*"):
-                        file.unlink()
-                    path.rmdir()
-            elif path.is_symlink() or not path.is_dir():
-                path.unlink(missing_ok=True)
-            folders.update(self._parents(path))
-        for folder in sorted(folders, key=lambda folder: len(folder.parts), reverse=True):
-            remove_leftovers(folder, ("part", "rows", "old"))
-            if folder != self.path:
+        """Remove the files that were claimed, and DuckDB's folder if nothing else is in it."""
+        for name in self._claimed():
+            path = self.path / name.removesuffix("/")
+            if not name.endswith("/"):
+                if path.is_symlink() or not path.is_dir():
+                    path.unlink(missing_ok=True)
+            elif not path.is_symlink():
+                for file in path.glob("duckdb_temp*"):
+                    file.unlink()
                 with contextlib.suppress(OSError):  # somebody else's file is in it, or it was never made
-                    folder.rmdir()
+                    path.rmdir()
+        remove_leftovers(self.path, ("part", "rows", "old"))
         self.names.clear()
         os.truncate(self.path / LIST, len(WORK_HEADER))
 
@@ -114,12 +104,10 @@ class WorkFolder:
             header, *names = (self.path / LIST).read_text(encoding="utf-8").split("\n")
         except (OSError, ValueError):
             return []
-        plain = [name for name in names if name and not PurePosixPath(name).is_absolute()]
-        return [name for name in plain if ".." not in PurePosixPath(name).parts] if f"{header}\n" == WORK_HEADER else []
-
-    def _parents(self, path: Path) -> list[Path]:
-        """The folders between the working folder and a file in it."""
-        return [parent for parent in path.parents if parent != self.path and parent.is_relative_to(self.path)]
+        if f"{header}\n" != WORK_HEADER:
+            return []
+        plain = [name for name in names if name.removesuffix("/") not in ("", ".", "..")]
+        return [name for name in plain if Path(name).name == name.removesuffix("/")]  # nothing in another folder
 
 
 @contextlib.contextmanager

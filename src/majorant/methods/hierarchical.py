@@ -59,8 +59,6 @@ class Hierarchical:
     ----------
     spread
         Standard deviation of the log-odds of workers; learned from the votes if None.
-    tied
-        Whether all classes share one strength.
     shape, rate
         Gamma prior of the strengths.
     right, wrong
@@ -75,7 +73,6 @@ class Hierarchical:
     traits: ClassVar[Traits] = Traits(iterative=True, monotone=True, distributed=True, tables_per_worker=1)
 
     spread: float | None = None
-    tied: bool = False
     shape: float = 2.0
     rate: float = 0.01
     right: float = 16.0
@@ -130,7 +127,7 @@ class Hierarchical:
         """The bound: the evidence, the log-density of the crowd, less the divergence from the priors."""
         assert counts.tables is not None
         n_classes = len(params.items_k)
-        strength_k = params.crowd_kl.sum(axis=1)[: 1 if self.tied else None]
+        strength_k = params.crowd_kl.sum(axis=1)
         log_crowd = (self._base(n_classes) * np.log(shares(params.crowd_kl))).sum()
         log_strength = ((self.shape - 1) * np.log(strength_k) - self.rate * strength_k).sum()
         log_odds = -((np.log(params.odds_j) / self.spread) ** 2).sum() / 2 if self.spread else 0.0
@@ -213,19 +210,16 @@ class Hierarchical:
         prior_jkl = strength_k[:, None] * mean_jkl
         rows_k = sum_first(prior_jkl * (digamma(votes_jkl + prior_jkl) - digamma(prior_jkl))).sum(axis=1)
         rows_k += strength_k * sum_first(digamma(strength_k) - digamma(sum_last(votes_jkl) + strength_k))
-        return self._pool(rows_k) + self.shape - 1 - self.rate * strength_k
+        return np.asarray(rows_k + self.shape - 1 - self.rate * strength_k)
 
     def _log_strength(self, votes_jkl: FloatArray, mean_jkl: FloatArray, strength_k: FloatArray) -> FloatArray:
-        """The log-probability of strengths given the votes, by class (the same for all if tied), up to a constant."""
+        """The log-probability of strengths given the votes, by class, up to a constant."""
         from scipy.special import gammaln
 
         prior_jkl = strength_k[:, None] * mean_jkl
         rows_k = sum_first(gammaln(votes_jkl + prior_jkl) - gammaln(prior_jkl)).sum(axis=1)
         rows_k += sum_first(gammaln(strength_k) - gammaln(sum_last(votes_jkl) + strength_k))
-        return self._pool(rows_k) + (self.shape - 1) * np.log(strength_k) - self.rate * strength_k
-
-    def _pool(self, value_k: FloatArray) -> FloatArray:
-        return np.full_like(value_k, value_k.sum()) if self.tied else value_k
+        return np.asarray(rows_k + (self.shape - 1) * np.log(strength_k) - self.rate * strength_k)
 
     def _base(self, n_classes: int) -> FloatArray:
         return lean_to_diagonal(n_classes, self.right, self.wrong)

@@ -33,8 +33,6 @@ class IAA:
 
     Parameters
     ----------
-    pairs : {"items", "votes"}
-        Whether all pairs of an item count as one, or each pair does.
     prior : {"labels", "corrected"}
         "labels" takes the label shares as class shares, as the paper does; "corrected" undoes the confusion first.
 
@@ -49,19 +47,16 @@ class IAA:
     name: ClassVar[str] = "iaa"
     traits: ClassVar[Traits] = Traits(needs="overlap", distributed=True)
 
-    pairs: Literal["items", "votes"] = "items"
     prior: Literal["labels", "corrected"] = "labels"
 
     def __post_init__(self) -> None:
-        if self.pairs not in ("items", "votes"):
-            raise ConfigError(f"pairs must be items or votes, not {self.pairs!r}.")
         if self.prior not in ("labels", "corrected"):
             raise ConfigError(f"prior must be labels or corrected, not {self.prior!r}.")
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
         """The shared confusion matrix, the prior, and the posterior of each item."""
         data = prepare(votes, engine=engine, weights=weights)
-        sums = self._sum_pairs(data)
+        sums = sum_pairs(data)
         if not sums.pairs_lm.any():
             raise NotIdentified("iaa compares the votes on one item, and no item has two: use majority.")
         share_l = shares(sums.votes_l)
@@ -71,23 +66,23 @@ class IAA:
         posterior_ik = data.posterior(confusion_tables(each_jkl, prior_k))
         return data.fit_of(self, posterior=posterior_ik, prior=prior_k, confusion=confusion_kl)
 
-    def _sum_pairs(self, data: VoteData) -> PairSums:
-        totals = data.totals
-        one_hot = np.tile(np.eye(totals.n_labels), (totals.n_workers, 1))
 
-        def step(block: Block) -> PairSums:
-            count_il = gather(block, one_hot)
-            votes_i = count_il @ np.ones(totals.n_labels)
-            pairs_i = votes_i * (votes_i - 1)
-            share = np.divide(1.0, pairs_i, out=np.zeros_like(pairs_i), where=pairs_i > 0)
-            # A vote is not its own pair: an item with n votes has n (n - 1) ordered pairs.
-            scale_i = share if self.pairs == "items" else (pairs_i > 0).astype(float)
-            if block.weight_i is not None:
-                scale_i = scale_i * block.weight_i
-            pairs_lm = count_il.T @ (scale_i[:, None] * count_il) - np.diag(scale_i @ count_il)
-            return PairSums(pairs_lm, weighted_sum(block, count_il))
+def sum_pairs(data: VoteData) -> PairSums:
+    """Count the ordered pairs of votes on an item by their labels; all pairs of an item together count once."""
+    totals = data.totals
+    one_hot = np.tile(np.eye(totals.n_labels), (totals.n_workers, 1))
 
-        return data.engine.map_sum(step)
+    def step(block: Block) -> PairSums:
+        count_il = gather(block, one_hot)
+        votes_i = count_il @ np.ones(totals.n_labels)
+        pairs_i = votes_i * (votes_i - 1)  # a vote is not its own pair
+        scale_i = np.divide(1.0, pairs_i, out=np.zeros_like(pairs_i), where=pairs_i > 0)
+        if block.weight_i is not None:
+            scale_i = scale_i * block.weight_i
+        pairs_lm = count_il.T @ (scale_i[:, None] * count_il) - np.diag(scale_i @ count_il)
+        return PairSums(pairs_lm, weighted_sum(block, count_il))
+
+    return data.engine.map_sum(step)
 
 
 def shared_confusion(pairs_lm: FloatArray, share_l: FloatArray) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -152,15 +152,14 @@ class AnchorMap:
         from scipy.sparse import csr_array
 
         n_workers, n_classes, _ = votes_jkl.shape
+        # Where workers share a matrix, it is as if one of them had given all votes.
         entries = (matrix_rc.data, matrix_rc.indices % (n_workers * n_classes), matrix_rc.indptr)
         own = csr_array(entries, shape=(len(class_r), n_workers * n_classes), copy=True)
-        own.sum_duplicates()  # which also sorts: the votes of one worker on an item are now adjacent
+        own.sum_duplicates()
         own_e = own.tocoo()
         worker_e, label_e = np.divmod(own_e.col, n_classes)
-        starts_e = np.ones(len(worker_e), dtype=bool)
-        starts_e[1:] = (np.diff(worker_e) != 0) | (np.diff(own_e.row) != 0)
-        group_e = np.cumsum(starts_e) - 1
-        said_e = np.bincount(group_e, weights=own_e.data)[group_e] if len(group_e) else own_e.data
+        _, pair_e = np.unique(own_e.row.astype(np.int64) * n_workers + worker_e, return_inverse=True)
+        said_e = np.bincount(pair_e, weights=own_e.data)[pair_e]  # by the worker on the item
         class_e, once_e = class_r[own_e.row], once_r[own_e.row]
         cell_e = np.maximum(votes_jkl[worker_e, class_e, label_e] - own_e.data * once_e, 0.0) + self.smoothing
         row_e = np.maximum(votes_jkl.sum(axis=2)[worker_e, class_e] - said_e * once_e, 0.0)
@@ -180,7 +179,7 @@ class NitzanParoush:
     accuracy
         Accuracy of each worker, in the order of `votes.workers`.
     prior
-        Probability of each class, or "gold" for the shares of the gold items; uniform by default.
+        Probability of each class; uniform by default.
     smoothing
         Imaginary votes that pull a counted accuracy to the mean of all workers, so that a worker without votes on gold
         items counts as an average one.
@@ -196,18 +195,18 @@ class NitzanParoush:
     traits: ClassVar[Traits] = Traits(needs="gold", distributed=True)
 
     accuracy: ArrayLike | None = None
-    prior: ArrayLike | Literal["gold"] | None = None
+    prior: ArrayLike | None = None
     smoothing: float = 2.0
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
         """Accuracy of each worker as `skill`, and the posterior of each item."""
-        if self.accuracy is None or isinstance(self.prior, str):
+        if self.accuracy is None:
             data = _prepare_gold(self.name, votes, engine, weights)
         else:
             data = prepare(votes, engine=engine, weights=weights)
         _, n_workers, n_classes = data.votes.shape
         skill_j = self._count_skill(data) if self.accuracy is None else _as_accuracy(self.accuracy, n_workers)
-        prior_k = self._find_prior(data)
+        prior_k = _as_class_prior(self.prior, data.votes)
         confusion_jkl = coin_confusions(skill_j, n_classes)
         tables = confusion_tables(confusion_jkl, prior_k)
         posterior_ik = data.rows(lambda block: posterior(replace(block, gold_i=None), tables))
@@ -219,13 +218,6 @@ class NitzanParoush:
         # One imaginary vote right and one wrong keep the mean accuracy away from 0 and 1.
         crowd = (right_j.sum() + 1) / (given_j.sum() + 2)
         return np.asarray((right_j + self.smoothing * crowd) / (given_j + self.smoothing))
-
-    def _find_prior(self, data: VoteData) -> FloatArray:
-        if not isinstance(self.prior, str):
-            return _as_class_prior(self.prior, data.votes)
-        if self.prior != "gold":
-            raise ConfigError(f"prior must be probabilities or 'gold', not {self.prior!r}.")
-        return shares(count_gold(data).items_g + self.smoothing / len(data.votes.labels))
 
 
 def _prepare_gold(name: str, votes: Any, engine: Engine | None, weights: ArrayLike | None) -> VoteData:

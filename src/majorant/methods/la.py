@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
+from majorant.items import take_items
 from majorant.kernels import as_weights, shares
 from majorant.methods.agreement_weights import linear_posterior
 from majorant.methods.fit import TIE_TOLERANCE, Fit, Traits, fit_of
@@ -18,8 +19,6 @@ from majorant.methods.tables import prepare
 from majorant.read import as_votes
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
-
-VISITS_PER_CHUNK = 65_536  # visits whose votes are held as Python lists at a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +105,7 @@ class LaTwoPass:
 
 
 class Pass(NamedTuple):
-    """The result of one pass: each item's weighted votes when it was first seen, and the state afterwards."""
+    """The result of one pass: each item's weighted votes when it was seen, and the state afterwards."""
 
     score_ik: FloatArray
     state: State
@@ -118,20 +117,22 @@ def run_pass(
 ) -> Pass:
     """Vote item by item with weights a_j = (c_j + 1) / (t_j + 2), then count c_j agreements in t_j votes.
 
-    An item that counts w times is visited w times in a row. A tied item credits each of its best labels equally.
+    An item that counts w times adds w to the counts. A tied item credits each of its best labels equally.
     """
+    n_items = len(votes.items)
+    item_v = np.arange(n_items) if order is None else np.asarray(order)
+    if not np.array_equal(np.sort(item_v), np.arange(n_items)):
+        raise ConfigError(f"order must hold each item code 0..{n_items - 1} once.")
+    weight_i = np.ones(n_items) if weights is None else as_weights(weights, n_items)
     state = _extend(method, state, votes)
     row_of = {worker: row for row, worker in enumerate(state.workers)}
     row_j = np.array([row_of[worker] for worker in votes.workers], dtype=np.int64)
     right_j, given_j = state.arrays["right"][row_j], state.arrays["given"][row_j]
-    item_v, times_v = plan_visits(len(votes.items), weights, order)
-    score_vk = _visit(votes, item_v, times_v, right_j, given_j)
+    score_ik = _visit(votes, item_v, weight_i, right_j, given_j)
     arrays = {name: array.copy() for name, array in state.arrays.items()}
     arrays["right"][row_j], arrays["given"][row_j] = right_j, given_j
-    first_i = np.zeros(len(votes.items), dtype=np.int64)
-    first_i[item_v[::-1]] = np.arange(len(item_v))[::-1]  # the last write stays: the first visit of each item
     after = State(method=method, workers=state.workers, labels=state.labels, arrays=arrays)
-    return Pass(score_vk[first_i], after, (right_j + 1) / (given_j + 2))
+    return Pass(score_ik, after, (right_j + 1) / (given_j + 2))
 
 
 def _extend(method: str, state: State | None, votes: Votes) -> State:
@@ -149,31 +150,25 @@ def _extend(method: str, state: State | None, votes: Votes) -> State:
     return State(method=method, workers=workers, labels=labels, arrays=arrays)
 
 
-def plan_visits(n_items: int, weights: ArrayLike | None, order: ArrayLike | None) -> tuple[IntArray, FloatArray]:
-    """The items in the order of their visits, and how much each visit counts: whole copies first, then the rest."""
-    item_i = np.arange(n_items) if order is None else np.asarray(order)
-    if not np.array_equal(np.sort(item_i), np.arange(n_items)):
-        raise ConfigError(f"order must hold each item code 0..{n_items - 1} once.")
-    weight_i = np.ones(n_items) if weights is None else as_weights(weights, n_items)
-    copies_v = np.maximum(np.ceil(weight_i), 1).astype(int)[item_i]
-    item_v = np.repeat(item_i, copies_v)
-    times_v = np.ones(len(item_v))
-    last_v = np.cumsum(copies_v) - 1
-    times_v[last_v] = weight_i[item_i] - (copies_v - 1)
-    return item_v, times_v
+def _visit(
+    votes: Votes, item_v: IntArray, weight_i: FloatArray, right_j: FloatArray, given_j: FloatArray
+) -> FloatArray:
+    """Visit one item after the other, adding to right_j and given_j in place; return each item's weighted votes.
 
-
-def _visit(votes: Votes, item_v: IntArray, times_v: FloatArray, right_j: FloatArray, given_j: FloatArray) -> FloatArray:
-    """Visit one item after the other, adding to right_j and given_j in place; return each visit's weighted votes."""
-    n_classes = len(votes.labels)
+    The loop is plain Python: each item waits for the one before it, and lists beat arrays of length 5.
+    """
     right, given = right_j.tolist(), given_j.tolist()
     accuracy = ((right_j + 1) / (given_j + 2)).tolist()
-    score_vk = np.empty((len(item_v), n_classes))
-    none = [0.0] * n_classes
-    for first in range(0, len(item_v), VISITS_PER_CHUNK):
+    score_ik = np.empty((len(item_v), len(votes.labels)))
+    none = [0.0] * len(votes.labels)
+    at_once = 1 << 16  # items whose votes are held as lists
+    for start in range(0, len(item_v), at_once):
+        item_c = item_v[start : start + at_once]
+        some = take_items(votes, item_c)
+        pairs = list(zip(some.worker_n.tolist(), some.label_n.tolist(), strict=True))
         scores = []
-        for ballot, times in _ballots(votes, item_v[first:], times_v[first:]):
-            score_k = none.copy()
+        for (first, last), times in zip(pairwise(some.offsets_i.tolist()), weight_i[item_c].tolist(), strict=True):
+            ballot, score_k = pairs[first:last], none.copy()
             for j, l in ballot:
                 score_k[l] += accuracy[j]
             scores.append(score_k)
@@ -184,20 +179,6 @@ def _visit(votes: Votes, item_v: IntArray, times_v: FloatArray, right_j: FloatAr
                     right[j] += credit
                 given[j] += times
                 accuracy[j] = (right[j] + 1) / (given[j] + 2)
-        score_vk[first : first + len(scores)] = scores
+        score_ik[item_c] = scores
     right_j[:], given_j[:] = right, given
-    return score_vk
-
-
-def _ballots(votes: Votes, item_v: IntArray, times_v: FloatArray) -> Iterator[tuple[list[tuple[int, int]], float]]:
-    """(worker, label) of each vote and how much the visit counts, for the first VISITS_PER_CHUNK visits.
-
-    The loop over these is plain Python: each item waits for the one before it, and lists beat arrays of length 5.
-    """
-    item_v = item_v[:VISITS_PER_CHUNK]
-    length_v = votes.votes_i[item_v]
-    end_v = np.cumsum(length_v)
-    vote_n = np.arange(end_v[-1]) + np.repeat(votes.offsets_i[item_v] - (end_v - length_v), length_v)
-    pair_n = list(zip(votes.worker_n[vote_n].tolist(), votes.label_n[vote_n].tolist(), strict=True))
-    for a, b, times in zip((end_v - length_v).tolist(), end_v.tolist(), times_v.tolist(), strict=False):
-        yield pair_n[a:b], times
+    return score_ik

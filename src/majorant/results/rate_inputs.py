@@ -15,7 +15,7 @@ from majorant.ask.design import Design, Recognised, recognise
 from majorant.ask.learn import gold_labels
 from majorant.ask.question import UNASKED
 from majorant.backend import Backend, Part
-from majorant.backend.base import NamedVotes
+from majorant.backend.base import AnyVotes
 from majorant.errors import ConfigError, DataError
 from majorant.read.build import match_labels
 from majorant.read.gold import read_gold
@@ -70,7 +70,7 @@ class Target:
             return np.zeros(len(item_n), dtype=np.int64)
         return votes.slice_i[item_n]
 
-    def of_gold(self, votes: NamedVotes, item: int, value: Any) -> float:
+    def of_gold(self, votes: AnyVotes, item: int, value: Any) -> float:
         """The number that an expert's label stands for."""
         low, high = self.limits
         if self.measure is Measure.SCORE:
@@ -91,7 +91,7 @@ class Target:
         raise DataError(f"label {value!r} of item {votes.items[item]!r} is neither {first!r}, {second!r} nor a tie.")
 
 
-def find_target(votes: NamedVotes, pairs: Pairs | None, label: Any, limits: tuple[float, float] | None) -> Target:
+def find_target(votes: AnyVotes, pairs: Pairs | None, label: Any, limits: tuple[float, float] | None) -> Target:
     """The class, score or win rate that is wanted, by what the user says and what the labels look like."""
     labels = votes.labels
     if pairs is not None and label is None:
@@ -144,7 +144,7 @@ def _are_scores(value_k: Sequence[float | None]) -> bool:
     return len(known) > 2 or any(not value.is_integer() for value in known)
 
 
-def _class_target(votes: NamedVotes, label: Hashable) -> Target:
+def _class_target(votes: AnyVotes, label: Hashable) -> Target:
     return Target(Measure.SHARE, label, (0.0, 1.0), np.array([[float(one == label) for one in votes.labels]]))
 
 
@@ -260,7 +260,7 @@ def count_voted(part: Part) -> int:
     return int((np.asarray(part.votes.votes_i) > 0).sum())
 
 
-def find_questions(votes: NamedVotes) -> list[Codes]:
+def find_questions(votes: AnyVotes) -> list[Codes]:
     """What items may have in common if several columns name them: the codes of all parts of the name but one.
 
     With slices that one part is the slice: items of a question by several systems have the question in common.

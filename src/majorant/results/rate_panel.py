@@ -14,7 +14,7 @@ import numpy as np
 
 from majorant.ask.rate import Bets, Features, offer_bets
 from majorant.backend import Backend, Part, rows_alone
-from majorant.backend.base import NamedVotes
+from majorant.backend.base import AnyVotes
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 from majorant.methods.fit import Fit, chances
 from majorant.results.rate_inputs import Codes, Labelled, Measure, Target, came_by_question, count_voted, find_questions
@@ -160,7 +160,7 @@ class Sample:
         lock(self)
 
     @classmethod
-    def of(cls, panel: Panel, votes: NamedVotes, target: Target, labelled: Labelled) -> Sample:
+    def of(cls, panel: Panel, votes: AnyVotes, target: Target, labelled: Labelled) -> Sample:
         place_i = np.full(votes.shape[0], -1, dtype=np.int64)
         place_i[panel.item_i] = np.arange(len(panel.item_i))
         given = [(int(place_i[item]), value) for item, value in zip(labelled.item_t, labelled.values, strict=True)]

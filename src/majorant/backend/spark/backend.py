@@ -33,7 +33,7 @@ from majorant.backend.spark.pack import (
 from majorant.backend.spark.session import collect, spark_errors
 from majorant.errors import ConfigError, DataError
 from majorant.items import draw_of_part, take_items
-from majorant.kernels import Block, Rows, add_up
+from majorant.kernels import Block, Engine, Rows, add_up
 from majorant.limits import T
 from majorant.methods.fit import Fit
 from majorant.ownership import refuse_unsafe
@@ -44,11 +44,10 @@ SUM = "part int, total binary"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SparkEngine:
+class SparkEngine(Engine):
     """The engine of votes in a Spark frame.
 
-    Sums are added block by block in the order of the blocks, so neither the number of executors nor a task that runs
-    again changes a digit.  Where there are many blocks and large sums, neighbours are added up on the cluster first.
+    Where there are many blocks and large sums, neighbours are added up on the cluster first.
     """
 
     blocks: Any  # a frame with a row for each block, as `pack` makes them
@@ -176,6 +175,9 @@ class SparkVotes:
     labels: tuple[Hashable, ...]
     n_votes: int
     account: Account
+    gold_i: None = None  # models on the cluster do not use gold labels
+    slices: tuple[Hashable, ...] = ()  # items in a frame are not sliced
+    slice_i: None = None
 
     def __post_init__(self) -> None:
         weakref.finalize(self, _free, self.blocks).atexit = False
@@ -194,19 +196,6 @@ class SparkVotes:
     def votes_i(self) -> Any:
         """How many votes each item has, computed later, where the items are stored."""
         return Rows(lambda block: np.diff(block.matrix.indptr))
-
-    @property
-    def gold_i(self) -> None:
-        """Models on the cluster do not use gold labels."""
-
-    @property
-    def slices(self) -> tuple[Hashable, ...]:
-        """Items in a frame are not sliced."""
-        return ()
-
-    @property
-    def slice_i(self) -> None:
-        """Items in a frame are not sliced."""
 
     @property
     def engine(self) -> SparkEngine:

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.backend.base import Part
-from majorant.backend.stage import is_empty_name
+from majorant.backend.stage import PartFacts, count_part, is_empty_name
 from majorant.errors import DataError
 from majorant.kernels import Block
-from majorant.read.build import LISTED, count_disputed, first_per_item, resolve
+from majorant.read.build import first_per_item, resolve
 from majorant.read.table import arrow_view
 from majorant.votes import Account, IntArray, Votes
 
@@ -40,17 +40,10 @@ class BlockFacts(NamedTuple):
     """What the driver learns about the votes of a block; facts of several blocks add up."""
 
     rows: int
-    votes: int
     merged: int
     nameless: int  # rows without an item
-    bare: int  # items without votes
-    compared: int  # items with several votes
-    disputed: int
-    votes_l: NDArray[np.int64]
-    gold_k: NDArray[np.int64]
-    voted_j: NDArray[np.bool_]
-    bare_names: list[Any]  # of the first items without votes
     trouble: list[dict[str, Any]]  # the first contradiction
+    counts: PartFacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,11 +71,10 @@ def pack(batches: Iterator[Any], packing: Packing) -> Iterator[Any]:
     part = 0 if context is None else context.partitionId()
     facts, arrays, items = pack_table(pa.Table.from_batches(filled), packing)
     content = pickle.dumps(arrays)
-    own = (len(items), zlib.crc32(content), facts)
     yield pa.record_batch(
         {
             "part": pa.array([part], pa.int32()),
-            "facts": pa.array([pickle.dumps(own)], pa.binary()),
+            "facts": pa.array([pickle.dumps((zlib.crc32(content), facts))], pa.binary()),
             "content": pa.array([content], pa.binary()),
             "names": one_list(items),
         }
@@ -125,22 +117,12 @@ def pack_table(table: Any, packing: Packing) -> tuple[BlockFacts, tuple[NDArray[
     gold_i = first_per_item(item_n, gold_n, len(items), gold_differs)
     if resolved.kept_n is not None:
         item_m, worker_m, label_m = (code_m[resolved.kept_n] for code_m in (item_m, worker_m, label_m))
-    votes_i = np.bincount(item_m, minlength=len(items))
-    bare_i = np.flatnonzero(votes_i == 0)
-    facts = BlockFacts(
-        rows=table.num_rows + nameless,
-        votes=len(item_m),
-        merged=resolved.merged,
-        nameless=nameless,
-        bare=len(bare_i),
-        compared=int((votes_i > 1).sum()),
-        disputed=count_disputed(item_m, label_m),
-        votes_l=np.bincount(label_m, minlength=n_classes).astype(np.int64),
-        gold_k=np.bincount(gold_i[gold_i >= 0], minlength=n_classes).astype(np.int64),
-        voted_j=np.bincount(worker_m, minlength=n_workers) > 0,
-        bare_names=items.take(arrow_view(bare_i[:LISTED])).to_pylist(),
-        trouble=trouble[:1],
+    size = len(items), n_workers, n_classes
+    counts = count_part(
+        item_m, worker_m, label_m, gold_i, size, lambda code_p: items.take(arrow_view(code_p)).to_pylist()
     )
+    facts = BlockFacts(table.num_rows + nameless, resolved.merged, nameless, trouble[:1], counts)
+    votes_i = np.bincount(item_m, minlength=len(items))
     kind = np.int32 if n_workers * n_classes <= np.iinfo(np.int32).max else np.int64
     offsets_i = np.concatenate([[0], np.cumsum(votes_i)])
     return facts, ((worker_m * n_classes + label_m).astype(kind), offsets_i.astype(kind), gold_i), items

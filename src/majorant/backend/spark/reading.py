@@ -29,6 +29,7 @@ from majorant.backend.stage import (
     count_labels,
     find_workers,
     locate_labels,
+    measure_coverage,
     stage_table,
     view_rows,
     voted_by_status,
@@ -40,9 +41,7 @@ from majorant.kernels import add_up
 from majorant.limits import limit
 from majorant.read import read_with
 from majorant.read.build import (
-    LISTED,
     Coded,
-    Coverage,
     Gold,
     LabelCodes,
     Resolved,
@@ -374,14 +373,14 @@ def _pack_rows(rows: Any, packing: Packing, words: _Vocabulary, options: ReadOpt
     schema = f"part int, facts binary, content binary, names array<{item_type.simpleString()}>"
     blocks = map_batches(rows, partial(pack, packing=packing), schema).persist(StorageLevel.MEMORY_AND_DISK)
     described = collect(blocks.select("part", "facts")).sort_by("part")
-    items_b, seal_b, facts_b = zip(*map(pickle.loads, described.column("facts").to_pylist()), strict=True)
+    seal_b, facts_b = zip(*map(pickle.loads, described.column("facts").to_pylist()), strict=True)
     facts: BlockFacts = add_up(facts_b)
     _refuse_trouble(facts, words)
     return SparkVotes(
         blocks=blocks,
         places=Places(
             part_b=described.column("part").to_numpy().astype(np.int64),
-            item_b=np.concatenate([[0], np.cumsum(items_b, dtype=np.int64)]),
+            item_b=np.concatenate([[0], np.cumsum([one.counts.items for one in facts_b], dtype=np.int64)]),
             seal_b=np.array(seal_b, dtype=np.int64),
             n_workers=packing.n_workers,
             n_classes=packing.n_classes,
@@ -390,7 +389,7 @@ def _pack_rows(rows: Any, packing: Packing, words: _Vocabulary, options: ReadOpt
         item_type=item_type,
         workers=tuple(words.workers),
         labels=tuple(words.named.labels),
-        n_votes=facts.votes,
+        n_votes=int(facts.counts.votes_l.sum()),
         account=_account(facts, words, options),
     )
 
@@ -426,18 +425,6 @@ def _refuse_trouble(facts: BlockFacts, words: _Vocabulary) -> None:
 
 
 def _account(facts: BlockFacts, words: _Vocabulary, options: ReadOptions) -> Account:
-    silent = np.flatnonzero(~facts.voted_j)
-    coverage = Coverage(
-        labels=words.named.labels,
-        votes_l=facts.votes_l,
-        bare=facts.bare_names[:LISTED],
-        n_bare=facts.bare,
-        silent=[words.workers[int(j)] for j in silent[:LISTED]],
-        n_silent=len(silent),
-        gold_k=facts.gold_k > 0 if words.has_gold else None,
-        n_compared=facts.compared,
-        n_disputed=facts.disputed,
-        workers=list(words.workers),
-    )
+    coverage = measure_coverage(facts.counts, words.named, words.workers)
     coded = replace(words.coded, n_rows=facts.rows)
     return make_account(coded, coverage, words.named, Resolved(None, facts.merged, 0), options.repeats, words.gold)
