@@ -230,15 +230,17 @@ def with_some_gold(one: Set, n_gold: int, seed: int) -> tuple[Votes, NDArray[np.
 
 
 def confidence_with_gold(sets: list[Set]) -> tuple[str, list[Goal]]:
-    """Confidence of majority vote's labels with 50 and 100 gold labels, on the items that were not labelled."""
+    """Confidence of majority vote's labels with some gold labels, on the items that were not labelled."""
     from majorant.results.calibrate import calibrate
 
-    rows, errors = [], {50: [], 100: []}
-    plain: dict[int, list[float]] = {50: [], 100: []}
+    sizes = (20, 50, 100)
+    rows: list[tuple[str, ...]] = []
+    errors: dict[int, list[float]] = {n: [] for n in sizes}
+    plain: dict[int, list[float]] = {n: [] for n in sizes}
     for one in sets:
         cells = [one.name]
         fit = Majority().fit(one.votes)
-        for n_gold in (50, 100):
+        for n_gold in sizes:
             ours, shares = [], []
             for seed in range(DRAWS):
                 drawn = with_some_gold(one, n_gold, seed)
@@ -254,14 +256,13 @@ def confidence_with_gold(sets: list[Set]) -> tuple[str, list[Goal]]:
                 plain[n_gold].append(mean(shares))
             cells += [f"{mean(ours):.3f}" if ours else "", f"{mean(shares):.3f}" if shares else ""]
         rows.append(tuple(cells))
-    rows.append(("**mean**", *(f"**{mean(x[n]):.3f}**" for n in (50, 100) for x in (errors, plain))))
-    head = ("set", "ECE, 50 gold", "vote share", "ECE, 100 gold", "vote share")
+    rows.append(("**mean**", *(f"**{mean(x[n]):.3f}**" for n in sizes for x in (errors, plain))))
+    head = ("set", *(x for n in sizes for x in (f"ECE, {n} gold", "vote share")))
     about = (
         "## Confidence with gold\n\nMajority vote's labels on the items without a gold label, mean of three draws.\n\n"
     )
     goals = [
-        Goal(f"confidence with {n} gold labels, ECE", mean(errors[n]), mean(plain[n]), 0.0, smaller=True)
-        for n in (50, 100)
+        Goal(f"confidence with {n} gold labels, ECE", mean(errors[n]), mean(plain[n]), 0.0, smaller=True) for n in sizes
     ]
     return about + table(head, rows), goals
 

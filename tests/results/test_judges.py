@@ -8,9 +8,10 @@ from scipy.stats import binomtest
 
 import majorant as mj
 from majorant.errors import ConfigError, DataError
-from majorant.render.judges import gate_text, judges_facts, judges_lines
+from majorant.render.judges import gate_text, judges_facts, judges_lines, keep_text
 from majorant.results.judges import Gate
-from majorant.results.sub_panels import Enough
+from majorant.results.sub_panels import Enough, SubPanel
+from majorant.values import Estimate
 from majorant.votes import NoteKind
 from sizes import many
 
@@ -164,6 +165,17 @@ def test_the_best_judges_are_held_against_all_of_them():
     assert len(three.judges) == 3
     assert len(five.judges) == 5
     assert "Keep 0: better than all 7 judges together." in judges_lines(found)
+
+
+@pytest.mark.parametrize(
+    ("difference", "text"),
+    [(-0.04, "4.0 points less than all 5"), (0.01, "1.0 points more than all 5"), (0.0, "the same as all 5")],
+)
+def test_a_sub_panel_is_compared_with_all_judges(difference, text):
+    between = Estimate(difference, difference - 0.1, difference + 0.1)
+    one = SubPanel(judges=("ann",), accuracy=0.9, difference=between)
+    ends = f"({100 * difference - 10:+.1f} to {100 * difference + 10:+.1f})"
+    assert keep_text([one], 5, 100)[-1] == f"  The best judge: ann, right on 90.0%, {text} {ends}"
 
 
 def test_the_interval_of_a_sub_panel_holds_whichever_is_chosen():

@@ -67,8 +67,9 @@ def _names(one: SubPanel) -> str:
 
 def _difference(one: SubPanel, n_judges: int) -> str:
     value, low, high = (100 * (end or 0.0) for end in one.difference.ends)
-    more = f"{abs(value):.1f} points {'more' if value >= 0 else 'less'} than all {n_judges}"
-    return f"{more} ({low:+.1f} to {high:+.1f})"
+    points = f"{abs(value):.1f} points"
+    beside = "the same as" if points == "0.0 points" else f"{points} {'more' if value > 0 else 'less'} than"
+    return f"{beside} all {n_judges} ({low:+.1f} to {high:+.1f})"
 
 
 def judges_lines(judges: Judges) -> list[str]:

@@ -183,10 +183,10 @@ def _learn_from_gold(learned: Calibration, votes: Votes, fit: Fit) -> Calibratio
 def _shift_and_slope(odds_g: FloatArray, right_g: FloatArray) -> tuple[float, float]:
     """Logistic regression of being right on the log-odds, shrunk to no shift and slope 1, by Newton's method.
 
-    The penalties were chosen once, on public data sets with 20 to 200 gold labels, and are not sensitive.
+    The penalties were chosen on 18 public data sets with 20 to 100 gold labels; half or twice as much is as good.
     """
     x_gp = np.stack([np.ones(len(odds_g)), odds_g], axis=1)
-    start_p, penalty_p = np.array([0.0, 1.0]), np.array([0.5, 4.0])
+    start_p, penalty_p = np.array([0.0, 1.0]), np.array([8.0, 4.0])
     value_p = start_p.copy()
     for _ in range(50):
         p_g = expit(x_gp @ value_p)
