@@ -1,4 +1,4 @@
-"""What came out, for readers: an index page that works without a network, and the story as Markdown."""
+"""The results as an HTML index that works offline, and as a Markdown summary."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from paper.printed import printed
 from paper.store import Finished
 
 MEANING = {
-    "equal": "the printed number comes out, at its printed digits",
-    "within noise": "a sampled number, within four standard errors",
-    "explained": "another number comes out, and an erratum or a written reason says why",
+    "equal": "we get the printed number, to the printed digits",
+    "within noise": "a simulated number within four standard errors of the printed one",
+    "explained": "we get another number, and an erratum or a note explains why",
     "ours only": "the paper prints no number here",
-    "unexplained": "another number comes out, for no known reason",
+    "unexplained": "we get another number and do not know why",
 }
 
 
 def index_html(done: Sequence[Finished]) -> str:
-    """The index page: every item, its figures, and its cells with their marks."""
+    """The index page with every item, its figures, and its cells with their marks."""
     from jinja2 import Environment, StrictUndefined
 
     template = resources.files("paper").joinpath("page.html").read_text(encoding="utf-8")
@@ -63,7 +63,7 @@ def by_erratum(done: Sequence[Finished]) -> dict[int, list[tuple[str, Cell]]]:
 
 
 def story_markdown(done: Sequence[Finished]) -> str:
-    """paper/reproduction.md: what holds, what does not, and which errata say why."""
+    """paper/reproduction.md: what holds, what does not, and which errata explain it."""
     return "\n".join([*_opening(done), *_items(done)]) + "\n"
 
 
@@ -75,9 +75,9 @@ def _opening(done: Sequence[Finished]) -> list[str]:
         "# The paper, reproduced",
         "",
         *_wrapped(
-            "Every table and figure of *The Majority Vote Paradigm Shift: When Popular Meets Optimal*, made by "
-            f"`python -m paper all --out DIR`. A {kind} with seed {seeds} wrote this page as `DIR/reproduction.md`; do "
-            "not edit it by hand. Figures and cells are on `DIR/index.html`. Errata are numbered as in "
+            "Every table and figure of *The Majority Vote Paradigm Shift: When Popular Meets Optimal*, reproduced by "
+            f"`python -m paper all --out DIR`. A {kind} with seed {seeds} wrote this page as `DIR/reproduction.md`, so "
+            "do not edit it by hand. `DIR/index.html` shows all figures and cells. Errata are numbered as in "
             "[errata.md](errata.md)."
         ),
         "",
@@ -85,9 +85,9 @@ def _opening(done: Sequence[Finished]) -> list[str]:
         "|---|---:|---|",
         *(f"| {mark} | {counted[mark]} | {MEANING[mark]} |" for mark in MARKS),
         "",
-        *([f"Not at hand in this run: {', '.join(missing)}.", ""] if missing else []),
+        *([f"Data sets missing from this run: {', '.join(missing)}.", ""] if missing else []),
         *_told("What holds", "holds"),
-        *_told("What does not, and why", "fails"),
+        *_told("What does not hold, and why", "fails"),
         *_told("Beyond the paper", "beyond"),
     ]
 
@@ -100,7 +100,7 @@ def _items(done: Sequence[Finished]) -> list[str]:
     lines = [
         "## Item by item",
         "",
-        "The last column has the errata that explain differences; `index.html` has every cell, printed and ours.",
+        "The last column lists the errata that explain differences; `index.html` shows all cells, printed and ours.",
         "",
         "| item | " + " | ".join(MARKS) + " | | errata |",
         "|---" * (len(MARKS) + 3) + "|",
@@ -112,6 +112,6 @@ def _items(done: Sequence[Finished]) -> list[str]:
 
 
 def _wrapped(text: str, bullet: str = "") -> list[str]:
-    """A paragraph in lines of the width of our pages."""
+    """Wrap a paragraph."""
     width = {"width": 118, "break_long_words": False, "break_on_hyphens": False}
     return textwrap.wrap(text, initial_indent=bullet, subsequent_indent=" " * len(bullet), **width)  # type: ignore[arg-type]
