@@ -1,4 +1,4 @@
-"""What the site needs beside its pages: formulas as MathML, the live map's script, and pages from outside docs/.
+"""Build hooks for the site: formulas as MathML, the script of the live map, and pages from outside docs/.
 
 MkDocs calls these functions (`hooks` in mkdocs.yml); `make docs` builds the site.
 """
@@ -35,7 +35,7 @@ STYLE = """
 
 
 def on_config(config: Any) -> Any:
-    """Pages that the index does not place yet stand at its end."""
+    """Append pages that are not in the index yet."""
     placed = set(re.findall(r"[\w./-]+\.md", str(config["nav"])))
     every = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")} | set(OUTSIDE)
     if further := sorted(every - placed):
@@ -63,14 +63,14 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:  # noqa: ARG001
-    """Formulas as MathML, and links that leave docs/ to where the site has the page."""
+    """Convert formulas to MathML, and adjust links that lead out of docs/."""
     return FORMULA.sub(
         lambda found: formula(found[1]), led_home(markdown, page.file.src_uri, config["extra"]["repository"])
     )
 
 
 def formula(latex: str) -> str:
-    """Display formulas as MathML, which browsers render by themselves; lines apart by an empty line.
+    """Convert display formulas to MathML, which browsers render without scripts.
 
     >>> formula("x < y\\n")[:43]
     '\\n<div class="formula"><math xmlns="http://w'
@@ -82,7 +82,7 @@ def formula(latex: str) -> str:
 
 
 def led_home(markdown: str, page: str, repository: str) -> str:
-    """Links to files outside docs/: to the page of the site that holds them, else to the repository.
+    """Point links to files outside docs/ to their page on the site, or else to the repository.
 
     >>> led_home("[a](../CHANGELOG.md) [b](../tests/x.py)", "ask.md", "https://host/p")
     '[a](CHANGELOG.md) [b](https://host/p/blob/main/tests/x.py)'
@@ -106,7 +106,7 @@ def led_home(markdown: str, page: str, repository: str) -> str:
 
 
 def _normal(path: Path) -> Path:
-    """The path without its steps up."""
+    """The path with `..` resolved."""
     parts: list[str] = []
     for part in path.parts:
         if part == "..":

@@ -1,7 +1,7 @@
-"""Is what would be published sound? `make release-check`: build, check, install on lowest and newest versions, run.
+"""`make release-check`: build and check the package, and try it with the lowest and newest dependencies.
 
-The lowest versions are those of pyproject.toml, each `>=` read as `==`.  Everything happens in a temporary folder; the
-files to publish are left in dist/.
+The lowest versions are those in pyproject.toml, with each `>=` replaced by `==`.  Everything happens in a temporary
+folder; the files to publish are left in dist/.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def lowest() -> list[str]:
 
 
 def try_wheel(name: str, wheel: str, pins: list[str], folder: Path) -> None:
-    """Install the wheel into an environment of its own, and run the demo there, away from the sources."""
+    """Install the wheel into a new environment, and run the demo there, away from the sources."""
     print(f"== on the {name} versions", flush=True)
     venv.create(folder / "env", with_pip=True)
     scripts = folder / "env" / ("Scripts" if os.name == "nt" else "bin")
@@ -82,7 +82,7 @@ def try_wheel(name: str, wheel: str, pins: list[str], folder: Path) -> None:
 
 
 def refuse_disagreement() -> None:
-    """The version, and the address of the project, are the same wherever they stand."""
+    """Check that the version and the address of the project are the same everywhere."""
     version = re.search(r'__version__ = "(.+)"', (ROOT / "src/majorant/__init__.py").read_text())
     cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
     changed = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
@@ -92,7 +92,7 @@ def refuse_disagreement() -> None:
 
 
 def run(*command: str, cwd: Path | None = None) -> None:
-    """Run a command; its failure ends the check."""
+    """Run a command, and exit if it fails."""
     clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(command, cwd=cwd, env=clean, check=False)
     if done.returncode:

@@ -2,9 +2,9 @@
 
 python benchmarks/ask.py [pair|race|accuracy|plan|leader] [REPEATS] [SET ...]
 
-MAJORANT_DATA names the folder of the sets.  The population of a set is its items with gold; labels are revealed from
-gold one by one, as the design asks for them.  Beside our medians stand those of the study that the designs come from
-(19 public sets, study code, usually 200 repeats); constants of the designs were chosen on sets that include these.
+MAJORANT_DATA names the folder of the sets.  Only items with gold labels are used; the gold labels are revealed one by
+one, in the order of the design.  Our medians are shown next to those of the study that the designs come from (19 public
+sets, study code, usually 200 repeats); constants of the designs were chosen on sets that include these.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ STUDY = {  # medians, for those sets, adult and fact_eval
 
 
 def pair(population: Population, seed: int) -> tuple[int, str, bool]:
-    """Labels, verdict and whether it is wrong, for majority against the study's label-free choice."""
+    """Number of labels, verdict and whether it is wrong: majority vote against the study's label-free choice."""
     rule = "dawid-skene" if population.name == "fact_eval" else MEAN
     return _settle(*_race(population, ("majority", rule), np.random.default_rng(seed)))
 
@@ -68,13 +68,13 @@ def _race(population: Population, rules: tuple[str, ...], rng: np.random.Generat
 
 
 def plan(population: Population, rules: tuple[str, str], seed: int) -> tuple[int, int]:
-    """Labels planned before the first, and labels needed."""
+    """The planned and the actual number of labels."""
     pair, truth_d = _race(population, rules, np.random.default_rng(seed))
     return pair.expected(), _settle(pair, truth_d)[0]
 
 
 def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """The smallest number at which what stays true holds; it holds at `high`."""
+    """Bisection: the smallest number at which a monotone condition holds; it holds at `high`."""
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle + 1, high)
@@ -100,14 +100,14 @@ def _regret(race: Race, truth_d: Ints, rule: int) -> float:
 
 
 def leader(population: Population, seed: int) -> list[float]:
-    """Points below the best of eight rules of the label-free choice, and of the leader after 25, 50, 100 labels."""
+    """How far below the best of eight rules are the label-free choice and the leader after 25, 50 and 100 labels?"""
     race, truth_d = _race(population, (MEAN, *METHODS), np.random.default_rng(seed))
     after = [race.standing(np.where(np.arange(race.size) < n, truth_d, UNASKED)).leader for n in (25, 50, 100)]
     return [100 * _regret(race, truth_d, rule) for rule in (0, *after)]
 
 
 def accuracy(population: Population, seed: int) -> tuple[int, str, bool]:
-    """Labels until the accuracy of the label-free choice is known to three points, looking at every tenth."""
+    """Labels until the accuracy of the label-free choice is known to three points, checking after every ten."""
     rng = np.random.default_rng(seed)
     right_i = (population.answers(MEAN, rng) == population.truth_i).astype(np.int64)
     path, n_items = rng.permutation(right_i), len(right_i)
@@ -130,7 +130,7 @@ GAINS = {"leader": (leader, ("label-free", "25 labels", "50", "100"))}
 
 
 def count(part: str, repeats: int, names: Sequence[str]) -> None:
-    """Labels needed, beside the study's, and wrong decisions."""
+    """Labels needed, compared with the study's, and wrong decisions."""
     print(
         f"{part}, {repeats} repeats\n{'set':14}{'median':>8}{'90th':>7}{'study':>7}{'ratio':>7}{'wrong':>7}  verdicts"
     )
@@ -153,7 +153,7 @@ def count(part: str, repeats: int, names: Sequence[str]) -> None:
 
 
 def plans(part: str, repeats: int, names: Sequence[str]) -> None:
-    """Labels planned by what the models believe, beside those needed, for majority against the combination."""
+    """Labels planned from the models' forecasts and labels needed, for majority vote against the weighted vote."""
     print(f"{part}, {repeats} repeats\n{'set':14}{'differ':>8}{'planned':>9}{'needed':>8}{'90th':>7}{'ratio':>7}")
     near, rows = 0, 0
     for population in populations(list(names)):
@@ -181,7 +181,7 @@ def gains(part: str, repeats: int, names: Sequence[str]) -> None:
 
 
 def main() -> None:
-    """One part, or all with few repeats."""
+    """Run one part, or all parts with few repeats."""
     arguments = sys.argv[1:]
     known = [*COUNTED, PLAN, *GAINS]
     parts = [arguments.pop(0)] if arguments and arguments[0] in known else known

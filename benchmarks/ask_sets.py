@@ -1,7 +1,8 @@
-"""The public sets as `ask.py` sees them: the items with gold, their votes by class, what each rule believes of them.
+"""The public sets for `ask.py`: the items with gold labels, their votes by class, and each rule's posterior.
 
-Fits see all votes of a set and no gold.  They are kept in the folder that MAJORANT_FITS names (default: majorant-fits
-in the temporary folder), since EBCC takes minutes on the larger sets; delete the folder after a change of estimators.
+Models are fitted to all votes of a set, without gold labels.  Fits are cached in the folder MAJORANT_FITS (default:
+majorant-fits in the temporary folder), because EBCC takes minutes on the larger sets; delete the folder after changing
+an estimator.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ ORDER += ["d_sentiment", "adult", "fact_eval"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Population:
-    """Items with votes and gold."""
+    """Items with votes and gold labels."""
 
     name: str
     truth_i: NDArray[np.int64]
@@ -40,14 +41,14 @@ class Population:
     posterior_rik: dict[str, NDArray[np.float64]]  # by rule, with MEAN, the combination and BELIEF
 
     def answers(self, rule: str, rng: np.random.Generator) -> NDArray[np.int64]:
-        """The class that the rule gives each item; ties are broken once, at random, as in a file of labels."""
+        """The rule's class for each item; ties are broken at random once, as in a file of labels."""
         posterior_ik = self.posterior_rik[rule]
         best_ik = posterior_ik >= posterior_ik.max(axis=1, keepdims=True) - 1e-9
         return np.where(best_ik, rng.random(best_ik.shape), -1.0).argmax(axis=1)
 
 
 def populations(names: list[str]) -> Iterator[Population]:
-    """The named sets, or all, in the order of the tables."""
+    """The named sets (all by default), in the order of the tables."""
     folder = os.environ.get("MAJORANT_DATA")
     if not folder:
         sys.exit("Set MAJORANT_DATA to the folder of the data sets.")

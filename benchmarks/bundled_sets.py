@@ -2,8 +2,8 @@
 
     python benchmarks/bundled_sets.py
 
-`reviews.csv` is a crowd of unequal workers, without gold labels.  `judges.csv` is a panel of six judges, five of whom
-fall for the same traps, with the gold label of 30 items drawn at random.
+`reviews.csv` is a crowd of workers of different skill, without gold labels.  `judges.csv` is a panel of six judges,
+five of whom fall for the same traps, with the gold label of 30 items drawn at random.
 """
 
 from __future__ import annotations

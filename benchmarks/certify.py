@@ -1,9 +1,9 @@
 """How many CPU seconds does a certificate take, for the tests of assumptions and for the claims?
 
-Public sets (where MAJORANT_DATA holds them), then shapes that vary one dimension by a factor of ten.
+Measures public sets (if MAJORANT_DATA is set), then tables in which one dimension varies by a factor of ten.
 
-python benchmarks/certify.py          a minute
-python benchmarks/certify.py power    instead: how many more items a proof needs than support; ten minutes
+python benchmarks/certify.py          takes a minute
+python benchmarks/certify.py power    how many more items `proved` needs than `supported`; ten minutes
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def public_sets() -> Iterator[tuple[str, Votes]]:
 
 
 def crowd(n_items: int, n_votes: int, n_classes: int, n_workers: int) -> Votes:
-    """Unequal workers, drawn at random for each item."""
+    """Simulate a crowd of workers of different skill."""
     skill_j = np.linspace(0.55, 0.9, n_workers)
     return simulate(np.full(n_classes, 1 / n_classes), one_coin_crew(skill_j, n_classes), n_items, n_votes, rng=0).votes
 
@@ -76,13 +76,13 @@ def cost() -> None:
 
 
 def histogram(n_votes: int, n_items: int, nu: float, a: float, r: float, rng: np.random.Generator) -> np.ndarray:
-    """Simulated items by their votes for class 0."""
+    """Simulate items and count them by their votes for class 0."""
     k = np.arange(n_votes + 1)
     return rng.multinomial(n_items, nu * binom.pmf(k, n_votes, a) + (1 - nu) * binom.pmf(k, n_votes, r))
 
 
 def certified(n_votes: int, table: np.ndarray) -> dict[str, np.ndarray]:
-    """Which of the data sets each test certifies."""
+    """Which data sets each test certifies."""
     cells, _ = flatten({n_votes: table[0]})
     found = weigh(cells, table, [n_votes])
     return {
@@ -92,7 +92,7 @@ def certified(n_votes: int, table: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def outcomes(n_votes: int, nu: float, a: float, r: float) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Numbers of items around those that planning gives for 80 % power, and which data sets are certified with each."""
+    """Numbers of items around the planned number for 80% power, and which data sets are certified with each."""
     rng = np.random.default_rng(1)
     k = np.arange(n_votes + 1)
     exact = 1e6 * (nu * binom.pmf(k, n_votes, a) + (1 - nu) * binom.pmf(k, n_votes, r))
@@ -105,7 +105,7 @@ def outcomes(n_votes: int, nu: float, a: float, r: float) -> tuple[np.ndarray, d
 
 
 def items_for_power(size_s: np.ndarray, share_s: np.ndarray) -> float:
-    """Items at which 80 % are certified: the quantile of the power is linear in the root of the items."""
+    """Number of items for 80% power: the normal quantile of the power is linear in the square root of the number."""
 
     def misfit(line: np.ndarray) -> float:
         log_yes, log_no = (log_ndtr(sign * (line[0] + line[1] * np.sqrt(size_s))) for sign in (1, -1))
@@ -117,7 +117,7 @@ def items_for_power(size_s: np.ndarray, share_s: np.ndarray) -> float:
 
 
 def price_of_proof() -> None:
-    """Items for 80 % power of the proof over those of the likelihood ratio, on the same data; with intervals."""
+    """Ratio of the items that a proof and the likelihood ratio need for 80% power, on the same data, with intervals."""
     print(f"\n{'model':18} {'supported':>9} {'proved':>9} {'ratio':>18}")
     for n_votes, nu, a, r in ((3, 0.5, 0.8, 0.2), (5, 0.6, 0.75, 0.3), (7, 0.7, 0.8, 0.2)):
         size_s, found = outcomes(n_votes, nu, a, r)

@@ -1,4 +1,4 @@
-"""Time of a call, the shortest of a few runs, since all else is noise from outside; its work and its peak of memory."""
+"""Time (the shortest of a few runs, because noise only adds), CPU time and peak memory of a call."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def best_seconds(call: Callable[[], object], repeats: int = REPEATS) -> float:
 
 
 def by_turns(*calls: Callable[[], object], repeats: int = REPEATS) -> list[float]:
-    """The shortest time of each call, taken in turn, so that a busy moment hits all alike."""
+    """The shortest time of each call; the calls alternate, so that other load affects all of them alike."""
     taken = [[seconds(call) for call in calls] for _ in range(repeats)]
     return [min(column) for column in zip(*taken, strict=True)]
 
 
 def peak_bytes(call: Callable[[], object]) -> int:
-    """The most memory that Python and NumPy held at a time during a call, beside what was there before."""
+    """Peak memory of Python and NumPy during a call, beyond what was allocated before."""
     tracemalloc.start()
     try:
         call()
@@ -40,7 +40,7 @@ def peak_bytes(call: Callable[[], object]) -> int:
 
 
 def work_by_program() -> tuple[float, float, float]:
-    """Processor time of this process, of Java below it, and of all else that descends from it, ended ones included."""
+    """CPU time of this process, of its Java child, and of all other descendants, including those that have ended."""
     stats = {}
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:

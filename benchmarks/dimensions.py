@@ -1,10 +1,10 @@
 """Does the cost of `check` grow no faster than each dimension of the votes: items, workers, classes, slices, ...?
 
-python benchmarks/dimensions.py [docs/limits.md] [--only classes]      one minute; with a page, writes the table
+python benchmarks/dimensions.py [docs/limits.md] [--only classes]      one minute; given a page, updates its table
 
-One dimension at a time grows by factors of ten while the others stay.  Each cell holds CPU seconds on one thread: the
-answer alone, and with it the certificate and the tables of labels, workers and review.  The exponents, of the answer
-and of everything, are over the last factor of ten: 1 where the cost is in proportion, below 1 where it grows less.
+One dimension at a time grows by factors of ten while the others stay fixed.  Each cell has CPU seconds on one thread:
+the answer alone, and the answer with the certificate and the tables of labels, workers and review.  The exponents, of
+the answer and of everything, are over the last factor of ten: 1 means proportional cost, less than 1 slower growth.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ GOAL = 1.15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """A simulated crowd of unequal workers; the votes of an item are by workers drawn at random."""
+    """A simulated crowd of workers of different skill, drawn at random for each item."""
 
     items: int = 1_000
     votes: int = 5  # an item, on average
@@ -87,7 +87,7 @@ CASES = {
 
 
 def cost(shape: Shape) -> tuple[float, float]:
-    """CPU seconds of the answer, and of everything."""
+    """CPU seconds of the answer alone, and of everything."""
     votes = shape.draw()
     start = process_time()
     result = mj.check(votes)
@@ -97,12 +97,12 @@ def cost(shape: Shape) -> tuple[float, float]:
 
 
 def cell(costs: tuple[float, float]) -> str:
-    """The answer, and everything."""
+    """Format the cost of the answer alone and of everything."""
     return " / ".join(f"{one:.2f}" if one < 10 else f"{one:.0f}" for one in costs)
 
 
 def growth_rows(only: str) -> Iterator[str]:
-    """A row for each dimension; says how the goal is met."""
+    """A row for each dimension; also prints whether the goal is met."""
     for name, sizes in DIMENSIONS.items():
         if only not in name:
             continue
@@ -116,14 +116,14 @@ def growth_rows(only: str) -> Iterator[str]:
 
 
 def case_rows(only: str) -> Iterator[str]:
-    """A row for each shape that once took much longer."""
+    """A row for each shape that used to take much longer."""
     for name, shape in CASES.items():
         if only in name:
             yield f"| {name} | {cell(cost(shape))} | |"
 
 
 def main() -> None:
-    """Print the table; write it into a page where one is named."""
+    """Print the table, and write it into a page if one is given."""
     parser = argparse.ArgumentParser()
     parser.add_argument("page", nargs="?", type=Path)
     parser.add_argument("--only", default="", help="rows whose name has this in it")

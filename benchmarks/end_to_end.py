@@ -1,4 +1,4 @@
-"""How long from a CSV file with string ids to labels.csv, beside crowd-kit with pandas?
+"""How long does it take from a CSV file with string ids to labels.csv, compared with crowd-kit and pandas?
 
 python benchmarks/end_to_end.py [votes]     1e6 votes by default, two minutes; needs crowd-kit
 """

@@ -2,8 +2,8 @@
 
 MAJORANT_DATA=FOLDER python benchmarks/findings.py [part of a name]      writes docs/findings.md; five minutes
 
-Sets are scored on their items with gold labels.  `check` sees no gold; with 30 labels of a random sample it is scored
-on the other items, over ten samples (three for large sets).
+Sets are scored on their items with gold labels, which `check` does not see.  With 30 of them as a random sample, it is
+scored on the other items, over ten samples (three for large sets).
 """
 
 from __future__ import annotations

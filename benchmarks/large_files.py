@@ -1,4 +1,4 @@
-"""Votes of a simulated crowd written straight to Parquet, some at a time: 5 votes an item, 1,000 a worker."""
+"""Simulate a crowd straight into a Parquet file, in batches: 5 votes per item, 1,000 per worker."""
 
 from __future__ import annotations
 
@@ -17,16 +17,15 @@ PRIMES = (7_368_787, 15_485_863, 32_452_843, 49_979_687, 67_867_967)  # a round 
 
 
 def most_votes(default: str) -> int:
-    """How many votes to go up to: the first argument, else the environment's MAJORANT_BENCH_VOTES, else the default."""
+    """The largest number of votes, from the first argument, MAJORANT_BENCH_VOTES or the default."""
     given = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("MAJORANT_BENCH_VOTES", default)
     return int(float(given))
 
 
 def write_crowd(path: Path, n_votes: int, *, shuffled: bool = False, text: bool = False, seed: int = 0) -> None:
-    """Two classes; worker j is right with a probability of its own between .6 and .95.
+    """Write votes of two classes, by workers with different accuracies between .6 and .95.
 
-    Items are whole numbers, or text; `shuffled` mixes the votes of the whole file: the votes of an item are then five
-    rows far apart.
+    Items are integers or text.  `shuffled` shuffles the whole file, so that the votes on an item are far apart.
     """
     rng = np.random.default_rng(seed)
     n_items, n_workers = n_votes // VOTES_PER_ITEM, max(n_votes // VOTES_PER_WORKER, 2 * VOTES_PER_ITEM)

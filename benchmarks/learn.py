@@ -1,9 +1,9 @@
 """What does a rule learned from 30 or 60 labels gain over majority vote on the items that were not labelled?
 
 `MAJORANT_DATA=... python benchmarks/learn.py [SET ...]`, two minutes.  Labels are drawn uniformly, 20 times.  "Learned"
-is the learned rule on every draw; "with guard" is what a user gets: the learned rule where it beats the label-free rule
-in cross-validation, else the label-free rule (the weighted vote on crowds, majority vote on panels and thin crowds).
-Points of accuracy; a tie counts by its share.
+is the learned rule on every draw; "with guard" is what a user gets: the learned rule if it beats the label-free rule in
+cross-validation, otherwise the label-free rule (the weighted vote on crowds, majority vote on panels and thin crowds).
+Gains are in points; a tie among n labels counts as 1/n right.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LEAST_SET = -0.5  # points of the worst set with 60 labels
 
 @dataclass(frozen=True)
 class Gains:
-    """Points over majority vote, for each draw."""
+    """Gain over majority vote in points, for each draw."""
 
     panel: bool
     learned: FloatArray
@@ -47,12 +47,12 @@ class Gains:
 
 
 def right(fit: Fit, rows: np.ndarray, truth: np.ndarray) -> FloatArray:
-    """How probably each of these items gets its right label."""
+    """The probability that each of these items gets the right label."""
     return chances(fit.posterior[rows])[np.arange(len(rows)), np.maximum(truth, 0)] * (truth >= 0)
 
 
 def gains(votes: Votes, n: int) -> Gains:
-    """What the labels of n items gain on the others."""
+    """The gain on the other items from labels on n items."""
     assert votes.gold_i is not None
     known = np.flatnonzero((votes.gold_i >= 0) & (votes.votes_i > 0))
     truth_i, blind = votes.gold_i, replace(votes, gold_i=None)

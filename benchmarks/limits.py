@@ -1,9 +1,9 @@
-"""What tables that are large in an unusual way cost: processor time and peak of memory of a process of its own.
+"""CPU time and peak memory of `check` on tables that are large in an unusual way, each in its own process.
 
-python benchmarks/limits.py [docs/limits.md] [--only JSON]    some minutes; with a file, its rows are written anew
+python benchmarks/limits.py [docs/limits.md] [--only JSON]    a few minutes; given a file, updates its rows
 
-Each case is one that once ran for hours, filled the memory or was refused late.  It goes through `check --out`, or is
-refused with the name of a limit.
+Each case used to run for hours, exhaust memory or be rejected late.  Now `check --out` succeeds, or rejects it with
+the name of a limit.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ def write_csv(path: Path, header: Iterable[str], rows: Iterable[Iterable[object]
 def votes_of(
     name: str, make: Callable[[np.random.Generator], Iterable[Iterable[object]]], *more: str
 ) -> Callable[[Path], Path]:
-    """Writes the votes of a case."""
+    """A function that writes the votes of a case."""
     columns = ("item", "worker", "label", *more)
     return lambda folder: write_csv(folder / f"{name}.csv", columns, make(np.random.default_rng(0)))
 
 
 def nested(folder: Path) -> Path:
-    """A label that is a list in a list, 1,200 deep."""
+    """A label that is a nested list, 1,200 levels deep."""
     path = folder / "deep.jsonl"
     path.write_text('{"item": "a", "worker": "w", "label": ' + "[" * 1_200 + "]" * 1_200 + "}\n")
     return path
 
 
 def packed(folder: Path) -> Path:
-    """Some kilobytes that unpack to half a gigabyte of votes."""
+    """A few kilobytes that unpack to half a gigabyte of votes."""
     path = folder / "bomb.csv.gz"
     with gzip.open(path, "wb", 9) as file:
         file.write(b"item,worker,label\n")
@@ -59,7 +59,7 @@ def packed(folder: Path) -> Path:
 
 
 def repeated(folder: Path) -> Path:
-    """Some kilobytes of Parquet that hold gigabytes of text, one label many times."""
+    """A few kilobytes of Parquet with gigabytes of text: one label, many times."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -78,7 +78,7 @@ def long_json(folder: Path) -> Path:
 
 
 def noisy(truth: int, rng: np.random.Generator, n_classes: int = 2) -> int:
-    """A vote that is right seven times in ten, and else a guess."""
+    """A vote that is right with probability .7, otherwise a guess."""
     return truth if rng.random() < 0.7 else int(rng.integers(n_classes))
 
 
@@ -103,7 +103,7 @@ CASES: dict[str, tuple[Callable[[Path], Path], tuple[str, ...]]] = {
 
 
 def measured(source: Path, more: tuple[str, ...], folder: Path) -> tuple[float, float, str]:
-    """Processor time, peak of memory, and how it ended, of `check` in a process of its own."""
+    """CPU time, peak memory and outcome of `check` in its own process."""
     command = [sys.executable, "-c", RUN, "check", str(source), *more, "--out", str(folder / "out")]
     shell = ["sh", "-c", '"$@"; exit $?', "sh"]  # a child's peak begins with that of its parent, here a small one
     done = subprocess.run([*shell, *command], capture_output=True, text=True)
@@ -126,7 +126,7 @@ main()
 
 
 def main() -> None:
-    """Print the table, or the rows that are asked for; write them into a page where one is named."""
+    """Print the table or the selected rows, and write them into a page if one is given."""
     parser = argparse.ArgumentParser()
     parser.add_argument("page", nargs="?", type=Path)
     parser.add_argument("--only", default="", help="cases whose name has this in it")

@@ -1,10 +1,10 @@
 """How fast are the methods compared with crowd-kit?
 
 python benchmarks/methods.py            1e5 and 1e6 votes, ten minutes; needs crowd-kit
-python benchmarks/methods.py 1000000    one size; at 1e6 votes without the peers that would take hours
+python benchmarks/methods.py 1000000    one size; at 1e6 votes, peers that would take hours are skipped
 
-Both start from votes in memory (integer codes, or a frame of integers) and take the same number of steps if the peer
-has a setting for it.  `same labels` is the share of items with the same label from both, without ties.
+Both start from votes in memory (integer codes or a frame of integers) and take the same number of steps if the peer has
+a setting for it.  `same labels` is the share of items with the same label from both, without ties.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def steps(name: str, number: int) -> Callable[[Votes], Fit]:
 
 
 def default(name: str) -> Callable[[Votes], Fit]:
-    """The method as it comes, to convergence."""
+    """The method with default settings, run to convergence."""
     return ESTIMATORS[name]().fit
 
 
@@ -96,7 +96,7 @@ def main(n_votes: int) -> None:
 
 
 class Row(NamedTuple):
-    """The rest of a row, and the seconds in it."""
+    """The rest of a row, and its seconds."""
 
     text: str
     ours: float

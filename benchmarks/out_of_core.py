@@ -1,9 +1,9 @@
-"""Votes larger than memory: nanoseconds a vote and peak memory under a limit of 2 GB, beside reading the file.
+"""Votes larger than memory: nanoseconds per vote and peak memory under a limit of 2 GB, compared with reading the file.
 
-A crowd (5 votes an item, 1,000 a worker, two classes) is simulated straight to Parquet, sorted by item and shuffled.
-Each task runs in a process of its own; memory is that process's peak.  `sort` comes before all else, once; the others
-work from its result.  `read` is a pass of Arrow over the sorted file.  Goals and ratios are about the seconds that all
-cores worked, which other programs on the machine disturb less.  Modules are imported before the clock starts.
+A crowd (5 votes per item, 1,000 per worker, two classes) is simulated straight into Parquet, sorted by item and
+shuffled. Each task runs in its own process, whose peak memory is measured.  `sort` runs once, first; the other tasks
+use its result.  `read` is one pass of Arrow over the sorted file.  Goals and ratios are about CPU time over all cores,
+which other programs on the machine affect less.  Modules are imported before the clock starts.
 
     python benchmarks/out_of_core.py [1e8] [FOLDER]      ten minutes and 6 GB of disk; 1e7: one minute
 """
@@ -30,7 +30,7 @@ FEW, ENOUGH = 10_000, 10_000_000  # votes to warm up with; votes at which what e
 
 
 def task(name: str, source: Path, work: Path) -> Callable[[], object]:
-    """What is timed; imports and opening are not."""
+    """The code that is timed, without imports and opening."""
 
     from majorant.backend.files import FileBackend
     from majorant.backend.prepare import prepare
@@ -61,13 +61,13 @@ def task(name: str, source: Path, work: Path) -> Callable[[], object]:
 
 
 def measure(name: str, source: Path, work: Path) -> dict[str, float]:
-    """Seconds and peak bytes of a task, in a process of its own."""
+    """Seconds and peak bytes of a task in its own process."""
     arguments = [sys.executable, __file__, "--task", name, str(source), str(work)]
     return dict(json.loads(subprocess.run(arguments, check=True, capture_output=True, text=True).stdout))
 
 
 def run_task(name: str, source: Path, work: Path) -> None:
-    """Run one task and print what it took; before, the same on few votes, which loads all that it needs."""
+    """Run one task and print its cost, after running it on a few votes to load everything it needs."""
     with tempfile.TemporaryDirectory() as folder:
         few, place = Path(folder) / "few.parquet", Path(folder) / "work"
         write_crowd(few, FEW)
@@ -82,7 +82,7 @@ def run_task(name: str, source: Path, work: Path) -> None:
 
 
 def peak_bytes() -> int:
-    """The most memory this process has held; getrusage would count what its parent held when it was forked."""
+    """Peak memory of this process; getrusage would include what its parent held at the fork."""
     [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
     return 1024 * int(line.split()[1])
 
@@ -106,7 +106,7 @@ def main(n_votes: int, folder: Path) -> None:
 
 
 def goals(n_votes: int, found: dict[str, dict[str, float]]) -> None:
-    """Print how the goals are met."""
+    """Print whether the goals are met."""
     ns = {name: 1e9 * one["work"] / n_votes for name, one in found.items()}
     print()
     board.at_most(

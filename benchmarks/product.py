@@ -1,10 +1,10 @@
 """How long does the whole product take, from the command line to its answer?
 
-python benchmarks/product.py [row ...]        seconds of whole processes, beside yardsticks of the same run
+python benchmarks/product.py [row ...]        seconds of whole processes, compared with yardsticks in the same run
 
 Rows: small, classes, certify, errors and million, which run by default (three minutes on two quiet cores); memory,
-larger, spark and huge, which take ten more, 2 GB of disk and, to make the votes of huge, 8 GB of memory; or all.  Each
-takes its votes from a file of its own and can be run alone.  Modules are compiled before, as in an installed package.
+larger, spark and huge, which take ten more, 2 GB of disk and, to make the votes for huge, 8 GB of memory; or all.  Each
+has its own file of votes and can be run alone.  Modules are compiled in advance, as in an installed package.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ ck.DawidSkene(n_iter=100).fit_predict(table[["task", "worker", "label"]])
 
 
 def process(*arguments: str, codes: tuple[int, ...] = (0,)) -> None:
-    """A Python process of its own, from start to end."""
+    """Run a separate Python process from start to end."""
     done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True)
     if done.returncode not in codes:
         sys.exit(done.stderr or f"{' '.join(arguments)}: exit code {done.returncode}.")
 
 
 def majorant(*arguments: str, fails: bool = False) -> None:
-    """The command line, as a user starts it."""
+    """Run the command line as a user would."""
     process("-m", "majorant", *arguments, codes=(2,) if fails else (0, 1, 3))  # 1 and 3 are verdicts
 
 
 def votes_file(folder: Path, n_votes: int, n_workers: int, n_classes: int = 2, per_item: int = 5) -> str:
-    """A file of simulated votes of unequal workers."""
+    """A file of simulated votes by workers of different skill."""
     path = folder / f"{n_votes}-{n_workers}-{n_classes}.parquet"
     if not path.exists():
         skill_j = np.random.default_rng(0).uniform(0.55, 0.95, n_workers)
@@ -60,7 +60,7 @@ def votes_file(folder: Path, n_votes: int, n_workers: int, n_classes: int = 2, p
 
 
 def small(folder: Path) -> None:
-    """1e4 votes, beside the imports that reading and statistics take anyway."""
+    """1e4 votes, compared with the imports that are needed in any case."""
     path = votes_file(folder, 10_000, 100)
     ours, imports = by_turns(lambda: majorant("check", path), lambda: process("-c", IMPORTS), repeats=3)
     board.at_most("check, 1e4 votes", f"{ours:.1f} s", f"imports {imports:.1f} s", ours / imports, 3)
@@ -68,7 +68,7 @@ def small(folder: Path) -> None:
 
 
 def classes(folder: Path) -> None:
-    """1e5 votes of 1,000 workers in two and in four classes."""
+    """1e5 votes by 1,000 workers, with two and with four classes."""
     for n_classes, goal in ((2, 4.0), (4, 8.0)):
         path = votes_file(folder, 100_000, 1_000, n_classes)
         ours = best_seconds(lambda path=path: majorant("check", path), repeats=2)
@@ -83,7 +83,7 @@ def certify(folder: Path) -> None:
 
 
 def errors(folder: Path) -> None:
-    """A wrong path and a wrong column, beside the help page."""
+    """A wrong path and a wrong column, compared with the help page."""
     (folder / "odd.csv").write_text("a,b,c\n1,2,3\n")
     wrong = {"a wrong path": str(folder / "none.csv"), "a wrong column": str(folder / "odd.csv")}
     for what, path in wrong.items():
@@ -94,7 +94,7 @@ def errors(folder: Path) -> None:
 
 
 def million(folder: Path) -> None:
-    """1e6 votes, beside one method of crowd-kit."""
+    """1e6 votes, compared with one method of crowd-kit."""
     path = votes_file(folder, 1_000_000, 1_000)
     ours, theirs = by_turns(lambda: majorant("check", path), lambda: process("-c", CROWD_KIT, path), repeats=3)
     board.at_most("check, 1e6 votes", f"{ours:.0f} s", f"crowd-kit's Dawid-Skene {theirs:.0f} s", ours / theirs, 1)
@@ -108,7 +108,7 @@ def memory(folder: Path) -> None:
 
 
 def huge(folder: Path) -> None:
-    """1e8 votes within 2 GB, beside 1e7: ten times the votes should take no more than ten times as long."""
+    """1e8 votes within 2 GB: they should take no more than ten times as long as 1e7."""
     small, large = (votes_file(folder, n_votes, 10_000) for n_votes in (10_000_000, 100_000_000))
     plain, ours = (
         best_seconds(lambda path=path: majorant("check", path, "--memory", "2GB"), repeats=1) for path in (small, large)
@@ -117,7 +117,7 @@ def huge(folder: Path) -> None:
 
 
 def larger(folder: Path) -> None:
-    """The certificate of 2e7 votes, beside sorting their file."""
+    """The certificate of 2e7 votes, compared with sorting their file."""
     path = votes_file(folder, 20_000_000, 20_000)
     ours, theirs = by_turns(
         lambda: majorant("certify", path, "--memory", "2GB"),
@@ -128,7 +128,7 @@ def larger(folder: Path) -> None:
 
 
 def spark(folder: Path) -> None:
-    """1e6 votes on Spark, beside memory; starting a session is Spark's own."""
+    """1e6 votes on Spark, compared with in memory; starting the session is Spark's own cost."""
     path = votes_file(folder, 1_000_000, 1_000)
     ours, plain, start = by_turns(
         lambda: majorant("check", path, "--engine", "spark", "--master", "local[2]"),
@@ -145,7 +145,7 @@ SLOW = (memory, larger, spark, huge)
 
 
 def main() -> None:
-    """Print the goals of the rows that are asked for, each with its yardstick."""
+    """Print the goals of the selected rows, each with its yardstick."""
     rows: dict[str, Callable[[Path], None]] = {row.__name__: row for row in (*QUICK, *SLOW)}
     asked = sys.argv[1:] or [row.__name__ for row in QUICK]
     if asked == ["all"]:

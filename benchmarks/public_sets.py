@@ -1,7 +1,7 @@
 """The public data sets below a folder, in either of two formats.
 
-A CSV file without header (worker, item, label, gold, and perhaps seconds), or a folder with label.csv (item, worker,
-label) and truth.csv (item, truth).
+Either a CSV file without a header (worker, item, label, gold and sometimes seconds), or a folder with label.csv (item,
+worker, label) and truth.csv (item, truth).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ COLUMNS = {4: "worker,item,label,gold", 5: "worker,item,label,gold,seconds"}
 
 
 def find(folder: Path) -> Iterator[tuple[str, Path, Path | None]]:
-    """The data sets below a folder: name, file of votes, file of gold labels if that is another."""
+    """The data sets below a folder: name, file of votes, and file of gold labels if it is separate."""
     for path in sorted(folder.rglob("*.csv")):
         if path.name == "label.csv" and (truth := path.with_name("truth.csv")).is_file():
             yield path.parent.name, path, truth
@@ -32,7 +32,7 @@ def _n_columns(path: Path) -> int:
 
 
 def load(path: Path, truth: Path | None) -> Votes:
-    """The votes with gold; where workers repeat themselves on an item and disagree, each vote counts."""
+    """The votes with gold labels; if workers label an item repeatedly, each vote counts."""
     settings = {"columns": COLUMNS[_n_columns(path)]} if truth is None else {"gold_file": truth}
     try:
         return read(path, **settings)

@@ -1,12 +1,12 @@
-"""How wide are intervals for a rate, do they hold, and how far off is the panel's own number?
+"""How wide are the intervals for a rate, how often do they miss, and how far off is the panel's own number?
 
-`MAJORANT_DATA=... python benchmarks/rates.py widths`    half-widths beside labels alone and PPI++ (2 min)
-`MAJORANT_DATA=... python benchmarks/rates.py coverage [RUNS]`   misses at every look, simulated and real (half an hour)
-`MAJORANT_DATA=... python benchmarks/rates.py limit`     the narrowest that bets could be at one look (1 min)
+`MAJORANT_DATA=... python benchmarks/rates.py widths`    half-widths, compared with labels alone and PPI++ (2 min)
+`MAJORANT_DATA=... python benchmarks/rates.py coverage [RUNS]`   misses at any number of labels (half an hour)
+`MAJORANT_DATA=... python benchmarks/rates.py limit`     the narrowest interval possible with a single look (1 min)
 `MAJORANT_DATA=... python benchmarks/rates.py record`    write how far off majority vote's rates are on public panels
 
-PPI++ is ppi_py's `ppi_mean_ci` with the share of votes as prediction, at level .95: an asymptotic interval that holds
-at one number of labels chosen beforehand.  Ours hold at every number of labels at once.
+PPI++ is ppi_py's `ppi_mean_ci` with the share of votes as prediction, at level .95: an asymptotic interval for one
+number of labels chosen in advance.  Ours are valid at all numbers of labels simultaneously.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ RECORD = Path(rates.__file__).with_name("rate_record.json")
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """Items with the truth of each, a number in [0, 1], and what the panel says."""
+    """Items with their true values in [0, 1] and the panel's votes."""
 
     name: str
     truth_i: FloatArray
@@ -48,18 +48,18 @@ class Population:
     features: Features
 
     def order(self, rng: np.random.Generator, most: int = max(LOOKS)) -> np.ndarray:
-        """Items in random order, as many as are labelled."""
+        """A random order of the items, up to the number of labels."""
         return rng.permutation(len(self.truth_i))[: min(most, int(0.8 * len(self.truth_i)))]
 
     def bets(self, order: np.ndarray, *, learned: bool = True) -> Bets:
-        """What labels in this order are worth."""
+        """The bets on labels in this order."""
         y_t = self.truth_i[order]
         predictions = map(self.features.predict, self.features.learn(order, y_t)) if learned else None
         return offer_bets(predictions, order, y_t, n=len(self.truth_i))
 
 
 def real_sets() -> Iterator[Population]:
-    """Public sets with gold on all items, the share of their last class."""
+    """Public sets with gold labels on all items; the rate is the share of their last class."""
     folder = Path(os.environ["MAJORANT_DATA"])
     for kind, names in (("panels", PANELS), ("crowds", CROWDS)):
         for name in names:
@@ -77,7 +77,7 @@ def real_sets() -> Iterator[Population]:
 def simulated(
     rng: np.random.Generator, n: int, share: float, accuracy: float, judges: int = 5, lean: float = 0.0
 ) -> Population:
-    """A panel of judges who are right so often, and otherwise say yes to `lean` of the items regardless."""
+    """A panel of judges who know the truth with a given probability and otherwise say yes with probability `lean`."""
     truth = rng.permutation(np.arange(n) < round(share * n)).astype(float)
     said = np.where(rng.random((n, judges)) < accuracy, truth[:, None], 1 - truth[:, None])
     said = np.where(rng.random((n, 1)) < lean, 1.0, said)
@@ -141,7 +141,7 @@ def widths(draws: int = 60) -> None:
 
 
 def stacked(every: list[Bets]) -> Bets:
-    """Bets of many runs side by side, to be followed at once."""
+    """The bets of many runs, stacked so that they can be evaluated together."""
 
     def side(name: str) -> np.ndarray:
         return np.stack([getattr(bets, name) for bets in every], axis=-1)
@@ -153,7 +153,7 @@ def stacked(every: list[Bets]) -> Bets:
 
 
 def misses(populations: list[Population], seed: int) -> dict[int, float]:
-    """The share of runs, one for each population, in which the true rate is refuted by each look."""
+    """The share of runs in which the true rate has been rejected by each number of labels."""
     rng = np.random.default_rng(seed)
     bets = stacked([population.bets(population.order(rng)) for population in populations])
     truth_r = np.array([population.truth_i.mean() for population in populations])
@@ -167,7 +167,7 @@ def misses(populations: list[Population], seed: int) -> dict[int, float]:
 
 
 def coverage(runs: int = 2000) -> None:
-    """Misses at every look: simulated panels of all kinds, tiny files, and real panels in random orders."""
+    """Misses at any number of labels: simulated panels of all kinds, tiny files, and real panels in random orders."""
     start, cells = time.process_time(), []
     print(f"{runs} runs each; standard error at 5 %: {100 * np.sqrt(0.05 * 0.95 / runs):.2f} points")
     panels = {
@@ -195,7 +195,7 @@ def coverage(runs: int = 2000) -> None:
 
 
 def limit(names: tuple[str, ...] = ("rewardbench2_nine", "chexpert_eleven")) -> None:
-    """Half-widths at 100 labels of the best bets of one who knows the predictor and the residuals' distribution."""
+    """Half-widths at 100 labels of the best bets if the predictor and the distribution of the residuals were known."""
     for population in real_sets():
         if population.name in names:
             value_id, truth_i = population.features.value_id, population.truth_i
@@ -206,7 +206,7 @@ def limit(names: tuple[str, ...] = ("rewardbench2_nine", "chexpert_eleven")) -> 
 
 
 def least_distance(residual_i: FloatArray, labels: int = 100) -> float:
-    """How far below the mean a candidate must be for the best bets on one look to refute it half of the time.
+    """How far below the mean a candidate must be to be rejected half of the time by the best bets for a single look.
 
     Dynamic programming over the log capital and the number of labels left; residuals are rounded to .01.
     """
@@ -235,7 +235,7 @@ def least_distance(residual_i: FloatArray, labels: int = 100) -> float:
 
 
 def record() -> None:
-    """How far off majority vote's own rates are on the public panels: the class where it is worst."""
+    """How far off majority vote's own rates are on the public panels, for the worst class."""
     folder, rows = Path(os.environ["MAJORANT_DATA"]) / "panels", []
     for name in PANELS:
         votes = read(str(folder / name / "label.csv"), gold_file=str(folder / name / "truth.csv"), repeats="each")

@@ -1,8 +1,8 @@
 """File to Votes: how much slower than DuckDB's parse alone, and how much memory beyond the result?
 
 Votes of a crowd (5 per item, 1,000 per worker, string ids) are written as CSV and Parquet, in the order of items and
-shuffled.  Parse alone: DuckDB hands the three columns over as Arrow batches, and they are thrown away.  Both run in
-the same process, in turn, best of `REPEATS`; memory is the peak of a process of its own that only reads.
+shuffled.  "Parse alone" means that DuckDB returns the three columns as Arrow batches, which are discarded.  Both run in
+the same process, alternating, best of `REPEATS`; memory is the peak of a separate process that only reads.
 
     python benchmarks/reading.py [1e6 1e7]
 """
@@ -50,7 +50,7 @@ def write_files(folder: Path, n_votes: int) -> dict[str, Path]:
 
 
 def parse_alone(path: Path) -> int:
-    """The rows of the file, parsed by DuckDB, handed over as Arrow and dropped."""
+    """Parse the file with DuckDB into Arrow batches, and discard them."""
     scan = f"read_parquet({path_literal(path)})"
     if path.suffix == ".csv":
         scan = (
@@ -61,14 +61,14 @@ def parse_alone(path: Path) -> int:
 
 
 def clock(job: Callable[[], object]) -> tuple[float, float]:
-    """Seconds on the wall and of the processors."""
+    """Wall and CPU seconds."""
     wall, cpu = time.perf_counter(), time.process_time()
     job()
     return time.perf_counter() - wall, time.process_time() - cpu
 
 
 def best(path: Path) -> tuple[tuple[float, float], tuple[float, float]]:
-    """The best times of parsing alone and of reading, taken in turn."""
+    """The best times of parsing alone and of reading, alternating."""
     parse, whole = zip(
         *((clock(lambda: parse_alone(path)), clock(lambda: read(path))) for _ in range(REPEATS)), strict=True
     )
@@ -76,14 +76,14 @@ def best(path: Path) -> tuple[tuple[float, float], tuple[float, float]]:
 
 
 def result_bytes(votes: Votes) -> int:
-    """What the result itself occupies."""
+    """Size of the result."""
     arrays = (votes.item_n, votes.worker_n, votes.label_n, votes.offsets_i)
     names = sum(sys.getsizeof(name) for names in (votes.items, votes.workers) for name in names)
     return sum(array.nbytes for array in arrays) + names + 8 * (len(votes.items) + len(votes.workers))
 
 
 def peak_beyond_result(path: Path) -> float:
-    """Bytes a vote at the peak, beyond the result and beyond what reading a tiny table leaves in the process."""
+    """Peak bytes per vote, beyond the result and beyond what the process holds after reading a tiny table."""
     tiny = path.with_name("tiny" + path.suffix)
     duckdb.sql(f"COPY (SELECT 'a' AS item, 'b' AS worker, 'c' AS label) TO {path_literal(tiny)}")
     read(tiny)
@@ -93,7 +93,7 @@ def peak_beyond_result(path: Path) -> float:
 
 
 def peak_bytes() -> int:
-    """The most memory this process has held; the kernel's high-water mark, which a parent process does not taint."""
+    """Peak memory of this process: the kernel's high-water mark, which does not include the parent's."""
     status = Path("/proc/self/status")
     if status.exists():
         return next(int(line.split()[1]) for line in status.read_text().splitlines() if "VmHWM" in line) * 1024

@@ -1,4 +1,4 @@
-"""What do the commands cost on every public set, in CPU and wall seconds, beside crowd-kit's Dawid-Skene?
+"""How many CPU and wall seconds do the commands take on every public set, compared with crowd-kit's Dawid-Skene?
 
 MAJORANT_DATA=FOLDER python benchmarks/real.py [part of a name]      one process, one thread; two minutes
 
@@ -31,7 +31,7 @@ SLOWEST, TIMES_CROWD_KIT = 3.0, 4.0  # goals: CPU seconds of `check` on a set; i
 
 
 def cost(call: Callable[[], object]) -> tuple[float, float]:
-    """CPU and wall seconds of the cheaper of two runs."""
+    """CPU and wall seconds of the faster of two runs."""
 
     def once() -> tuple[float, float]:
         wall, cpu = perf_counter(), process_time()
@@ -50,7 +50,7 @@ def some_gold(votes: Votes, n: int = 100) -> dict[object, object]:
 
 
 def everything(votes: Votes) -> None:
-    """The answer, and all that `check --out` writes into tables."""
+    """The answer and all tables that `check --out` writes."""
     result = mj.check(votes)
     _ = result.labels, result.workers, result.removal, result.reviewed
 
@@ -74,7 +74,7 @@ def commands(votes: Votes) -> dict[str, Callable[[], object]]:
 
 
 def main() -> None:
-    """Print a row per set, the sums, and how the goals are met."""
+    """Print a row per set, the sums, and whether the goals are met."""
     warnings.simplefilter("ignore")
     folder, part = os.environ.get("MAJORANT_DATA"), sys.argv[1] if len(sys.argv) > 1 else ""
     if not folder:

@@ -1,13 +1,12 @@
 """How often does one labelling session prove a switch with at most 100 labels, and how often wrongly?
 
 `MAJORANT_DATA=... python benchmarks/session.py [REPEATS] [SET ...]`, a minute with 20 repeats.  Each repeat draws a
-design with another seed; the expert is the gold file.  A proof is wrong if the rule is not better than majority vote on
-the items with gold, ties left out.  "Gain" is of the labels that the user ends with, the expert's among them, over
-majority vote with its ties split, in points.
+design with another seed; the gold labels play the expert.  A proof is wrong if the rule is not better than majority
+vote on the untied items with gold labels.  "Gain" is the gain, in points, of the user's final labels (including the
+expert's) over majority vote with ties split.
 
-Then panels are simulated on which labels can teach nothing or little (`session.py simulated [RUNS]` for these alone,
-a minute with 25 runs).  A proof that any look would have given stays: claims after 100 labels are those of every
-look.
+Then panels are simulated on which little or nothing can be learned from labels (only these: `session.py simulated
+[RUNS]`, a minute with 25 runs).  The claims after 100 labels include those at any earlier number of labels.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class Run(NamedTuple):
 
 
 def run(votes: Votes, seed: int) -> Run:
-    """A session with an expert who says what gold says."""
+    """A session in which the gold labels play the expert."""
     assert votes.gold_i is not None
     truth = dict(zip(votes.items, votes.gold_i, strict=True))
     design = ask(replace(votes, gold_i=None), question="teach", rng=seed)
@@ -86,7 +85,7 @@ SIMULATED = {  # how often each judge is right; items
 
 
 def simulated(runs: int) -> None:
-    """How often a session claims what is not so, at any of up to 100 labels."""
+    """How often a session makes a false claim at any of up to 100 labels."""
     print("panel                          better  worse   same   open  wrong")
     worst = 0.0
     for name, (skills, n_items) in SIMULATED.items():

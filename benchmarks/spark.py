@@ -1,12 +1,12 @@
-"""What Spark costs: reading a Parquet file into blocks, a step of Dawid-Skene, and writing the labels.
+"""How much does Spark cost for reading a Parquet file into blocks, a step of Dawid-Skene, and writing the labels?
 
     python benchmarks/spark.py [votes ...]     1e5, 1e6 and 1e7 by default: a quarter of an hour, Java 17, PySpark
 
-A crowd (5 votes an item, 1,000 a worker, two classes) in a shuffled file.  Each line is a process of its own.  `encode`
-reads the file into blocks, `step` is one step of Dawid-Skene on them, `labels` writes the labels as Parquet, and `step
-in memory` is the same step without Spark.  Each cell says the seconds that passed and those that all cores worked,
-Java and Python together, which other programs disturb less.  Below the table is the cost of a vote beyond the fixed
-cost of Spark, and 10^10 votes at that rate.
+A crowd (5 votes per item, 1,000 per worker, two classes) in a shuffled file.  Each line is a separate process.
+`encode` reads the file into blocks, `step` is one step of Dawid-Skene on them, `labels` writes the labels as Parquet,
+and `step in memory` is the same step without Spark.  Each cell has the wall time and the CPU time of all cores, Java
+and Python together, which other programs affect less.  Below the table is the cost of a vote beyond the fixed cost of
+Spark, and of 10^10 votes at that rate.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Taken = tuple[float, float]  # seconds that passed, seconds that cores worked
 
 
 def measure(path: Path, cores: int, partitions: int | None) -> dict[str, Any]:
-    """What one line of the table says."""
+    """Measure one line of the table."""
     from majorant.backend.spark.backend import SparkBackend, label_frame
     from majorant.backend.spark.reading import read_files
     from majorant.backend.spark.session import spark_session
@@ -56,14 +56,14 @@ def measure(path: Path, cores: int, partitions: int | None) -> dict[str, Any]:
 
 
 def clock(call: Callable[[], Any]) -> tuple[Taken, Any]:
-    """Seconds that passed, seconds that this process and all below it worked, and what the call gives."""
+    """Wall time, CPU time of this process and its descendants, and the result of a call."""
     start, worked = time.perf_counter(), sum(work_by_program())
     found = call()
     return (time.perf_counter() - start, sum(work_by_program()) - worked), found
 
 
 def in_memory(path: Path) -> float:
-    """Seconds that cores work for a step in memory."""
+    """CPU seconds of a step in memory."""
     from majorant.read import read
 
     votes = read(str(path))
@@ -73,7 +73,7 @@ def in_memory(path: Path) -> float:
 
 
 def line(path: Path, cores: int, partitions: int | None) -> dict[str, Any] | str:
-    """What a Spark of its own measured, or why it did not."""
+    """The measurements of a separate Spark process, or why it failed."""
     command = [sys.executable, __file__, "--one", str(path), str(cores), str(partitions or 0)]
     known = {**os.environ, "MAJORANT_SPARK_DRIVER_VOTES": "0"}  # what the driver would do alone is no question here
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=known)
@@ -83,7 +83,7 @@ def line(path: Path, cores: int, partitions: int | None) -> dict[str, Any] | str
 
 
 def main(sizes: list[int]) -> None:
-    """Print a row for each size, number of cores and number of blocks, and what follows from them."""
+    """Print a row for each size, number of cores and number of blocks, and the extrapolation."""
     print("seconds that passed (seconds that cores worked)\n")
     heads = ("votes", "cores", "blocks", *TASKS, "step in memory")
     print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
@@ -107,7 +107,7 @@ def main(sizes: list[int]) -> None:
 
 
 def extrapolate(found: dict[int, dict[str, Any]]) -> None:
-    """Say what a vote costs beyond Spark's own price, and what very many votes would."""
+    """Print the cost of a vote beyond Spark's fixed cost, and of very many votes."""
     least, most = min(found), max(found)
     hours = 0.0
     print(f"\nwork of the cores, one core, from {least:,} to {most:,} votes:")

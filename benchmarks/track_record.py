@@ -4,9 +4,9 @@
 
 Checks each set without its gold labels, with 100 of them drawn at random, and with all of them.  `--write` writes
 `src/majorant/evidence/track_record.json`, which the package quotes, `track_record.csv` and `docs/track-record.md`.
-The gain that is said about a set is computed from the record of the other sets.  Exits with 1 if the labels written
-without gold on crowds with ten votes per worker gain less than two points on average or lose more than .6 on any, if
-a label is blank, or if an answer claims something that gold excludes.  One minute.
+The predicted gain for a set is based on the other sets.  Exits with 1 if the labels written without gold labels on
+crowds with ten votes per worker gain less than two points on average or lose more than .6 on any, if an item has no
+label, or if gold labels contradict an answer.  Takes one minute.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def true_accuracy(votes: Votes, fit: mj.Fit) -> float:
 
 
 def as_record(name: str, votes: Votes) -> PublicSet | None:
-    """The row of a set, with the gain on untied items: both rules decide ties alike."""
+    """The record of a set, with the gain on untied items, because both rules decide ties the same way."""
     result = mj.check(replace(votes, gold_i=None))
     if WEIGHTED not in result.rules:
         return None
@@ -88,7 +88,7 @@ class Row:
 
     @property
     def wrong(self) -> str:
-        """What the answer says that gold excludes."""
+        """The part of the answer that gold labels contradict."""
         answer = self.result.answer
         if answer.certainty in ("proved", "supported"):
             low, high = answer.gain.low, answer.gain.high
@@ -137,7 +137,7 @@ def check_set(name: str, votes: Votes, gold: str, shown: Votes) -> Row:
 
 
 def not_taught(votes: Votes, shown: Votes) -> Votes:
-    """The votes without the gold labels that taught a rule, where the other half of them proves it."""
+    """The votes without the half of the gold labels from which a rule was learned."""
     assert votes.gold_i is not None
     backend, gold_i = MemoryBackend(shown), votes.gold_i.copy()
     item_p, _ = gold_labels(backend)
@@ -156,7 +156,7 @@ def with_some(votes: Votes, n: int) -> Votes:
 
 
 def full_crowds(rows: list[Row]) -> list[Row]:
-    """The checks without gold of crowds with at least ten votes per worker."""
+    """The checks without gold labels of crowds with at least ten votes per worker."""
     return [
         row
         for row in rows
@@ -170,7 +170,7 @@ def gains_text(rows: list[Row]) -> str:
 
 
 def faults(rows: list[Row]) -> list[str]:
-    """What must not be, and is."""
+    """Every violated requirement, as text."""
     gains = [row.written_gain for row in full_crowds(rows)]
     return [
         *(f"{row.name} with gold {row.gold}: {row.wrong} excluded by gold" for row in rows if row.wrong),

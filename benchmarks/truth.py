@@ -65,7 +65,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Set:
-    """A public data set, and what the product says about it with gold hidden."""
+    """A public data set and the results of majorant without its gold labels."""
 
     name: str
     votes: Votes
@@ -77,7 +77,7 @@ class Set:
 
     @property
     def known(self) -> NDArray[np.int64]:
-        """Items with gold and votes."""
+        """Items with gold labels and votes."""
         assert self.votes.gold_i is not None
         return np.flatnonzero((self.votes.gold_i >= 0) & (self.votes.votes_i > 0))
 
@@ -87,7 +87,7 @@ class Set:
 
     @property
     def written(self) -> tuple[NDArray[np.int64], Floats]:
-        """The code of the label that is written for each item, and its confidence."""
+        """The code of each item's label, and its confidence."""
         table = self.result.labels.table()
         return np.asarray(table["label"].code_n), np.asarray(table["confidence"], dtype=float)
 
@@ -130,7 +130,7 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 
 def goal_table(goals: list[Goal]) -> str:
-    """Each number, its anchor, how much worse it may be, and whether it is met."""
+    """Each number, its anchor, its margin, and whether the goal is met."""
     rows = [
         (goal.name, f"{goal.value:.3f}", f"{goal.anchor:.3f}", f"{goal.margin:.3f}", "met" if goal.met else "MISSED")
         for goal in goals
@@ -153,13 +153,13 @@ def brier(sure: Floats, right: Floats) -> float:
 
 
 def vote_share(one: Set) -> tuple[NDArray[np.int64], Floats]:
-    """Majority vote's label, ties by the first, and its share of the votes."""
+    """Majority vote's label (the first if tied) and its share of the votes."""
     count_ik = counts(one.votes)
     return count_ik.argmax(axis=1), count_ik.max(axis=1) / np.maximum(one.votes.votes_i, 1)
 
 
 def confidence(sets: list[Set]) -> tuple[str, list[Goal]]:
-    """Confidence of the written labels, without gold."""
+    """Confidence of the labels, without gold labels."""
     peers = json.loads(PEERS.read_text()) if PEERS.exists() else {"versions": [], "sets": {}}
     scores: dict[str, list[tuple[float, ...]]] = {"crowd": [], "panel": []}
     rows = []
@@ -181,8 +181,8 @@ def confidence(sets: list[Set]) -> tuple[str, list[Goal]]:
     head = ("set", "", *(f"{name}, {what}" for name in names for what in ("ECE", "Brier")))
     about = (
         "## Confidence without gold\n\nExpected calibration error (ten bins) and Brier score of each label's "
-        f"confidence; smaller is better. Peers: {', '.join(peers['versions'])}; cleanlab is given smoothed vote "
-        "shares for a classifier's probabilities.\n\n"
+        f"confidence; smaller is better. Peers: {', '.join(peers['versions'])}; cleanlab gets smoothed vote shares "
+        "in place of a classifier's probabilities.\n\n"
     )
     goals = [
         Goal("confidence, ECE, beside vote share", every[0], every[2], 0.0, smaller=True),
@@ -219,7 +219,7 @@ def run_peers(sets: list[Set], python: str) -> dict[str, object]:
 
 
 def with_some_gold(one: Set, n_gold: int, seed: int) -> tuple[Votes, NDArray[np.int64]] | None:
-    """The votes with some gold labels drawn at random, and the other items with gold; None where too few are left."""
+    """The votes with some gold labels at random, and the other items with gold labels; None if too few are left."""
     order = np.random.default_rng(seed).permutation(one.known)
     if len(order) < n_gold + 100:
         return None
@@ -302,12 +302,13 @@ def workers(sets: list[Set]) -> tuple[str, list[Goal]]:
                      f"{agreed[-1]:.2f}"))  # fmt: skip
     rows.append(("**mean**", f"**{n_workers}**", f"**{mean(held):.2f}**", "", f"**{mean(order):.2f}**",
                  f"**{mean(agreed):.2f}**"))  # fmt: skip
-    head = ("crowd", "workers", "95% interval holds", "too high by, points", "order, Spearman", "order by agreement")
+    head = ("crowd", "workers", "95% interval contains truth", "overestimate, points", "order, Spearman",
+            "order by agreement")  # fmt: skip
     about = (
-        "## Workers without gold\n\nCrowd workers with ten votes or more, at least half of them on gold items. The "
-        f"interval holds the true accuracy of {n_held} of {n_workers} workers. {n_weak_right} of {n_weak} workers "
-        "called barely better than guessing are right on less than 20 points above guessing. Panels get no accuracies "
-        "without gold.\n\n"
+        "## Workers without gold\n\nCrowd workers with at least ten votes, half of them or more on gold items. The "
+        f"interval contains the true accuracy of {n_held} of {n_workers} workers. Of the {n_weak} workers flagged as "
+        f"barely better than guessing, {n_weak_right} are indeed less than 20 points better than guessing. Panels get "
+        "no accuracies without gold labels.\n\n"
     )
     goals = [
         Goal("95% intervals of workers hold", n_held / n_workers, 0.95, 0.0),
@@ -319,7 +320,7 @@ def workers(sets: list[Set]) -> tuple[str, list[Goal]]:
 
 
 def wrong_among(wrong: Floats, doubt: Floats, most: int) -> float:
-    """Share of wrong labels among the most doubtful; equally doubtful ones come in random order."""
+    """Share of wrong labels among the most doubtful, with ties in random order."""
     most = min(most, len(doubt))
     least = np.sort(doubt)[-most]
     sure, equal = doubt > least, doubt == least
@@ -327,7 +328,7 @@ def wrong_among(wrong: Floats, doubt: Floats, most: int) -> float:
 
 
 def review_list(sets: list[Set]) -> tuple[str, list[Goal]]:
-    """Wrong labels at the top of the list, beside a list by smallest margin."""
+    """Wrong labels at the top of the list, compared with a list ordered by smallest margin."""
     sizes = (20, 50, 100)
     rows, found, by_margin, reach, majority, added, wrong_shares = [], [], [], [], [], [], []
     tried: dict[str, list[list[float]]] = {}
@@ -357,14 +358,15 @@ def review_list(sets: list[Set]) -> tuple[str, list[Goal]]:
     below = (found_ss < margin_ss - 0.02).sum(axis=0)
     true_share, expected_share = 100 * np.mean(wrong_shares, axis=0)
     about = (
-        "## Review list\n\nShare of wrong labels among the first 20, 50 and 100 items of the list, beside a list by "
-        "smallest margin and the most that any list could find. The list finds fewer than the margin, by more than two "
-        f"points, on {below[0]}, {below[1]} and {below[2]} of {len(sets)} sets (worst {worst[0]:+.2f}, {worst[1]:+.2f} "
-        f"and {worst[2]:+.2f}; on 20 items of one set, a difference below .20 is chance). If majority vote's labels "
-        f"were written on every set, {np.mean(majority):.2f} of the first 20 would be wrong. Confidence says that "
-        f"{expected_share:.0f}% of all labels are wrong; {true_share:.0f}% are. An expert who checks the whole list "
-        f"adds {np.median(added):.1f} times the expected accuracy (median; {np.quantile(added, 0.1):.1f} to "
-        f"{np.quantile(added, 0.9):.1f} on 8 of 10 sets).\n\n"
+        "## Review list\n\nShare of wrong labels among the first 20, 50 and 100 items of the list, compared with a "
+        "list ordered by smallest margin and with the most that any list could find. The list finds fewer than the "
+        f"margin, by more than two points, on {below[0]}, {below[1]} and {below[2]} of {len(sets)} sets (worst "
+        f"{worst[0]:+.2f}, {worst[1]:+.2f} and {worst[2]:+.2f}; for 20 items of one set, a difference below .20 is "
+        f"within chance). With majority vote's labels on every set, {np.mean(majority):.2f} of the first 20 would be "
+        f"wrong. According to their confidence, {expected_share:.0f}% of all labels are wrong; in fact, "
+        f"{true_share:.0f}% are. If an expert reviews the whole list, accuracy increases by {np.median(added):.1f} "
+        f"times the expected gain (median; {np.quantile(added, 0.1):.1f} to {np.quantile(added, 0.9):.1f} on 8 of 10 "
+        "sets).\n\n"
     )
     head = ("set", "wrong labels", *(x for n in sizes for x in (f"first {n}", "by margin", "possible")))
     others, best = order_table(found_ss, margin_ss, {name: np.array(each) for name, each in tried.items()}, sizes)
@@ -382,7 +384,7 @@ def review_list(sets: list[Set]) -> tuple[str, list[Goal]]:
 
 
 def review_models(one: Set) -> list[Floats]:
-    """The posteriors of the models that the review list uses; none where it is ordered by confidence."""
+    """The posteriors of the models that the review list uses; none if it is ordered by confidence."""
     made = combination(replace(one.votes, gold_i=None)) if one.result.review.by_models else None
     return [] if made is None else [fit.posterior for name, fit in made.fits.items() if name != "majority"]
 
@@ -393,7 +395,7 @@ def product_order(one: Set, label_i: NDArray[np.int64], sure_i: Floats, models: 
 
 
 def other_orders(one: Set, label_i: NDArray[np.int64], sure_i: Floats, models: list[Floats]) -> dict[str, Floats]:
-    """Other ways to order the list without gold; where no models are used, the product's order stands in for theirs."""
+    """Other ways to order the list without gold labels; if no models are used, the product's order replaces theirs."""
     ours_i, margin_i = product_order(one, label_i, sure_i, models), margin_order(one, label_i)
     every, count_ik = np.arange(len(label_i)), counts(one.votes)
     share_i = count_ik[every, label_i] / np.maximum(one.votes.votes_i, 1)
@@ -419,13 +421,13 @@ def other_orders(one: Set, label_i: NDArray[np.int64], sure_i: Floats, models: l
 
 
 def rank_among(doubt_i: Floats, known: NDArray[np.int64]) -> Floats:
-    """The share of the known items that are less doubtful, equally doubtful ones counted half."""
+    """The share of the known items that are less doubtful; ties count half."""
     rising = np.sort(doubt_i[known])
     return (np.searchsorted(rising, doubt_i) + np.searchsorted(rising, doubt_i, side="right")) / (2 * len(rising))
 
 
 def order_table(ours: Floats, margin: Floats, others: dict[str, Floats], sizes: tuple[int, ...]) -> tuple[str, float]:
-    """Each order beside the margin, and the best mean among the first items of one order; axes set, size."""
+    """Each order compared with the margin, and the best mean of any order; axes set, size."""
     orders = {"smallest margin": margin, "**median of the models' doubts (the product)**": ours, **others}
     rows = []
     for name, found in orders.items():
@@ -438,10 +440,10 @@ def order_table(ours: Floats, margin: Floats, others: dict[str, Floats], sizes: 
     first = np.array([found[:, 0] for found in orders.values()])
     best = float(first.mean(axis=1).max())
     about = (
-        "\nOther orders, all without gold. Where workers are alike and on panels, those that need models are the "
-        "product's order. Mean over the sets of the share of wrong labels, the worst set beside the margin, and the "
-        f"number of sets below the margin by more than two points. No order finds more than {best:.2f} among the "
-        f"first {sizes[0]}; choosing the best order for each set with the gold labels would find "
+        "\nOther orders, all without gold labels: the mean share of wrong labels over the sets, the worst difference "
+        "from the margin, and the number of sets that are more than two points below the margin. For panels and crowds "
+        "of similar workers, orders that need models are replaced by the product's order. No order finds more than "
+        f"{best:.2f} among the first {sizes[0]}; picking the best order for each set by its gold labels would find "
         f"{first.max(axis=0).mean():.2f}.\n\n"
     )
     head = ("order", *(f"first {n} | worst | below" for n in sizes))
@@ -451,7 +453,7 @@ def order_table(ours: Floats, margin: Floats, others: dict[str, Floats], sizes: 
 
 
 def margin_order(one: Set, label_i: NDArray[np.int64]) -> Floats:
-    """Votes for the strongest other label less those for this one, as a share; nine of nine beat two of two."""
+    """Votes for the strongest other label minus votes for this one, as a share; 9 of 9 counts more than 2 of 2."""
     count_ik, every = counts(one.votes).astype(float), np.arange(len(label_i))
     own_i = count_ik[every, label_i]
     count_ik[every, label_i] = 0
@@ -459,7 +461,7 @@ def margin_order(one: Set, label_i: NDArray[np.int64]) -> Floats:
 
 
 def some_votes(votes: Votes, n_votes: int, seed: int) -> Votes:
-    """So many votes of each item, drawn at random."""
+    """A random sample of the votes on each item."""
     draw = np.random.default_rng(seed).random(votes.n_votes)
     order = np.lexsort((draw, votes.item_n))
     rank = np.arange(votes.n_votes) - votes.offsets_i[votes.item_n[order]]
@@ -471,7 +473,7 @@ def some_votes(votes: Votes, n_votes: int, seed: int) -> Votes:
 
 
 def forecasts(sets: list[Set]) -> tuple[str, list[Goal]]:
-    """From three votes per item: the gain that a model expects of more votes, and the true gain."""
+    """Predicted and true gain from more than three votes per item."""
     rows: list[tuple[str, ...]] = []
     by_kind: dict[str, list[tuple[float, float, float]]] = {"crowd": [], "panel": []}
     for one in sets:
@@ -498,11 +500,12 @@ def forecasts(sets: list[Set]) -> tuple[str, list[Goal]]:
     low, high = np.quantile(crowd[:, 1] / crowd[:, 0], [0.1, 0.9])
     off = [float(np.abs(x[:, 0] - x[:, 1]).mean()) for x in (crowd, panel)]
     about = (
-        "## Forecasts of more votes\n\nFrom three votes per item, in points. On crowds the gain is off by "
-        f"{100 * off[0]:.1f} points on average, and {low:.1f} to {high:.1f} times the forecast came true (8 of 10 "
-        f"forecasts); the level is off by {100 * np.abs(crowd[:, 2]).mean():.1f}. On panels the true gain is "
-        f"{100 * panel[:, 1].mean():+.1f} points on average, where {100 * panel[:, 0].mean():+.1f} are forecast, and "
-        f"the level is off by {100 * np.abs(panel[:, 2]).mean():.0f}: nothing is forecast there.\n\n"
+        "## Forecasts of more votes\n\nGains from more than three votes per item, in points. On crowds, the forecast "
+        f"is off by {100 * off[0]:.1f} points on average, and the true gain is {low:.1f} to {high:.1f} times the forecast "
+        f"in 8 of 10 cases; the forecast accuracy is off by {100 * np.abs(crowd[:, 2]).mean():.1f} points. On panels, "
+        f"the true gain is {100 * panel[:, 1].mean():+.1f} points on average instead of the predicted "
+        f"{100 * panel[:, 0].mean():+.1f}, and the accuracy is off by {100 * np.abs(panel[:, 2]).mean():.0f}, so plans "
+        "for panels contain no forecast.\n\n"
     )
     head = ("set", "", "votes", "gain forecast", "true gain", "level too high by")
     goals = [
@@ -513,7 +516,7 @@ def forecasts(sets: list[Set]) -> tuple[str, list[Goal]]:
 
 
 def stopping(sets: list[Set]) -> tuple[str, list[Goal]]:
-    """What stopping early saves."""
+    """The votes saved by stopping early."""
     rows, saved, changed = [], [], []
     for one in sets:
         plan = one.result.plan
@@ -525,14 +528,14 @@ def stopping(sets: list[Set]) -> tuple[str, list[Goal]]:
         rows.append((one.name, f"{plan.votes_now:.1f}", f"{decided.votes_saved:.0%}", f"{lead.votes_saved:.0%}",
                      f"{lead.labels_changed:.1%}"))  # fmt: skip
     head = ("set", "votes per item", "saved once decided", "saved at a lead of three", "labels changed by that")
-    about = "## Stopping early\n\nOnce the votes to come cannot change the label, stopping changes no label.\n\n"
+    about = "## Stopping early\n\nStopping once the remaining votes cannot change the label never changes a label.\n\n"
     return about + table(head, rows), [
         Goal("labels changed by stopping once decided", max(changed), 0.0, 0.0, smaller=True)
     ]
 
 
 def simulated_copies(_: list[Set]) -> tuple[str, list[Goal]]:
-    """Near copies in simulated panels, false alarms on independent judges, and what is claimed about such panels."""
+    """Detected near copies in simulated panels, false alarms on independent judges, and claims about such panels."""
     rows, found_all, false_all, claimed = [], [], [], 0
     for kind, judged in PANELS.items():
         rng = np.random.default_rng(11)
@@ -552,10 +555,10 @@ def simulated_copies(_: list[Set]) -> tuple[str, list[Goal]]:
     about = (
         "## Copies\n\nPanels of 5 to 9 judges on 400 items, 2 to 4 classes; 1 to 3 judges repeat another on 90 to 95% "
         "of the items. 90 panels with and 90 without copies of each kind. Of 12 panels with copies of each kind, "
-        f"majority vote is called optimal on {claimed}. In 24 panels of 3 to 60 judges two of whom gave identical "
-        f"answers on 100 shared items, they are named in {100 * named:.0f}%, and majority vote is called optimal on "
-        f"{identical_claimed}. With three judges, two classes and a near copy, the assumption that nobody repeats "
-        f"another is called untestable in {100 * untestable:.0f}% of 20 panels.\n\n"
+        f"majority vote is called optimal on {claimed}. Two judges with identical answers on 100 shared items are "
+        f"named in {100 * named:.0f}% of 24 panels of 3 to 60 judges, and majority vote is called optimal on "
+        f"{identical_claimed}. With three judges, two classes and a near copy, the absence of copies is called "
+        f"untestable in {100 * untestable:.0f}% of 20 panels.\n\n"
     )
     goals = [
         Goal("copies found, worst kind of panel", min(found_all), 0.8, 0.0),
@@ -632,7 +635,7 @@ def unequal_judges(rng: np.random.Generator, n_judges: int, n_classes: int) -> N
 
 
 def hard_items(rng: np.random.Generator, n_judges: int, n_classes: int) -> NDArray[np.int64]:
-    """On some items everybody is near chance."""
+    """On some items, all judges are near chance."""
     skill_j = rng.uniform(0.6, 0.92, n_judges)
     weak_j = 1 / n_classes + rng.uniform(0, 0.4) * (skill_j - 1 / n_classes)
     hard_i = rng.random((400, 1)) < rng.uniform(0.2, 0.5)
@@ -640,7 +643,7 @@ def hard_items(rng: np.random.Generator, n_judges: int, n_classes: int) -> NDArr
 
 
 def graded_items(rng: np.random.Generator, n_judges: int, n_classes: int) -> NDArray[np.int64]:
-    """Items differ in difficulty by degrees."""
+    """Items differ gradually in difficulty."""
     skill_j = rng.uniform(0.6, 0.92, n_judges)
     odds_ij = np.exp(np.log(skill_j * (n_classes - 1) / (1 - skill_j)) * rng.lognormal(0, 1, (400, 1)))
     return judge_items(rng, odds_ij / (odds_ij + n_classes - 1), n_classes)

@@ -1,8 +1,8 @@
-"""What crowd-kit and cleanlab say about votes in a file: the label of each item, and its confidence.
+"""Label each item of a file of votes with crowd-kit and cleanlab, with confidence.
 
     python benchmarks/truth_peers.py VOTES.npz OUT.npz        needs crowd-kit, cleanlab and pandas, not majorant
 
-The file holds item, worker and label codes.  `truth.py` writes it and reads what comes out.
+The file holds item, worker and label codes.  `truth.py` writes it and reads the output.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What majorant builds on, under which licences: docs/licences.md, from the metadata of what is installed.
+"""Write docs/licences.md: the dependencies of majorant and their licences, from the installed packages.
 
 python docs/make_licences.py        rewrites the page; packages that are not installed are an error
 """
@@ -12,13 +12,13 @@ from importlib import metadata
 from pathlib import Path
 
 HERE = Path(__file__).parent
-EXTRAS = ("", "spark", "excel", "web")  # what users install; tools of development do not come along
+EXTRAS = ("", "spark", "excel", "web")  # what users install, without development tools
 CLASSIFIER = "License :: OSI Approved :: "
 LONGEST = 60
 
 
 def direct(extra: str) -> list[str]:
-    """The names of the packages that an extra asks for; of none, those that are always installed."""
+    """The names of the packages in an extra, or without one, those that are always installed."""
     project = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     asked = project["optional-dependencies"][extra] if extra else project["dependencies"]
     return [re.split(r"[\[<>=~! ]", one, maxsplit=1)[0] for one in asked]
@@ -37,10 +37,10 @@ def licence(name: str) -> str:
 def page() -> str:
     """The whole page."""
     lines = [
-        "# Licences of what majorant builds on",
+        "# Licences of majorant's dependencies",
         "",
-        "Written by `python docs/make_licences.py` from what the installed packages declare.",
-        "Nothing of them is copied into majorant.",
+        "Written by `python docs/make_licences.py` from the metadata of the installed packages.",
+        "majorant contains no code copied from them.",
         "",
         "| package | for | licence |",
         "|---|---|---|",

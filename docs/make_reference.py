@@ -15,9 +15,10 @@ import majorant as mj
 PAGE = Path(__file__).parent / "reference.md"
 HEAD = """# Reference
 
-Every public name of `import majorant as mj`, made from the docstrings by `python docs/make_reference.py`. Types,
-notes and examples are in `help(mj.check)`. Where a signature ends in `**reading`, the function takes the arguments of
-[`read`](#read) as well; `votes` is whatever [`read`](#read) takes: a file, a frame, a dict, a list. Shared parameters:
+All public names of `import majorant as mj`, generated from the docstrings by `python docs/make_reference.py`. For
+types, notes and examples, use `help(mj.check)`. Functions whose signature ends in `**reading` also take the arguments
+of [`read`](#read), and `votes` can be anything that [`read`](#read) takes: a file, a frame, a dict, a list.
+Shared parameters:
 
 """
 THEORY = """## theory
@@ -50,7 +51,7 @@ def page() -> str:
 
 
 def _part(head: str, values: dict[str, Any], prefix: str) -> list[str]:
-    """A head with the parameters that three or more entries share, then the entries."""
+    """A heading with the parameters that three or more entries share, then the entries."""
     counts = collections.Counter(
         (parameter.names, parameter.text) for value in values.values() for parameter in _parameters(value)
     )
@@ -117,7 +118,7 @@ def _signature(name: str, value: Any) -> str:
 
 
 def _fields(value: Any) -> str:
-    """The public fields, and what is computed when it is first used."""
+    """The public fields and cached properties."""
     names = [field.name for field in dataclasses.fields(value) if field.repr]
     names += [name for name, one in vars(value).items() if isinstance(one, cached_property)]
     return ", ".join(f"`{name}`" for name in names if not name.startswith("_"))

@@ -1,4 +1,4 @@
-"""The appendix's anchor matrices: counted vote by vote, and through the slip that printed them."""
+"""The appendix's anchor matrices: counted vote by vote, and with the error behind the printed ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LAST_DIGIT = "The slip gives this to within .015; where the last digit comes fro
 
 
 def run(context: Context) -> Outcome:
-    """Both counts of every matrix."""
+    """Both versions of every matrix."""
     table = printed("anchors")["confusion"]
     here, missing = present(context)
     cells = [cell for name, votes in here.items() for cell in _cells(name, votes, np.array(table[name]))]

@@ -1,4 +1,4 @@
-"""Beyond the paper: what can be certified about its six real data sets, with and without gold."""
+"""Beyond the paper: what can be certified about its six real data sets, with and without gold labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Beyond the paper: the verdicts that its main table leaves open, MS and CF_amt, by the general multiclass margin."""
+"""Beyond the paper: verdicts for MS and CF_amt, which the main table leaves open, by the general multiclass margin."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def printed_model(name: str) -> tuple[FloatArray, FloatArray, int]:
 
 
 def common_sizes(votes: Votes) -> list[int]:
-    """The numbers of votes that at least one item in a hundred holds."""
+    """The numbers of votes per item that occur on at least 1% of the items."""
     sizes, items = np.unique(votes.votes_i, return_counts=True)
     return [int(size) for size in sizes[items >= LEAST_SHARE * len(votes.items)] if size > 0]
 

@@ -1,4 +1,4 @@
-"""Beyond the paper: verdicts for workers who differ, a confusion matrix for each, on all six real data sets."""
+"""Beyond the paper: verdicts with one confusion matrix per worker, on all six real data sets."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _cells(name: str, votes: Votes, *, every_vote: bool) -> Iterator[Cell]:
 
 
 def _share(votes: Votes, fit: Fit) -> float:
-    """The share of items whose workers, whatever they vote, are best served by majority."""
+    """The share of items on whose workers majority vote is optimal, however they vote."""
     assert fit.confusion is not None
     optimal = 0.0
     for sets in worker_sets(votes):

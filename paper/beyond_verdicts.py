@@ -1,4 +1,4 @@
-"""Beyond the paper: how far each way to a verdict can be trusted, on the same data, against the true margin."""
+"""Beyond the paper: which ways to a verdict can be trusted, on the same data, given the true margin."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Curves = dict[str, list[Rate]]
 
 
 def model_at(margin: float, accuracies: tuple[float, float]) -> Model:
-    """The model with these accuracies whose margin is as asked: the prior of class 0 is moved until it is."""
+    """The model with these accuracies and the requested margin, found by moving the prior of class 0."""
     a, b = accuracies
     step = np.log(a * b / ((1 - a) * (1 - b)))
     tilt = np.log(a * (1 - a) / (b * (1 - b)))

@@ -1,4 +1,4 @@
-"""Beyond the paper: the real noise of each worker, counted on gold, which one shared matrix cannot describe."""
+"""Beyond the paper: the errors of each worker, counted on gold labels, which one shared matrix cannot describe."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _cells(name: str, votes: Votes) -> Iterator[Cell]:
 
 
 def _two_classes(name: str, count_jkl: FloatArray) -> Iterator[Cell]:
-    """The spread of T00 and T11 over workers, and how they go together."""
+    """The spread of T00 and T11 over workers, and their correlation."""
     total_jk = count_jkl.sum(axis=2)
     both = (total_jk >= LEAST_VOTES / 2).all(axis=1)
     right_jk = np.diagonal(count_jkl, axis1=1, axis2=2)[both] / total_jk[both]
@@ -74,7 +74,7 @@ def _two_classes(name: str, count_jkl: FloatArray) -> Iterator[Cell]:
 
 
 def shared_or_not(count_jkl: FloatArray) -> tuple[float, float]:
-    """Twice the log-likelihood that a matrix for each worker gains over a shared one, per degree of freedom; p-value.
+    """Likelihood-ratio test of one matrix per worker against a shared one: statistic per degree of freedom, p-value.
 
     >>> ratio, p_value = shared_or_not(np.array([[[8., 2.], [2., 8.]], [[80., 20.], [20., 80.]]]))
     >>> round(ratio, 6), p_value

@@ -1,4 +1,4 @@
-"""Workers of two categories: exact accuracies for the numbers of workers that the caption and the code name."""
+"""Two categories of workers: exact accuracies for the numbers of workers in the caption and in the code."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NOTE = (
 
 
 def crew(row: dict[str, Any], sizes: tuple[int, int]) -> tuple[list[float], FloatArray]:
-    """The prior, and the confusion matrix of each worker: those of A, then those of B."""
+    """The prior, and the confusion matrices of the workers, first A, then B."""
     each = {group: [[a, 1 - a], [1 - b, b]] for group, (a, b) in (("A", row["A"]), ("B", row["B"]))}
     prior = [row["nu0"], 1 - row["nu0"]]
     return prior, np.array([each["A"]] * sizes[0] + [each["B"]] * sizes[1])

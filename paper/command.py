@@ -1,4 +1,4 @@
-"""`python -m paper`: the tables and figures of the paper, with what is printed beside what comes out."""
+"""`python -m paper`: reproduce the tables and figures of the paper."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ EXIT_UNEXPLAINED = 1
 def reproduce(
     names: tuple[str, ...], out: str, quick: bool, only_list: bool, seed: int, as_json: bool, quiet: bool
 ) -> None:
-    """Make the tables and figures of the paper again, and show what is printed beside what comes out.
+    """Reproduce the tables and figures of the paper, and compare them with the printed ones.
 
-    NAME is one of those that --list names, or the beginning of several: figure3 means 3a to 3f.  Finished items are
-    kept in DIR and used again unless what they were made from has changed.
+    NAME is an item from --list or a common prefix: figure3 means 3a to 3f.  Finished items are kept in DIR and reused
+    unless their inputs have changed.
     """
     from majorant.render.plain import to_json
     from paper.registry import chosen
@@ -59,7 +59,7 @@ def reproduce(
 
 @contextlib.contextmanager
 def items_bar(names: Sequence[str], *, quiet: bool) -> Iterator[Callable[[str, float], None]]:
-    """A callback that shows how far a list of items is, given the name of one and the share of it that is done."""
+    """A progress callback for a list of items, which takes the name of an item and the share that is done."""
     if quiet or not sys.stderr.isatty():
         yield lambda *_: None
         return

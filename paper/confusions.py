@@ -29,7 +29,7 @@ CAPTION = (
 
 
 def groups() -> dict[str, list[Model]]:
-    """Models with symmetric and with unequal noise, none on the boundary."""
+    """Models with symmetric and with asymmetric noise, none on the boundary."""
     pairs = list(product(PRIORS, LEVELS, LEVELS))
     kept = [Model(*values) for values in pairs if abs(margin(Model(*values))) > 1e-9]
     return {

@@ -1,4 +1,4 @@
-"""Figures as SVG text: same data, same bytes; colours that colour-blind readers can tell apart."""
+"""Figures as SVG text, reproducible to the byte, in colours that are safe for colour-blind readers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HEAT = "YlGnBu"  # from pale to dark, the same to red-green blind readers
 
 
 def svg(size: tuple[float, float], fill: Callable[[Figure], None]) -> str:
-    """The figure that `fill` draws, of that size in inches, as SVG text."""
+    """The figure that `fill` draws, with this size in inches, as SVG text."""
     import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
@@ -51,7 +51,7 @@ def region(axes: Axes, x: ArrayLike, y: ArrayLike, margin_yx: ArrayLike) -> None
 
 
 def region_legend() -> list[Patch]:
-    """What the two colours of a region mean."""
+    """Legend for the two colours of a region."""
     from matplotlib.patches import Patch
 
     return [
@@ -61,7 +61,7 @@ def region_legend() -> list[Patch]:
 
 
 def heat(axes: Axes, x: ArrayLike, y: ArrayLike, value_yx: ArrayLike, *, top: float) -> QuadMesh:
-    """A heat map from 0 to `top`; exactly 0 (nothing is lost) stays white."""
+    """A heat map from 0 to `top`; exactly 0 (no loss) is white."""
     import matplotlib as mpl
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""The estimated-quantities table with its companion: estimates, verdicts, accuracies, and run times as ratios."""
+"""The estimated-quantities table and the run-time table: estimates, verdicts, accuracies, and ratios of run times."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NOTES = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimate:
-    """The prior of class 0 and both accuracies, as a method estimates them."""
+    """A method's estimates of the prior of class 0 and both accuracies."""
 
     prior_0: float
     accuracy_0: float
@@ -53,7 +53,7 @@ class Estimate:
 
 
 def run(context: Context) -> Outcome:
-    """Draw each row's data several times: estimate on a share of the items, aggregate all of them."""
+    """Simulate each row several times: estimate on a share of the items, aggregate all of them."""
     rows = {f"row {number}": row for number, row in enumerate(printed("estimates")["rows"], 1)}
     rows[f"{OTHER_PRIOR} with nu0 = 0.6"] = rows[OTHER_PRIOR] | {"nu0": 0.6}
     cells: list[Cell] = []
@@ -91,7 +91,7 @@ def _row(key: str, row: dict[str, Any], context: Context) -> Iterator[Cell]:
 
 
 def estimate(method: str, fit: Fit, weight_i: FloatArray | None = None) -> Estimate:
-    """What the paper's code takes from a fit: matrices averaged over workers, and the share of labels or of votes."""
+    """The quantities that the paper's code uses: matrices averaged over workers, and the share of labels or votes."""
     assert fit.confusion is not None
     confusion_kl = fit.confusion if fit.confusion.ndim == 2 else fit.confusion.mean(axis=0)
     prior_0 = float(fit.prior[0])
@@ -101,7 +101,7 @@ def estimate(method: str, fit: Fit, weight_i: FloatArray | None = None) -> Estim
 
 
 def limit(method: str, prior: list[float], confusion: list[list[float]]) -> Estimate:
-    """What IWMV or IAA estimates as the number of items grows: each vote pattern, weighted by its probability.
+    """The limit of IWMV or IAA for many items: each vote pattern is weighted by its probability.
 
     >>> found = limit("IWMV", [.65, .35], [[.55, .45], [.2, .8]])
     >>> round(found.accuracy_0, 3), round(found.prior_0, 3), found.optimal
@@ -118,7 +118,7 @@ def limit(method: str, prior: list[float], confusion: list[list[float]]) -> Esti
 
 
 def column_normalised(found: Estimate) -> Estimate:
-    """The same as the code leaves EBCC's matrices: rows, then columns made to sum to 1, twice over (erratum 31)."""
+    """Normalise rows, then columns, twice, as the code does with EBCC's matrices (erratum 31)."""
     a, b = found.accuracy_0, found.accuracy_1
     matrix_kl = np.array([[a, 1 - a], [1 - b, b]])
     for _ in range(2):
@@ -185,7 +185,7 @@ def _times(key: str, row: dict[str, Any], votes: Votes, part: Votes, repeats: in
 
 
 def _seconds(method: Method, votes: Votes, repeats: int) -> float:
-    """Processor time, the shortest of several runs."""
+    """CPU time, the shortest of several runs."""
     taken = []
     for _ in range(repeats):
         began = time.process_time()

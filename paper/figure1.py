@@ -1,4 +1,4 @@
-"""Figure 1: which condition says when majority vote is optimal, as a flow chart, with what was put right."""
+"""Figure 1: a flow chart of the conditions under which majority vote is optimal, corrected."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ BAR = 0.325  # where the lines from all conditions meet
 
 
 def run(context: Context) -> Outcome:  # noqa: ARG001
-    """Nothing to compute."""
+    """Draw the flow chart; nothing is computed."""
     notes = tuple(printed("figure1")["notes"])
     return Outcome(pictures=(Picture("figure1", CAPTION, draw.svg((12.0, 7.4), _fill)),), notes=notes)
 
@@ -85,7 +85,7 @@ def _fill(figure: Figure) -> None:
 
 
 def _arrow(axes: Axes, start: Text, end: Text, answer: str) -> None:
-    """From box to box, drawn after them, since only then their size is known."""
+    """An arrow between boxes, drawn after them because their size must be known."""
     ends = {"patchA": start.get_bbox_patch(), "patchB": end.get_bbox_patch(), "shrinkA": 0, "shrinkB": 1}
     (x0, y0), (x1, y1) = start.get_position(), end.get_position()
     axes.annotate("", (x1, y1), (x0, y0), arrowprops={"arrowstyle": "-|>", "color": "#555555", **ends}, zorder=5)

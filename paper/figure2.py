@@ -33,7 +33,7 @@ def run(context: Context) -> Outcome:
 
 
 def _cells(regions: list[Region]) -> list[Cell]:
-    """The shares of the drawn square that are optimal, and what the text claims about them."""
+    """The shares of the plotted square that are optimal, and the claims in the text."""
     share_p = [float((region.margin_yx[_half(region)] > 0).mean()) for region in regions]
     claims = printed("figure2")["claims"]
     largest = PRIORS[int(np.argmax(share_p))]
@@ -46,7 +46,7 @@ def _cells(regions: list[Region]) -> list[Cell]:
 
 
 def _half(region: Region) -> tuple[slice, slice]:
-    """The part of a region where both accuracies exceed 1/2, which is the part that the paper draws."""
+    """The part of a region where both accuracies exceed 1/2, which the paper plots."""
     first = len(region.x_j) // 2 + 1
     return slice(first, None), slice(first, None)
 

@@ -33,7 +33,7 @@ MANY = 1e9  # items: the limit of an estimate, from the exact shares of the patt
 
 
 def grid(context: Context) -> tuple[FloatArray, FloatArray]:
-    """Noise (across) and prior (up), centres of cells and off the boundary, where rounding would decide."""
+    """Noise (x) and prior (y) at the centres of cells, off the boundary, where rounding would decide."""
     n_points = 20 if context.quick else 50
     return (np.arange(n_points) + 0.51) / (2 * n_points), (np.arange(n_points) + 0.5) / n_points
 
@@ -50,7 +50,7 @@ def truly_optimal(points: list[Model]) -> Verdicts:
 
 
 def run_true(context: Context) -> Outcome:
-    """3a: both rules on the same simulated votes, beside Theorem 3.3."""
+    """3a: both rules on the same simulated votes, compared with Theorem 3.3."""
     noise_j, nu_i = grid(context)
     points = models(noise_j, nu_i)
     truth_r = truly_optimal(points)
@@ -83,7 +83,7 @@ def run_true(context: Context) -> Outcome:
 
 
 def run_estimated(context: Context, name: str, method: str) -> Outcome:
-    """3b and 3c: Theorem 3.4 with estimated parameters, from few items, from many, and in the limit."""
+    """3b and 3c: Theorem 3.4 with parameters estimated from few items, from many items, and in the limit."""
     noise_j, nu_i = grid(context)
     points = models(noise_j, nu_i)
     truth_r, panels = truly_optimal(points), {}
@@ -105,7 +105,7 @@ def run_estimated(context: Context, name: str, method: str) -> Outcome:
 
 
 def plug_in_verdicts(context: Context, method: str, points: list[Model], n_items: int | None) -> Verdicts:
-    """Whether majority vote is optimal at the estimate from that many items (None: their limit), on each point."""
+    """Whether majority vote is optimal at the estimate from this many items (None: in the limit), for each point."""
     rng = context.rng("figure3bc", method, n_items or 0)
     found = []
     for point in points:
@@ -115,7 +115,7 @@ def plug_in_verdicts(context: Context, method: str, points: list[Model], n_items
 
 
 def _as_published(method: str, found: Estimate, point: Model) -> Estimate:
-    """The notebook gives IWMV the true prior, and takes the label shares for IAA's."""
+    """As in the notebook: IWMV gets the true prior, and IAA uses the label shares as its prior."""
     return found._replace(prior_k=np.array(point.prior)) if method == "IWMV" else found
 
 

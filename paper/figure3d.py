@@ -1,4 +1,4 @@
-"""Figure 3d: what majority vote gives away, over noise and prior, for three votes."""
+"""Figure 3d: the accuracy gap of majority vote over noise and prior, for three votes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figure 3e: what majority vote gives away as votes are added, for four settings."""
+"""Figure 3e: the accuracy gap of majority vote as votes are added, for four settings."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def run(context: Context) -> Outcome:
 
 
 def simulated(one: Setting, n_votes: int, rng: np.random.Generator) -> tuple[float, float]:
-    """MAP minus majority on the same drawn items, and its standard error."""
+    """The gap between MAP and majority vote on the same simulated items, and its standard error."""
     zeros_k = np.arange(n_votes + 1)
     joint_ck = np.stack(
         [p * binom.pmf(zeros_k, n_votes, row[0]) for p, row in zip(one.prior, one.confusion, strict=True)]
@@ -92,7 +92,7 @@ def _points(curves: list[list[float]], dots: list[list[tuple[float, float]]]) ->
 
 
 def _volumes(context: Context) -> list[Cell]:
-    """The share of (prior, T00, T11) on which majority is optimal, T00 and T11 above 1/2: does it grow with votes?"""
+    """The share of (prior, T00, T11), T00 and T11 above 1/2, with majority optimal: does it grow with votes?"""
     n_points = 40 if context.quick else 80
     middle = (np.arange(n_points) + 0.5) / n_points
     nu, t00, t11 = (grid.ravel() for grid in np.meshgrid(middle, 0.5 + middle / 2, 0.5 + middle / 2))

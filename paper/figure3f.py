@@ -1,4 +1,4 @@
-"""Figure 3f: the share of items that majority vote labels as oracle MAP does, on four synthetic and four real sets."""
+"""Figure 3f: the share of items with the same label from majority vote and oracle MAP, on eight data sets."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Agreement(NamedTuple):
 
 
 def run(context: Context) -> Outcome:
-    """Simulated and exact shares on synthetic sets, counted ones on real sets."""
+    """Simulated and exact shares on synthetic sets, and observed shares on real sets."""
     bars: dict[str, Agreement] = {}
     cells: list[Cell] = []
     for name, model in SYNTHETIC.items():
@@ -70,7 +70,7 @@ def _synthetic(context: Context, name: str, model: Model) -> tuple[Agreement, Ce
 
 
 def agreement(votes: Votes) -> Agreement:
-    """Majority against MAP with one confusion matrix and prior counted on the gold labels."""
+    """Compare majority vote with MAP, whose prior and shared confusion matrix are counted on the gold labels."""
     share_ik = Majority().fit(votes).posterior
     map_ik = AnchorMap(shared=True, smoothing=0.0).fit(votes).posterior
     tied_i = np.sort(share_ik, axis=1)[:, -1] == np.sort(share_ik, axis=1)[:, -2]

@@ -1,4 +1,4 @@
-"""Figure 4 and its companions in the appendix: how often each check finds majority vote optimal where it is."""
+"""Figure 4 and its versions in the appendix: how often each check says "optimal" when majority vote is."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ Table = dict[int, dict[str, tuple[Rate | None, Rate | None]]]
 
 
 def models(nu0: float) -> list[Model]:
-    """The models of the published script, without those exactly on the boundary, where nothing is true or false."""
+    """The models of the published script, except those exactly on the boundary, which are neither true nor false."""
     every = [Model(nu0, accuracy, accuracy) for accuracy in ACCURACIES]
     return [model for model in every if abs(margin(model)) > 1e-9]
 
 
 def table(context: Context, nu0: float, told: Callable[[float], None]) -> Table:
-    """True and false positive rates of each rule by number of items; 0 items stands for the limit of many."""
+    """True and false positive rates of each rule by number of items; 0 items means the limit."""
     n_sets, n_certified = (2, 1) if context.quick else (8, 8)
     seen = ITEMS_SEEN[::3] if context.quick else ITEMS_SEEN
     points = models(nu0)[:: -2 if context.quick else 1]
@@ -73,7 +73,7 @@ def table(context: Context, nu0: float, told: Callable[[float], None]) -> Table:
 
 
 def _both(holds: list[bool], found: list[Rate]) -> tuple[Rate | None, Rate | None]:
-    """The rate where majority is optimal, and the rate where it is not."""
+    """The rates for models in which majority vote is optimal and for models in which it is not."""
     where = [[rate for rate, hold in zip(found, holds, strict=True) if hold is wanted] for wanted in (True, False)]
     true, false = (mean_rate(rates) if rates else None for rates in where)
     return true, false

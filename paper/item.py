@@ -1,4 +1,4 @@
-"""What an item of the paper is: a function from a context to cells (printed, ours, exact) and figures."""
+"""Items of the paper: functions from a context to cells (printed, ours, exact) and figures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOISE = 4.0  # standard errors that chance may explain, among some hundreds of c
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One number (or verdict) of the paper beside ours.
+    """One number (or verdict) of the paper, and ours.
 
     `exact` is what theory gives, `error` the standard error of ours and `printed_error` that of the printed number,
     None where it was not sampled.  `errata` are numbers of paper/errata.md.  Make cells with `compare`.
@@ -39,7 +39,7 @@ class Cell:
 
     @property
     def difference(self) -> float | None:
-        """Printed minus what it should be: exact where known, else ours; None for what is not a number."""
+        """The printed value minus the exact one if known, otherwise minus ours; None if it is not a number."""
         truth = self.ours if self.exact is None else self.exact
         return self.printed - truth if _is_number(self.printed) and _is_number(truth) else None  # type: ignore[operator]
 
@@ -65,9 +65,9 @@ def compare(
 ) -> Cell:
     """A cell with its mark.
 
-    Equal: the same verdict, or the same number at the printed `digits`.  Within noise: not further from exact (or
-    ours) than four standard errors.  Explained: neither, but `errata` or `why` say how it comes.  A cell that agrees
-    keeps its `why` as a remark and drops its `errata`, since nothing needs them.
+    Equal: the same verdict, or the same number to the printed `digits`.  Within noise: within four standard errors of
+    exact (or ours).  Explained: neither, but `errata` or `why` explain the difference.  A cell that agrees keeps its
+    `why` as a remark and drops its `errata`.
 
     >>> compare("MV", .786, .7841, exact=.784, printed_error=.004).mark
     'within noise'
@@ -110,7 +110,7 @@ def _is_number(value: Value) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A figure as SVG text, with a caption that says what is shown."""
+    """A figure as SVG text, with a caption."""
 
     name: str
     caption: str
@@ -119,7 +119,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What an item gives: cells, pictures, remarks, and the names of data sets that it had to do without."""
+    """The result of an item: cells, pictures, remarks, and the names of missing data sets."""
 
     cells: tuple[Cell, ...] = ()
     pictures: tuple[Picture, ...] = ()
@@ -128,17 +128,17 @@ class Outcome:
 
 
 def no_progress(share: float) -> None:
-    """Nobody watches."""
+    """No-op progress callback."""
 
 
 def no_data(name: str) -> Votes | None:  # noqa: ARG001
-    """There are no data sets."""
+    """Data loader without any data sets."""
     return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """How an item is to run: fewer draws if `quick`, one `seed`, data sets by name, and whom to tell of progress."""
+    """How to run an item: fewer draws if `quick`, a `seed`, data sets by name, and a progress callback."""
 
     quick: bool = False
     seed: int = 0
@@ -146,13 +146,13 @@ class Context:
     progress: Callable[[float], None] = no_progress
 
     def rng(self, *key: str | int) -> np.random.Generator:
-        """A stream of its own for each key, the same in every run with this seed."""
+        """An independent random stream for each key, the same in every run with this seed."""
         return np.random.default_rng([self.seed, *(crc32(str(part).encode()) for part in key)])
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A table or figure: its name on the command line, its title, how it is made, and the data sets it needs."""
+    """A table or figure: its command-line name, its title, the function that makes it, and the data sets it needs."""
 
     name: str
     title: str

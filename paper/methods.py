@@ -1,4 +1,4 @@
-"""The nine methods of Table 2, and the tests that tell them apart."""
+"""The nine methods of Table 2, and the significance tests that compare them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from majorant.votes import IntArray, Votes
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method as Table 2 names it: its letter, its name in the library, and settings that differ from ours."""
+    """A method of Table 2: its letter, its name in the library, and settings that differ from the defaults."""
 
     letter: str
     name: str
@@ -45,7 +45,7 @@ LEVEL = 0.05
 
 
 def mcnemar(right_i: FloatArray, other_right_i: FloatArray) -> float:
-    """The exact two-sided McNemar test: of the items that one method alone has right, does it have more than half?
+    """The exact two-sided McNemar test, on the items that only one of two methods has right.
 
     >>> round(mcnemar(np.array([1, 1, 1, 1, 1, 1, 0]), np.array([0, 0, 0, 0, 0, 0, 0])), 5)
     0.03125
@@ -72,7 +72,7 @@ def wilcoxon_on_labels(code_i: IntArray, other_code_i: IntArray) -> float:
 
 
 def letters(p_values: Mapping[str, float]) -> str:
-    """The letters of the methods whose p-value passes Bonferroni's correction, in order; a dash for none.
+    """The letters of the methods that are significant after Bonferroni correction, in order; a dash for none.
 
     >>> letters({"DS": 1e-9, "GLAD": .03, "MV": .005})
     'ah'

@@ -1,4 +1,4 @@
-"""Three workers who vote on every item and share a confusion matrix: the simulations of the paper, on counts.
+"""The simulations of the paper, with counts: three workers who vote on every item and share a confusion matrix.
 
 Three votes of two classes make eight patterns, so a data set of any size is eight numbers: drawing, estimating and
 certifying cost the same for a hundred items as for a million.
@@ -69,14 +69,14 @@ def draw_patterns(model: Model, n_items: int, rng: np.random.Generator, n_sets: 
 
 
 def histograms(items_rp: FloatArray | IntArray) -> FloatArray:
-    """Items by their number of votes for class 0, (R, 4)."""
+    """Numbers of items by votes for class 0, (R, 4)."""
     zeros_p = (PATTERN_PJ == 0).sum(axis=1)
     return np.asarray(items_rp @ np.eye(VOTES + 1)[zeros_p], dtype=float)
 
 
 @cache
 def _votes() -> Votes:
-    """One item for each pattern; how often it occurs is a weight."""
+    """One item for each pattern, weighted by how often it occurs."""
     n_patterns = len(PATTERN_PJ)
     item_n, worker_n = np.repeat(np.arange(n_patterns), VOTES), np.tile(np.arange(VOTES), n_patterns)
     items, workers = tuple(range(n_patterns)), tuple(range(VOTES))
@@ -102,7 +102,7 @@ METHODS: dict[str, Callable[[Votes, FloatArray], Fit]] = {
 
 
 def estimate(method: str, items_p: FloatArray | IntArray) -> Estimate:
-    """What a method makes of a data set: prior and one confusion matrix.
+    """A method's estimate of the prior and one confusion matrix.
 
     >>> estimate("IAA", 1e6 * pattern_shares(Model(.5, .8, .8))).confusion_kl.round(3).tolist()
     [[0.8, 0.2], [0.2, 0.8]]
@@ -136,7 +136,7 @@ def optimal_at(estimates: list[Estimate]) -> np.ndarray:
 
 
 def certified(histogram_rk: FloatArray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Which data sets are proved, and which at least supported, if votes are independent; level .95."""
+    """Which data sets are proved, and which are at least supported, if votes are independent; level .95."""
     proved_r, supported_r = (np.zeros(len(histogram_rk), dtype=bool) for _ in range(2))
     for held_k in np.unique(histogram_rk > 0, axis=0):
         of_r = ((histogram_rk > 0) == held_k).all(axis=1)
@@ -179,7 +179,7 @@ def vote_shares(models: Sequence[Model]) -> tuple[FloatArray, np.ndarray]:
 
 
 def simulated_gap(model: Model, n_items: int, rng: np.random.Generator) -> tuple[float, float]:
-    """Accuracy of oracle MAP minus that of majority on the same drawn items, and its standard error."""
+    """The gap between oracle MAP and majority vote on the same simulated items, and its standard error."""
     share_rk, differ_rk = vote_shares([model])
     joint_0 = model.nu0 * np.array([1, 3, 3, 1]) * model.t00 ** np.arange(4) * (1 - model.t00) ** np.arange(3, -1, -1)
     differ_k, majority_0 = differ_rk[0], np.arange(VOTES + 1) > VOTES / 2

@@ -1,4 +1,4 @@
-"""Workers perturbed around one confusion matrix: the printed accuracies, and how far workers may really differ."""
+"""Workers perturbed around one confusion matrix: the printed accuracies, and how much workers may actually differ."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _cells(row: dict[str, Any], draws: int, context: Context) -> Iterator[Cell]:
 
 
 def _six_pools(prior: FloatArray, confusion: FloatArray, sigma: float, rng: np.random.Generator) -> FloatArray:
-    """Mean accuracy of oMAP and of MV over six pools, and the share of pools where majority is optimal."""
+    """Mean accuracy of oMAP and MV over six pools, and the share of pools for which majority vote is optimal."""
     result = []
     for _ in range(POOLS):
         confusions = confusion + rng.uniform(-sigma, sigma, VOTES)[:, None, None] * SHAPE
@@ -70,10 +70,10 @@ def _six_pools(prior: FloatArray, confusion: FloatArray, sigma: float, rng: np.r
 
 
 def expected_accuracy(prior: FloatArray, confusion: FloatArray, sigma: float, rule: str) -> float | None:
-    """The accuracy of a rule, averaged over all pools; None where the optimal rule depends on the pool.
+    """The accuracy of a rule, averaged over all pools; None if the optimal rule depends on the pool.
 
-    While a rule decides every vote in one way, its accuracy is linear in each worker's shift, so that two nodes for
-    each worker integrate it exactly.  Log-odds are monotone in each shift: the corners show whether it does.
+    If a rule's decisions do not depend on the pool, its accuracy is linear in each worker's shift, so two nodes per
+    worker integrate it exactly.  Log-odds are monotone in each shift, so it is enough to check the corners.
     """
     corners = [confusion + np.array(signs)[:, None, None] * sigma * SHAPE for signs in product((-1, 1), repeat=VOTES)]
     if rule == "map" and len({tuple(_decisions(prior, pool)) for pool in corners}) > 1:

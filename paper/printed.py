@@ -8,7 +8,7 @@ from typing import Any
 
 
 def printed(name: str) -> Any:
-    """The printed numbers of an item, and what is said about how they were made.
+    """The printed numbers of an item, and the paper's description of how they were made.
 
     >>> printed("errata")["16"]
     'Theorem 3.5 is false as printed'
@@ -17,6 +17,6 @@ def printed(name: str) -> Any:
 
 
 def printed_text(name: str) -> str:
-    """The file itself, or nothing where the paper prints no numbers for the item."""
+    """The text of the file; empty if the paper prints no numbers for the item."""
     path = resources.files("paper") / "expected" / f"{name}.json"
     return path.read_text(encoding="utf-8") if path.is_file() else ""

@@ -48,7 +48,7 @@ def items() -> dict[str, Item]:
 
 
 def chosen(names: Sequence[str]) -> list[Item]:
-    """The items that the names mean, each once and in our order; `figure3` means 3a to 3f, `all` everything.
+    """The items with these names, each once and in our order; `figure3` means 3a to 3f, `all` everything.
 
     >>> [item.name for item in chosen(["figure2"])]
     ['figure2']

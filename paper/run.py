@@ -1,4 +1,4 @@
-"""Run items of the paper into a folder, and use again what is already there."""
+"""Run items of the paper into a folder, and reuse finished ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Progress = Callable[[str, float], None]
 
 
 def no_progress(name: str, share: float) -> None:
-    """Nobody watches."""
+    """No-op progress callback."""
 
 
 def reproduce(
@@ -33,9 +33,9 @@ def reproduce(
     rng: int,
     progress: Progress = no_progress,
 ) -> list[Finished]:
-    """Run the named items (none: all) into a folder with an index page; what is there and unchanged is used again.
+    """Run the named items (all by default) into a folder with an index page, and reuse what has not changed.
 
-    Each item is kept as soon as it is finished, so a run that was stopped goes on where it was.
+    Each item is stored as soon as it is finished, so an interrupted run continues where it stopped.
     """
     wanted = chosen(names)
     place = make_folder(folder)
@@ -52,14 +52,14 @@ def reproduce(
 
 
 def write_pages(folder: Path) -> list[Path]:
-    """Write index.html and reproduction.md from everything that the folder holds."""
+    """Write index.html and reproduction.md from everything in the folder."""
     kept = [finished for name in items() if (finished := store.load(name, folder)) is not None]
     pages = {folder / "index.html": index_html(kept), folder / "reproduction.md": story_markdown(kept)}
     return write_files(pages, overwrite=True)
 
 
 class Plan(NamedTuple):
-    """An item with its settings, the checksums of its data sets, and the fingerprint of all that it is made from."""
+    """An item with its settings, the checksums of its data sets, and the fingerprint of all its inputs."""
 
     item: Item
     quick: bool
@@ -93,7 +93,7 @@ def _finish(plan: Plan, folder: Path, progress: Progress) -> Finished:
 
 
 def available(name: str) -> str | None:
-    """The checksums of a data set that is here or can be fetched, else None."""
+    """The checksums of a data set that is available locally or can be fetched, otherwise None."""
     try:
         datasets.get(name)
     except DataError:
@@ -102,7 +102,7 @@ def available(name: str) -> str | None:
 
 
 def load_data(name: str, digests: dict[str, str | None]) -> Votes | None:
-    """The votes of a data set that the item has declared, or None where it is missing."""
+    """The votes of a data set that the item has declared, or None if it is missing."""
     return None if digests[name] is None else datasets.load(name)
 
 

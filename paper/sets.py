@@ -1,4 +1,4 @@
-"""The paper's six real data sets, under the names that it prints, and how their confusion matrices are counted."""
+"""The paper's six real data sets, under their printed names, and how to count their confusion matrices."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def vote_confusion(votes: Votes) -> FloatArray:
 
 
 def distinct_label_confusion(votes: Votes) -> FloatArray:
-    """The same as the published code counts it, each distinct label of an item once (erratum 4)."""
+    """The same, counting each distinct label of an item once, as the published code does (erratum 4)."""
     return _confusion((counts(votes) > 0).astype(float), votes)
 
 

@@ -1,4 +1,4 @@
-"""Sampled numbers: the mean over several draws beside one printed draw."""
+"""Simulated numbers: the mean over several draws, compared with one printed draw."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def sampled(
     errata: tuple[int, ...] = (),
     why: str = "",
 ) -> Cell:
-    """A cell for a number that the paper drew once and we draw several times, with the spread as a remark.
+    """A cell for a number that the paper simulated once and we simulate several times, with the spread as a remark.
 
-    The printed number may be as far off as a single draw of ours; `least_error` is what is known of it beforehand,
-    and all there is to it where the exact value is known too.  `own_error` is the same for a draw of ours.
+    The error of the printed number is that of a single draw of ours, and at least `least_error`, a known lower bound;
+    if the exact value is known too, it is `least_error`.  `own_error` is the same for a draw of ours.
 
     >>> sampled("MV", .786, [.784, .782, .787]).why
     '3 draws, standard deviation 0.0025.'

@@ -1,4 +1,4 @@
-"""Finished items in a folder: a JSON file and the figures, kept as long as what they were made from is the same."""
+"""Finished items in a folder: a JSON file and figures, valid as long as their inputs have not changed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SKINS = ("cli", "report")  # what they say can change without a number changing
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """An item with its outcome, settings and processor time, and the fingerprint of what it was made from."""
+    """An item with its outcome, settings and CPU time, and the fingerprint of its inputs."""
 
     name: str
     title: str
@@ -36,14 +36,14 @@ class Finished:
 
 
 def fingerprint(item: Item, *, quick: bool, seed: int, data: dict[str, str | None]) -> str:
-    """A digest of all that an item is made from: library, its own source, printed numbers, settings, data sets."""
+    """A digest of all inputs of an item: library, its own source, printed numbers, settings, data sets."""
     sources = [inspect.getsource(sys.modules[name]) for name in sorted(_rests_on(item.run.__module__))]
     made_from = [_library(), *sources, printed_text(item.name), item.name, quick, seed, sorted(data.items())]
     return sha256(json.dumps(made_from).encode()).hexdigest()
 
 
 def _rests_on(name: str, seen: frozenset[str] = frozenset()) -> frozenset[str]:
-    """A module and the modules of this room that its names come from, and theirs."""
+    """A module and all modules of this package that it imports, directly or indirectly."""
     if name in seen:
         return seen
     seen |= {name}
@@ -56,7 +56,7 @@ def _rests_on(name: str, seen: frozenset[str] = frozenset()) -> frozenset[str]:
 
 @cache
 def _library() -> str:
-    """A digest of the library and of the packages that decide its numbers and pictures."""
+    """A digest of the library and of the packages that affect its numbers and figures."""
     digest = sha256("".join(version(name) for name in ("numpy", "scipy", "matplotlib")).encode() + sys.version.encode())
     for path in sorted(ROOT.rglob("*.py")):
         if path.relative_to(ROOT).parts[0] not in SKINS:
@@ -65,7 +65,7 @@ def _library() -> str:
 
 
 def save(finished: Finished, folder: Path) -> list[Path]:
-    """Write the JSON file and the figures, all or none; the JSON comes last into place, so it vouches for the rest."""
+    """Write the figures and the JSON file atomically; the JSON comes last, so its presence implies the rest."""
     facts = asdict(finished)
     for picture in facts["outcome"]["pictures"]:
         picture["sha256"] = sha256(picture.pop("svg").encode()).hexdigest()
@@ -77,7 +77,7 @@ def save(finished: Finished, folder: Path) -> list[Path]:
 
 
 def load(name: str, folder: Path) -> Finished | None:
-    """The finished item of that name, or None where it is absent, damaged or lacks one of its figures."""
+    """The finished item with this name, or None if it is missing, damaged or lacks a figure."""
     try:
         facts = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
         outcome = facts.pop("outcome")

@@ -1,4 +1,4 @@
-"""Table 1: what the real data sets hold, and which synthetic ones satisfy the theorems."""
+"""Table 1: sizes of the real data sets, and which synthetic ones satisfy the theorems."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOTES = (
 
 
 def run(context: Context) -> Outcome:
-    """Count the real sets, and put the synthetic ones to the exact condition."""
+    """Count the real sets, and check the exact condition for the synthetic ones."""
     table = printed("table1")
     here, missing = present(context)
     cells = [cell for name, votes in here.items() for cell in _real(name, votes, table["real"][name])]

@@ -1,4 +1,4 @@
-"""Table 2, left: nine methods on six real data sets, McNemar's test, and what made the printed numbers."""
+"""Table 2, left: nine methods on six real data sets, McNemar's test, and where the printed numbers come from."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Case:
     tie_noise: float  # standard error of the accuracy of a rule that draws where majority is tied
 
     def accuracy(self, method: str) -> float:
-        """The share of items labelled right, a tie counting as a fair draw."""
+        """The share of items labelled correctly; ties are resolved at random."""
         answer = gold_accuracy(self.votes, self.fits[method], level=0.95)
         assert answer is not None
         return answer.value
@@ -82,7 +82,7 @@ def fitted(name: str, votes: Votes) -> Case:
 
 
 def run(context: Context) -> Outcome:
-    """Fit everything to everything, and set it beside print."""
+    """Fit all methods to all data sets, and compare with the printed numbers."""
     table, shape = printed("table2-real"), printed("table1")["real"]
     here, missing = present(context)
     cells: list[Cell] = []
@@ -103,7 +103,7 @@ def run(context: Context) -> Outcome:
 
 
 def _verdict(case: Case, mark: bool, n_votes: int) -> Cell:
-    """Theorem 3.4 at the matrix counted vote by vote, for the number of votes that the paper names."""
+    """Theorem 3.4 for the matrix counted vote by vote and the paper's number of votes."""
     holds = majority_margin(class_shares(case.votes), vote_confusion(case.votes), n_votes) > 0
     key = f"{case.name}, Theorem 3.4 satisfied for {n_votes} votes"
     return compare(key, mark, holds, errata=VERDICT_ERRATA.get(case.name, ()))
@@ -121,7 +121,7 @@ def _accuracies(case: Case, was: dict[str, float]) -> Iterator[Cell]:
 
 
 def _reason(name: str, method: str, apart: float) -> tuple[tuple[int, ...], str]:
-    """What explains a difference: an erratum, a sentence, or that programs differ by so little."""
+    """The explanation of a difference: an erratum, a sentence, or small differences between programs."""
     if name != "D-Product" and method in MISREAD:
         return (32,), ""
     if name == "SP" and method.startswith("oMAP"):
@@ -142,7 +142,7 @@ def _by_row_number(case: Case, was: dict[str, float]) -> Iterator[Cell]:
 
 
 def score_by_row_number(votes: Votes, code_i: IntArray) -> float:
-    """The share of right labels if the label of item number r is held against the gold label in row r (erratum 32).
+    """The share of right labels if the label of item number r is compared with the gold label in row r (erratum 32).
 
     Public copies of these sets number items by their sorted ids and list gold labels in order of first appearance.
     """

@@ -1,4 +1,4 @@
-"""Table 2, right: nine methods on four synthetic data sets, drawn several times."""
+"""Table 2, right: nine methods on four synthetic data sets, simulated several times."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NOTES = (
 
 
 def run(context: Context) -> Outcome:
-    """Draw each set several times; exact accuracies of majority and oMAP beside."""
+    """Simulate each set several times; the accuracies of majority vote and oMAP are exact."""
     table, shape, draws = printed("table2-synthetic"), printed("table1")["synthetic"], 2 if context.quick else 20
     cells: list[Cell] = []
     for done, (name, row) in enumerate(shape.items()):

@@ -1,4 +1,4 @@
-"""The appendix's heat maps: what majority vote gives away over (T00, T11), for nine priors and three votes."""
+"""The appendix's heat maps: the accuracy gap over (T00, T11), for nine priors and three votes."""
 
 from __future__ import annotations
 

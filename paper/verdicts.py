@@ -1,4 +1,4 @@
-"""Who says that majority vote is optimal, and how often: estimates put for the truth, Theorem 3.5, certificates."""
+"""How often plug-in estimates, Theorem 3.5 and certificates say that majority vote is optimal."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MANY = 1e9  # items: the limit of an estimate, from the exact shares of the patt
 
 
 class Rate(NamedTuple):
-    """How often a rule said "optimal", and of how many data sets."""
+    """How often a rule said "optimal", and on how many data sets."""
 
     value: float
     n_sets: int
@@ -58,7 +58,7 @@ def rates(
     n_sets: int,
     n_certified: int,
 ) -> dict[str, Rate]:
-    """How often each rule says "optimal" on data sets of so many items; the first `n_certified` are certified.
+    """How often each rule says "optimal" on data sets with this many items; the first `n_certified` are certified.
 
     Theorem 3.5 starts from an estimate: from each method in turn, or from those in `theorem_on`.
     """
@@ -79,7 +79,7 @@ def rates(
 
 
 def limit(model: Model, method: str) -> bool:
-    """What a plug-in verdict tends to as items are added without end."""
+    """The limit of a plug-in verdict as the number of items grows."""
     return bool(optimal_at([estimate(method, MANY * pattern_shares(model))])[0])
 
 
@@ -116,5 +116,5 @@ def radius(confusion_kl: FloatArray, share_l: FloatArray, n_items: float) -> flo
 
 
 def mean_rate(found: Sequence[Rate]) -> Rate:
-    """The mean over models, with the data sets of all of them."""
+    """The mean over models, with the total number of data sets."""
     return Rate(float(np.mean([one.value for one in found])), sum(one.n_sets for one in found))
