@@ -501,9 +501,9 @@ def forecasts(sets: list[Set]) -> tuple[str, list[Goal]]:
     off = [float(np.abs(x[:, 0] - x[:, 1]).mean()) for x in (crowd, panel)]
     about = (
         "## Forecasts of more votes\n\nGains from more than three votes per item, in points. On crowds, the forecast "
-        f"is off by {100 * off[0]:.1f} points on average, and the true gain is {low:.1f} to {high:.1f} times the forecast "
-        f"in 8 of 10 cases; the forecast accuracy is off by {100 * np.abs(crowd[:, 2]).mean():.1f} points. On panels, "
-        f"the true gain is {100 * panel[:, 1].mean():+.1f} points on average instead of the predicted "
+        f"is off by {100 * off[0]:.1f} points on average, and the true gain is {low:.1f} to {high:.1f} times the "
+        f"forecast in 8 of 10 cases; the forecast accuracy is off by {100 * np.abs(crowd[:, 2]).mean():.1f} points. "
+        f"On panels, the true gain is {100 * panel[:, 1].mean():+.1f} points on average instead of the predicted "
         f"{100 * panel[:, 0].mean():+.1f}, and the accuracy is off by {100 * np.abs(panel[:, 2]).mean():.0f}, so plans "
         "for panels contain no forecast.\n\n"
     )
