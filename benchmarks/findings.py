@@ -25,7 +25,7 @@ from public_sets import data_sets
 PAGE = Path(__file__).parent.parent / "docs" / "findings.md"
 HEAD = """# Findings
 
-Accuracy of labels on public data sets with gold labels, written by `python benchmarks/findings.py`. For majority vote,
+Accuracy on public data sets with gold labels, written by `python benchmarks/findings.py`. For majority vote,
 a tie among n labels counts as 1/n of a correct label. *Check* is the accuracy of the labels from `majorant check`
 without any gold labels. *30 labels* is the same with gold labels on 30 random items, scored on the other items: the
 mean and range over ten random samples (three on sets with 20,000 votes or more). The best judge is picked with all the

@@ -1,7 +1,7 @@
-"""What "The Majority Vote Paradigm Shift" states, each under its own number, as printed and as it should read.
+"""The statements of "The Majority Vote Paradigm Shift", by number, as printed and as corrected.
 
 A name that ends in `_printed`, `_text` or `_appendix` follows the paper to the letter, one that ends in `_code` its
-published code; the same name without an ending is the statement that holds.  What differs, and why: paper/errata.md.
+published code; the name without a suffix is the correct statement.  paper/errata.md explains the differences.
 For the exact conditions themselves use `majorant.theory`; this package is for reproducing and checking the paper.
 """
 

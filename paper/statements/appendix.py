@@ -1,4 +1,4 @@
-"""What the appendix states beside its theorems: when a rate of oMAP exceeds majority's, one parameter, expectations."""
+"""Further statements of the appendix: when a rate of oMAP exceeds majority's, one parameter, expectations."""
 
 from __future__ import annotations
 

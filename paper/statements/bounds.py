@@ -24,7 +24,7 @@ def prior_from_shares(shares: ArrayLike, confusion: ArrayLike) -> FloatArray:
 
 
 def prior_from_shares_printed(shares: ArrayLike, confusion: ArrayLike) -> FloatArray:
-    """The same as printed, with the inverse of T itself: right only for a symmetric T, and need not sum to 1.
+    """The same as printed, with the inverse of T itself: right only for a symmetric T, and may not sum to 1.
 
     >>> prior_from_shares_printed([.56, .44], [[.9, .1], [.2, .8]]).round(3).tolist()
     [0.577, 0.406]
@@ -79,7 +79,7 @@ def prior_error_printed(
 def lipschitz(powers_x: tuple[int, int], powers_y: tuple[int, int], xi: float) -> float:
     """A constant that holds for x^i (1-x)^j y^k (1-y)^l on 1/2 <= x, y <= 1 - xi, powers of either sign.
 
-    The appendix's general lemma, of which f and h are cases, in a form that holds: the function is u(x) v(y), so its
+    The appendix's general lemma, with f and h as special cases, corrected: the function is u(x) v(y), so its
     gradient is at most (max |u'| max v, max u max |v'|) long; each maximum is at an end or at a root of a quadratic.
 
     >>> round(lipschitz((2, 1), (-1, -2), .1), 1)
@@ -121,10 +121,10 @@ def lipschitz_f_printed(n_votes: int, xi: float) -> float:
 
 
 def estimated_map_loss(n_votes: int, eps: float, prior_eps: float = 0.0) -> float:
-    """Accuracy that MAP with an estimated model can lose to the oracle's, at most 2 H eps + 2 prior_eps.
+    """Bound on the accuracy that MAP with an estimated model loses compared with the oracle: 2 H eps + 2 prior_eps.
 
     eps bounds the total-variation distance of each row of the confusion (for two classes the error of T_cc), prior_eps
-    that of the prior.  Any number of classes.  The appendix's gap theorem in a form that holds.
+    that of the prior.  Any number of classes.  This is the appendix's gap theorem, corrected.
 
     >>> round(estimated_map_loss(3, .01), 6)
     0.06
@@ -135,7 +135,7 @@ def estimated_map_loss(n_votes: int, eps: float, prior_eps: float = 0.0) -> floa
 def estimated_map_loss_printed(prior_0: float, n_votes: int, eps: float) -> float:
     """The appendix's bound on the same loss as printed, 2 eps H (1+eps)^(H-1) / nu.
 
-    It holds where MAP is given the true prior; with the estimated one, which the paper's eMAP uses, it is false.
+    It holds if MAP uses the true prior; with the estimated prior, as in the paper's eMAP, it is false.
 
     >>> round(estimated_map_loss_printed(.5, 3, .01), 4)
     0.1224
@@ -145,7 +145,7 @@ def estimated_map_loss_printed(prior_0: float, n_votes: int, eps: float) -> floa
 
 
 def anchor_limit(confusion: ArrayLike, n_votes: int) -> FloatArray:
-    """What the published anchor estimate converges to: it counts each distinct label of an item once (erratum 4).
+    """The limit of the published anchor estimate, which counts each distinct label of an item once (erratum 4).
 
     >>> anchor_limit([[.9, .1], [.1, .9]], 5).round(3).tolist()
     [[0.709, 0.291], [0.291, 0.709]]

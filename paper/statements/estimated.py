@@ -1,4 +1,4 @@
-"""Theorem 3.5: what an estimate of the confusion and of the label shares still proves about majority vote."""
+"""Theorem 3.5: what estimates of the confusion matrix and the label shares prove about majority vote."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def theorem_3_5_printed(
     xi: float,
     smallest: Literal["eigenvalue", "singular"] = "eigenvalue",
 ) -> PrintedCheck:
-    """Theorem 3.5 as printed, at the estimates nu~ and T~.  FALSE: it certifies models whose optimum is not majority.
+    """Theorem 3.5 as printed, at the estimates nu~ and T~.  FALSE: it certifies models where majority is not optimal.
 
     H = 3, truth (nu_0, T00, T11) = (.5, .992, .9), where majority is not optimal (margin -.134), is certified from the
     estimate (.986, .9) within eps = .0085 (erratum 16); `smallest="singular"` does not save it.  `theorem_3_5` holds.

@@ -76,7 +76,7 @@ def test_missing_data_are_named_and_their_arrival_makes_the_item_again(tmp_path,
     done = run.reproduce([], tmp_path, rng=0)
     assert done[0].outcome.missing == ("SP",)
     assert run.summary(done)["missing"] == ["SP"]
-    assert "data set SP was not at hand" in (tmp_path / "index.html").read_text()
+    assert "data set SP was not available" in (tmp_path / "index.html").read_text()
     monkeypatch.setattr(run, "available", lambda name: "digest")
     monkeypatch.setattr(run.datasets, "load", lambda name: "votes")
     assert run.reproduce([], tmp_path, rng=0)[0].outcome.missing == ()
