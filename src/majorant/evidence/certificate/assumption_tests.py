@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtrc, chdtri, chndtr, expit, gammaln, xlog1py, xlogy
+from scipy.special import betaln, chdtrc, chdtri, chndtr, expit, gammaln, xlog1py, xlogy
 
 from majorant.errors import ConfigError
 from majorant.evidence.certificate.count_models import (
@@ -102,14 +102,14 @@ def typical_power(cells: HistogramCells, items_c: FloatArray, theta_3: FloatArra
 
     By its noncentral chi-square law, if votes are beta-binomial with the means and class shares of `theta_3`.
     """
-    from scipy.stats import betabinom
-
-    a, r, nu = expit(np.clip(theta_3, -6, 6))
-    precision = 1 / 0.15 - 1
-    given0_c, given1_c = (
-        betabinom.pmf(cells.zeros_c, cells.votes_c, mean * precision, (1 - mean) * precision) for mean in (a, r)
+    mean_k = expit(np.clip(theta_3, -6, 6))
+    nu, strength = mean_k[2], 1 / 0.15 - 1
+    alpha_k1, beta_k1 = strength * mean_k[:2, None], strength * (1 - mean_k[:2, None])
+    ones_c = cells.votes_c - cells.zeros_c
+    given_kc = np.exp(
+        betaln(cells.zeros_c + alpha_k1, ones_c + beta_k1) - betaln(alpha_k1, beta_k1) + cells.log_orders_c
     )
-    expected_c = cells.totals(items_c) * (nu * given0_c + (1 - nu) * given1_c)
+    expected_c = cells.totals(items_c) * (nu * given_kc[0] + (1 - nu) * given_kc[1])
     nearest_3 = suprema(cells, expected_c[None])[1][0, 0]
     shift = float(misfit(cells, expected_c[None], nearest_3)[0])
     return float(1 - chndtr(chdtri(df, TEST_LEVEL), df, max(shift, 1e-12)))
