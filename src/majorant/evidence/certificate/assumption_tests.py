@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaln, chdtrc, chdtri, chndtr, expit, gammaln, xlog1py, xlogy
+from scipy.special import betaln, chdtrc, chdtri, chndtr, expit, xlogy
 
 from majorant.errors import ConfigError
 from majorant.evidence.certificate.count_models import (
@@ -29,6 +29,7 @@ from majorant.evidence.evidence import Assumption, Status, Tested
 from majorant.items import take_items
 from majorant.methods.fit import Fit
 from majorant.tally import counts
+from majorant.theory.patterns import log_binomial
 from majorant.values import FloatArray, as_generator
 from majorant.votes import IntArray, Votes
 
@@ -175,7 +176,8 @@ def check_counts(votes: Votes, fit: Fit, copies: ArrayLike | None = None) -> Tes
         here = np.flatnonzero(votes.votes_i == n_votes)
         for l in range(len(votes.labels)):
             seen_m = np.bincount(counts_il[here, l], weights=weight_i[here], minlength=n_votes + 1)
-            share_m = mixture(fit.prior, fit.confusion[:, l], int(n_votes))
+            chance_k = np.clip(fit.confusion[:, l], 0, 1)
+            share_m = fit.prior @ np.exp(log_binomial(int(n_votes), np.column_stack([chance_k, 1 - chance_k])))
             p_values.append(_chi_square(seen_m, share_m * seen_m.sum()))
     tested = [p_value for p_value in p_values if p_value is not None]
     if not tested:
@@ -183,17 +185,6 @@ def check_counts(votes: Votes, fit: Fit, copies: ArrayLike | None = None) -> Tes
     p_value = min(1.0, min(tested) * len(tested))
     status = Status.PASSED if p_value > TEST_LEVEL else Status.FAILED
     return Tested(Assumption.INDEPENDENT_VOTES, status, p_value)
-
-
-def mixture(prior_k: FloatArray, chance_k: FloatArray, n_votes: int) -> FloatArray:
-    """P(m of n votes are for a label), m = 0 .. n, where each class gives it with a chance of its own.
-
-    >>> mixture(np.array([.5, .5]), np.array([1., 0.]), 2).tolist()
-    [0.5, 0.0, 0.5]
-    """
-    m, chance_k1 = np.arange(n_votes + 1), np.clip(chance_k, 0, 1)[:, None]
-    log_orders_m = gammaln(n_votes + 1) - gammaln(m + 1) - gammaln(n_votes - m + 1)
-    return np.asarray(prior_k @ np.exp(log_orders_m + xlogy(m, chance_k1) + xlog1py(n_votes - m, -chance_k1)))
 
 
 def _chi_square(seen_m: FloatArray | IntArray, expected_m: FloatArray) -> float | None:
