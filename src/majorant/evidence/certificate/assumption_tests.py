@@ -21,10 +21,10 @@ from majorant.evidence.certificate.count_models import (
     climb,
     everywhere,
     log_shares,
+    main_sizes,
     suprema,
 )
 from majorant.evidence.certificate.design import as_copies
-from majorant.evidence.certificate.independent import main_sizes
 from majorant.evidence.evidence import Assumption, Status, Tested
 from majorant.items import take_items
 from majorant.methods.fit import Fit

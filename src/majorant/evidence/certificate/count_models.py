@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, gammaln, log_expit
 
+from majorant.evidence.certificate.certificate import RARE_SHARE
 from majorant.values import FloatArray
 
 Histograms = Mapping[int, FloatArray]  # number of votes: items with 0, 1, ... votes for class 0
@@ -63,6 +64,12 @@ def flatten(histograms: Mapping[int, ArrayLike]) -> tuple[HistogramCells, FloatA
     votes_c = np.concatenate([np.full(h + 1, float(h)) for h in sizes])
     zeros_c = np.concatenate([np.arange(h + 1.0) for h in sizes])
     return HistogramCells(votes_c, zeros_c), np.concatenate([np.asarray(histograms[h], float) for h in sizes])
+
+
+def main_sizes(histograms: Histograms) -> list[int]:
+    """The numbers of votes that at least RARE_SHARE of the items hold."""
+    total = sum(items_k.sum() for items_k in histograms.values())
+    return [h for h, items_k in histograms.items() if items_k.sum() >= RARE_SHARE * total]
 
 
 def held_cells(histograms: Mapping[int, ArrayLike]) -> tuple[HistogramCells, FloatArray]:
