@@ -13,7 +13,6 @@ from majorant.evidence.certificate.bootstrap import (
     clearly_negative,
     drawn_items,
     majority_losses,
-    majority_right,
     most_against,
     vote_odds,
 )
@@ -261,7 +260,6 @@ def test_losses_are_those_of_the_posteriors_item_by_item(n_classes, shared, monk
         drawn = (q * top).sum(axis=1) / top.sum(axis=1)
         lost = weight[b] * (q.max(axis=1) - drawn) / weight[b].sum()
         assert np.isclose(found[b], lost[~tied].sum())
-        assert np.allclose(majority_right(votes, top, prior[b], crew[b, 0] if shared else crew[b]), drawn)
     assert (found > 0).all()
 
 

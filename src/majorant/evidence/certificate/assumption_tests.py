@@ -26,7 +26,7 @@ from majorant.evidence.certificate.count_models import (
 )
 from majorant.evidence.certificate.design import as_copies
 from majorant.evidence.evidence import Assumption, Status, Tested
-from majorant.items import take_items
+from majorant.items import draw_items, take_items
 from majorant.methods.fit import Fit
 from majorant.tally import counts
 from majorant.theory.patterns import log_binomial
@@ -240,11 +240,7 @@ def check_exchangeable(votes: Votes, *, rng: int | np.random.Generator, level: f
     split_p = np.flatnonzero((counts(votes) > 0).sum(axis=1) > 1)
     if not len(split_p):
         return Tested(Assumption.EXCHANGEABLE_WORKERS, Status.UNTESTABLE)
-    if votes.votes_i[split_p].sum() > 20_000:
-        split_p = generator.permutation(split_p)
-        n_drawn = int(np.searchsorted(np.cumsum(votes.votes_i[split_p]), 20_000, side="right"))
-        split_p = np.sort(split_p[: max(1, n_drawn)])
-    split = take_items(votes, split_p)
+    split = take_items(votes, draw_items(votes, split_p, 20_000, rng=generator))
     spread = _Spread.of(split)
     worker_n = split.worker_n.astype(np.int64)
     seen = spread.value(worker_n)

@@ -142,24 +142,6 @@ def vote_odds(votes: Votes, item: IntArray, label: IntArray, prior_bk: FloatArra
     return odds_bi
 
 
-def majority_right(votes: Votes, top_ik: NDArray[np.bool_], prior_k: FloatArray, confusion: FloatArray) -> FloatArray:
-    """P(majority's label is the class), given who voted what, for each item; NaN without votes.
-
-    `top_ik` are the classes with the most votes, among which majority draws.
-
-    >>> from majorant.evidence.certificate.design import leaders
-    >>> votes = Votes.from_codes([0, 1, 2, 2], [0, 0, 0, 1], [0, 1, 0, 1], items="abc", workers="wx", labels="ny")
-    >>> panel = np.array([[[.9, .1], [.2, .8]]] * 2)
-    >>> majority_right(votes, leaders(votes), np.array([.5, .5]), panel).round(3).tolist()
-    [0.818, 0.889, 0.5]
-    """
-    right_i, voted = np.full(len(top_ik), np.nan), np.flatnonzero(votes.votes_i > 0)
-    votes_ic = _vote_matrix(votes, shared=confusion.ndim == 2)[voted]
-    for rows, score_ki1 in _scores(votes_ic, prior_k[None], confusion[None]):
-        right_i[voted[rows]] = _drawn(_probabilities(score_ki1), top_ik[voted[rows]])[:, 0]
-    return right_i
-
-
 def majority_losses(
     votes: Votes, top_ik: NDArray[np.bool_], weight_bi: NDArray[Any], prior_bk: FloatArray, confusion: FloatArray
 ) -> FloatArray:
@@ -193,11 +175,6 @@ def _probabilities(score_kib: FloatArray) -> FloatArray:
     np.exp(score_kib, out=score_kib)
     score_kib /= score_kib.sum(axis=0)
     return score_kib
-
-
-def _drawn(probability_kib: FloatArray, top_ik: NDArray[np.bool_]) -> FloatArray:
-    """The probability of a class drawn from those with the most votes, (items, models)."""
-    return np.asarray(np.einsum("kib,ik->ib", probability_kib, top_ik / top_ik.sum(axis=1, keepdims=True)))
 
 
 def _vote_matrix(votes: Votes, *, shared: bool) -> Any:

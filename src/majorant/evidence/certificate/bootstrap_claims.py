@@ -25,7 +25,6 @@ from majorant.evidence.certificate.bootstrap import (
     fresh_to_tell_margin,
     loss_estimate,
     majority_losses,
-    majority_right,
     most_against,
     vote_odds,
 )
@@ -109,7 +108,7 @@ def _loss_and_accuracy(case: Case) -> tuple[float, float]:
     votes, fit, copies_i = case.votes, case.fit, as_copies(case.votes, case.copies)
     assert fit.confusion is not None
     top_ik, voted_i = leaders(votes), votes.votes_i > 0
-    right_i = majority_right(votes, top_ik, np.asarray(fit.prior), np.asarray(fit.confusion))
+    right_i = (fit.posterior * top_ik).sum(axis=1) / top_ik.sum(axis=1)
     loss_b = majority_losses(votes, top_ik, copies_i[None], fit.prior[None], fit.confusion[None])
     return float(loss_b[0]), float(copies_i[voted_i] @ right_i[voted_i] / copies_i[voted_i].sum())
 
