@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from majorant.backend.merged import groups_of, merge_workers
-from majorant.evidence.copies import Copies, find_copies
+from majorant.evidence.copies import Copies, find_copies, merge_copies
 from majorant.evidence.evidence import Status
 from majorant.simulate import simulate
 from majorant.votes import Votes
@@ -176,7 +175,7 @@ def test_repeated_votes_count_once_per_item() -> None:
 def test_a_group_casts_one_vote_per_item_under_its_first_name() -> None:
     label_ij = np.array([[0, 0, 1, 1], [1, 0, 0, 1], [1, 1, 1, 0]])
     votes = as_votes(label_ij)
-    merged = merge_workers(votes, groups_of(votes.workers, [("j2", "j0", "j1")]))
+    merged = merge_copies(votes, [("j2", "j0", "j1")])
     assert merged.workers == votes.workers
     cast = {
         (votes.workers[j], i): label for i, j, label in zip(merged.item_n, merged.worker_n, merged.label_n, strict=True)
@@ -186,17 +185,18 @@ def test_a_group_casts_one_vote_per_item_under_its_first_name() -> None:
 
 def test_the_first_worker_of_a_group_decides_its_ties() -> None:
     votes = as_votes(np.array([[0, 1, 0], [1, 0, 1]]))
-    merged = merge_workers(votes, groups_of(votes.workers, [("j1", "j0")]))
+    merged = merge_copies(votes, [("j1", "j0")])
     assert merged.label_n[merged.worker_n == 1].tolist() == [1, 0]
 
 
 def test_merging_keeps_gold_times_and_the_votes_of_others() -> None:
     votes = replace(as_votes(np.array([[0, 0, 1], [1, 1, 0]])), gold_i=np.array([0, 1]), seconds_n=np.arange(6.0))
-    merged = merge_workers(votes, groups_of(votes.workers, [("j0", "j1")]))
+    merged = merge_copies(votes, [("j0", "j1")])
     assert merged.gold_i is not None
     assert merged.gold_i.tolist() == [0, 1]
     assert merged.seconds_n is not None
     assert merged.seconds_n.tolist() == [0.0, 2.0, 3.0, 5.0]
+    assert merge_copies(votes, []) is votes
 
 
 def test_labels_on_disk_are_those_of_the_result_where_copies_count_as_one(tmp_path):

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.backend import Backend, MemoryBackend, Part
-from majorant.backend.merged import take_votes, with_merged
+from majorant.backend.merged import groups_of, merge_workers, take_votes, with_merged
 from majorant.evidence.evidence import Assumption, Status, Tested
 from majorant.items import draw_by_name, take_items
 from majorant.tally import PairCounts, is_panel, pair_counts, votes_by_worker
@@ -134,6 +134,31 @@ def without_copies(backend: Backend) -> tuple[Backend, Copies]:
     """The votes with workers who repeat each other counted as one, and who they are."""
     copies = find_copies(backend)
     return with_merged(backend, copies.workers), copies
+
+
+def merge_copies(votes: Votes, groups: Sequence[Sequence[Hashable]]) -> Votes:
+    """Count each group of workers as one.
+
+    Parameters
+    ----------
+    votes : Votes
+        The votes of all workers.
+    groups : sequence of sequences of Hashable
+        Names of workers, as in `Copies.workers`.
+
+    Returns
+    -------
+    Votes
+        At most one vote per group and item, under the name of the group's first worker: the label that most of the
+        group gave, the first worker's among equals.  All workers keep their places; the others have no votes left.
+
+    Examples
+    --------
+    >>> votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="wxy", labels="01")
+    >>> merge_copies(votes, [("w", "x")]).worker_n.tolist()
+    [0, 2]
+    """
+    return merge_workers(votes, groups_of(votes.workers, groups)) if groups else votes
 
 
 def one_vote_each(votes: Votes) -> Votes:
