@@ -21,9 +21,9 @@ from scipy.stats import binom
 
 import board
 from majorant.backend import MemoryBackend
+from majorant.evidence.certificate.anonymous import fresh_items, is_proved, ratio_cut, weigh
 from majorant.evidence.certificate.claims import certification_of, claim_inputs, examine
 from majorant.evidence.certificate.count_models import flatten
-from majorant.evidence.certificate.independent import fresh_items, is_proved, ratio_cut, weigh
 from majorant.read import read
 from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes

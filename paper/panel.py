@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from majorant.evidence.certificate.anonymous import ratio_cut, weigh
 from majorant.evidence.certificate.count_models import (
     HistogramCells,
     contradictions,
@@ -19,7 +20,6 @@ from majorant.evidence.certificate.count_models import (
     log_likelihood,
     suprema,
 )
-from majorant.evidence.certificate.independent import ratio_cut, weigh
 from majorant.methods import ESTIMATORS
 from majorant.methods.ebcc import EBCC
 from majorant.methods.fit import Fit

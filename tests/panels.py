@@ -1,6 +1,5 @@
 """Panels as tables of patterns: every way the workers can vote is one item, and `copies` says how often it came up."""
 
-from functools import partial
 from itertools import product
 
 import numpy as np
@@ -9,7 +8,6 @@ from majorant.evidence.certificate.bootstrap import Case
 from majorant.evidence.certificate.dependence import GoldItems, label_matrix
 from majorant.items import take_items
 from majorant.methods.dawid_skene import DawidSkene
-from majorant.methods.refit import refit_dawid_skene
 from majorant.votes import Votes
 
 
@@ -45,8 +43,8 @@ def fit_panel(votes, copies):
 
 
 def case_of(votes, fit, copies=None):
-    """What claims are made from, refitted as the product does."""
-    return Case(votes=votes, fit=fit, refit=partial(refit_dawid_skene, votes), copies=copies)
+    """What claims are made from."""
+    return Case(votes=votes, fit=fit, copies=copies)
 
 
 def boundary_pool(rng, n_workers, low=0.65, high=0.85):

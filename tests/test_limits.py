@@ -49,7 +49,7 @@ def test_many_classes_are_refused_at_once():
 
 def test_too_many_classes_for_the_items_are_not_resampled():
     votes, _ = simulate(np.full(25, 0.04), 0.5 * np.eye(25) + 0.02, n_items=100, n_votes=3, rng=0)
-    claim = multiclass_claim(Case(votes=votes, fit=SharedConfusion().fit(votes), refit=None), None, level=0.95)
+    claim = multiclass_claim(Case(votes=votes, fit=SharedConfusion().fit(votes)), None, level=0.95)
     assert claim.reason == "not identified"
 
 

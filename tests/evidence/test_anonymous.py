@@ -5,15 +5,15 @@ import pytest
 from scipy.optimize import minimize
 
 from majorant.errors import ConfigError
-from majorant.evidence.certificate.anonymous import certify_counts
+from majorant.evidence.certificate.anonymous import certify_counts, deciding_sizes, divergence_cut, weigh
 from majorant.evidence.certificate.assumption_tests import check_independence
 from majorant.evidence.certificate.count_models import (
     contradictions,
     flatten,
     log_likelihood,
+    main_sizes,
     suprema,
 )
-from majorant.evidence.certificate.independent import deciding_sizes, divergence_cut, main_sizes, weigh
 from majorant.evidence.certificate.likelihood_region import ConfidenceRegion, count_loss, loss_interval
 from majorant.evidence.evidence import Assumption, Status
 from majorant.theory.accuracy import majority_accuracy

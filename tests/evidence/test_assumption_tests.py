@@ -1,13 +1,11 @@
 """The test of independent votes with three or more classes: hard items and real crowds fail it."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 
 import real
 from majorant.errors import ConfigError
-from majorant.evidence.certificate.assumption_tests import check_counts, mixture
+from majorant.evidence.certificate.assumption_tests import check_counts
 from majorant.evidence.certificate.claims import certify
 from majorant.methods.dawid_skene import DawidSkene
 from majorant.methods.shared import SharedConfusion
@@ -30,16 +28,6 @@ def test_independent_crowds_pass(n_votes, n_items):
 @pytest.mark.parametrize(("n_votes", "n_items"), [(5, 800), (9, 400)])
 def test_hard_items_are_caught(n_votes, n_items):
     assert sum(status(seed, n_votes, n_items, concentration=4.0) == "failed" for seed in range(10)) >= 9
-
-
-def test_the_mixture_is_the_chance_of_each_count():
-    prior_k, chance_k = np.array([0.5, 0.3, 0.2]), np.array([0.7, 0.1, 0.0])
-    expected = np.zeros(4)
-    for ballot in product((0, 1), repeat=3):
-        expected[sum(ballot)] += sum(
-            p * np.prod([c if vote else 1 - c for vote in ballot]) for p, c in zip(prior_k, chance_k, strict=True)
-        )
-    assert mixture(prior_k, chance_k, 3) == pytest.approx(expected)
 
 
 def test_a_handful_of_items_decides_nothing():

@@ -3,15 +3,14 @@
 import numpy as np
 import pytest
 
-from majorant.evidence.certificate.assumption_tests import check_independence
-from majorant.evidence.certificate.count_models import HistogramCells, contradictions, flatten, suprema
-from majorant.evidence.certificate.independent import (
+from majorant.evidence.certificate.anonymous import (
     deciding_sizes,
-    main_sizes,
     ratio_cut,
     verdict_by_ratios,
     weigh,
 )
+from majorant.evidence.certificate.assumption_tests import check_independence
+from majorant.evidence.certificate.count_models import HistogramCells, contradictions, flatten, main_sizes, suprema
 from majorant.evidence.certificate.likelihood_region import ConfidenceRegion, count_loss, loss_interval
 from oracles.histograms import (
     Crowd,

@@ -25,7 +25,6 @@ from majorant.evidence.certificate.gold import (
     GoldCells,
     best_p_values,
     claim_from_cells,
-    difference_bounds,
     gold_cells,
     gold_loss,
     more_gold,
@@ -205,13 +204,6 @@ def test_simes_holds_its_level_and_beats_bonferroni():
     p_rc = np.random.default_rng(0).random((20_000, 6))
     assert np.mean([simes(p_c) <= ALPHA for p_c in p_rc]) == pytest.approx(ALPHA, abs=0.008)
     assert simes(np.array([0.02, 0.02, 0.02])) == pytest.approx(0.02)
-
-
-def test_difference_bounds_hold():
-    rng = np.random.default_rng(0)
-    draws_rc = rng.multinomial(80, [0.3, 0.2, 0.5], size=4_000)
-    low, high = difference_bounds(draws_rc[:, 0], draws_rc[:, 1], np.full(4_000, 80), 0.1)
-    assert max(np.mean(low > 0.1), np.mean(high < 0.1)) <= 0.1 + 3 * (0.09 / 4_000) ** 0.5
 
 
 def test_classes_and_items_may_be_renamed():

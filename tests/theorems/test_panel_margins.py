@@ -12,7 +12,6 @@ from oracles import margins as oracle
 @pytest.mark.parametrize("small", [True, False])
 def test_margins_of_all_panels_under_all_models(n_classes, n_votes, zeros, small, monkeypatch):
     if not small:  # as larger crews are treated, and those beyond the first batch
-        monkeypatch.setattr("majorant.theory.panel.NETWORK_UP_TO", 0)
         monkeypatch.setattr("majorant.theory.panel.MOST_BALLOTS", 1)
         monkeypatch.setattr("majorant.theory.panel.PANEL_ELEMENTS", 1)
     rng = np.random.default_rng(10 * n_classes + n_votes)

@@ -93,7 +93,7 @@ def map_accuracy(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str
 
 
 def gap(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "random") -> float:
-    """Accuracy that majority vote loses: `map_accuracy` minus `majority_accuracy`, to nine digits however small.
+    """Accuracy that majority vote loses: `map_accuracy` minus `majority_accuracy`.
 
     Parameters
     ----------
@@ -107,8 +107,8 @@ def gap(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "rando
 
     Notes
     -----
-    A sum over the votes on which the two rules differ, not a difference of accuracies. Two classes: relative error
-    at most 1e-9 up to a million votes and down to 1e-300.
+    A sum over the votes on which the two rules differ, not a difference of accuracies, so a small gap keeps its digits:
+    nine up to a million votes for two classes, unless the margin is so small that it is lost in rounding.
 
     Examples
     --------

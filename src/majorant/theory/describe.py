@@ -1,4 +1,4 @@
-"""All that is known of one model and number of votes, in one value."""
+"""Everything that can be said about one model and number of votes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from majorant.theory.two_class import handicap, perturbation_radius
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """Majority vote beside the optimal rule; None is what does not apply, or what is too large to enumerate."""
+    """Majority vote beside the optimal rule; None where something does not apply or is too large to enumerate."""
 
     n_votes: int
     verdict: str  # optimal, boundary or not optimal

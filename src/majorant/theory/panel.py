@@ -5,7 +5,6 @@ Margins of many panels drawn from the same voters, under many models at once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import log
 from typing import Any
 
@@ -191,7 +190,6 @@ def _assign(price_hl: FloatArray, c: int, own: int) -> tuple[float, Ballot]:
 
 
 PANEL_ELEMENTS = 100_000  # models x panels that one step holds for each voter, or ballot: they stay in the cache
-NETWORK_UP_TO = 9  # voters whose weights are sorted by comparing neighbours, all panels at once
 MOST_BALLOTS = 2_500  # of a panel of more than two classes: up to so many are gone through one by one
 
 
@@ -254,7 +252,7 @@ def _two_class_margins(
     for first in range(0, len(panel_sh), size):
         crew_hs = panel_sh[first : first + size].T
         base_sb = np.where(np.isfinite(start_b), start_b, np.nan) + sum(none_jb[voter_s] for voter_s in crew_hs)
-        beta_hsb = _rising([beta_jb[voter_s] for voter_s in crew_hs])
+        beta_hsb = np.sort(beta_jb[crew_hs], axis=0)
         most = len(crew_hs) // 2 + 1
         low_sb = base_sb + sum(beta_hsb[:most])
         for beta_sb in beta_hsb[most:]:
@@ -262,17 +260,6 @@ def _two_class_margins(
             base_sb += np.maximum(beta_sb, 0)
         margin_bs[:, first : first + size] = np.minimum(low_sb, -base_sb).T
     return margin_bs
-
-
-def _rising(value: Sequence[FloatArray]) -> list[FloatArray]:
-    """The smallest of several arrays at each place, then the second smallest, and so on."""
-    if len(value) > NETWORK_UP_TO:
-        return list(np.sort(np.stack(value), axis=0))
-    rising = list(value)
-    for step in range(len(rising)):
-        for a in range(step % 2, len(rising) - 1, 2):
-            rising[a], rising[a + 1] = np.minimum(rising[a], rising[a + 1]), np.maximum(rising[a], rising[a + 1])
-    return rising
 
 
 def _ballot_margins(prior_bk: FloatArray, confusion_bjkl: FloatArray, panel_sh: NDArray[np.integer[Any]]) -> FloatArray:

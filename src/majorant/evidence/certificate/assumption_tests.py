@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtrc, chdtri, chndtr, expit, gammaln, xlog1py, xlogy
+from scipy.special import betaln, chdtrc, chdtri, chndtr, expit, xlogy
 
 from majorant.errors import ConfigError
 from majorant.evidence.certificate.count_models import (
@@ -21,14 +21,15 @@ from majorant.evidence.certificate.count_models import (
     climb,
     everywhere,
     log_shares,
+    main_sizes,
     suprema,
 )
 from majorant.evidence.certificate.design import as_copies
-from majorant.evidence.certificate.independent import main_sizes
 from majorant.evidence.evidence import Assumption, Status, Tested
-from majorant.items import take_items
+from majorant.items import draw_items, take_items
 from majorant.methods.fit import Fit
 from majorant.tally import counts
+from majorant.theory.patterns import log_binomial
 from majorant.values import FloatArray, as_generator
 from majorant.votes import IntArray, Votes
 
@@ -102,14 +103,14 @@ def typical_power(cells: HistogramCells, items_c: FloatArray, theta_3: FloatArra
 
     By its noncentral chi-square law, if votes are beta-binomial with the means and class shares of `theta_3`.
     """
-    from scipy.stats import betabinom
-
-    a, r, nu = expit(np.clip(theta_3, -6, 6))
-    precision = 1 / 0.15 - 1
-    given0_c, given1_c = (
-        betabinom.pmf(cells.zeros_c, cells.votes_c, mean * precision, (1 - mean) * precision) for mean in (a, r)
+    mean_k = expit(np.clip(theta_3, -6, 6))
+    nu, strength = mean_k[2], 1 / 0.15 - 1
+    alpha_k1, beta_k1 = strength * mean_k[:2, None], strength * (1 - mean_k[:2, None])
+    ones_c = cells.votes_c - cells.zeros_c
+    given_kc = np.exp(
+        betaln(cells.zeros_c + alpha_k1, ones_c + beta_k1) - betaln(alpha_k1, beta_k1) + cells.log_orders_c
     )
-    expected_c = cells.totals(items_c) * (nu * given0_c + (1 - nu) * given1_c)
+    expected_c = cells.totals(items_c) * (nu * given_kc[0] + (1 - nu) * given_kc[1])
     nearest_3 = suprema(cells, expected_c[None])[1][0, 0]
     shift = float(misfit(cells, expected_c[None], nearest_3)[0])
     return float(1 - chndtr(chdtri(df, TEST_LEVEL), df, max(shift, 1e-12)))
@@ -175,7 +176,8 @@ def check_counts(votes: Votes, fit: Fit, copies: ArrayLike | None = None) -> Tes
         here = np.flatnonzero(votes.votes_i == n_votes)
         for l in range(len(votes.labels)):
             seen_m = np.bincount(counts_il[here, l], weights=weight_i[here], minlength=n_votes + 1)
-            share_m = mixture(fit.prior, fit.confusion[:, l], int(n_votes))
+            chance_k = np.clip(fit.confusion[:, l], 0, 1)
+            share_m = fit.prior @ np.exp(log_binomial(int(n_votes), np.column_stack([chance_k, 1 - chance_k])))
             p_values.append(_chi_square(seen_m, share_m * seen_m.sum()))
     tested = [p_value for p_value in p_values if p_value is not None]
     if not tested:
@@ -183,17 +185,6 @@ def check_counts(votes: Votes, fit: Fit, copies: ArrayLike | None = None) -> Tes
     p_value = min(1.0, min(tested) * len(tested))
     status = Status.PASSED if p_value > TEST_LEVEL else Status.FAILED
     return Tested(Assumption.INDEPENDENT_VOTES, status, p_value)
-
-
-def mixture(prior_k: FloatArray, chance_k: FloatArray, n_votes: int) -> FloatArray:
-    """P(m of n votes are for a label), m = 0 .. n, where each class gives it with a chance of its own.
-
-    >>> mixture(np.array([.5, .5]), np.array([1., 0.]), 2).tolist()
-    [0.5, 0.0, 0.5]
-    """
-    m, chance_k1 = np.arange(n_votes + 1), np.clip(chance_k, 0, 1)[:, None]
-    log_orders_m = gammaln(n_votes + 1) - gammaln(m + 1) - gammaln(n_votes - m + 1)
-    return np.asarray(prior_k @ np.exp(log_orders_m + xlogy(m, chance_k1) + xlog1py(n_votes - m, -chance_k1)))
 
 
 def _chi_square(seen_m: FloatArray | IntArray, expected_m: FloatArray) -> float | None:
@@ -249,11 +240,7 @@ def check_exchangeable(votes: Votes, *, rng: int | np.random.Generator, level: f
     split_p = np.flatnonzero((counts(votes) > 0).sum(axis=1) > 1)
     if not len(split_p):
         return Tested(Assumption.EXCHANGEABLE_WORKERS, Status.UNTESTABLE)
-    if votes.votes_i[split_p].sum() > 20_000:
-        split_p = generator.permutation(split_p)
-        n_drawn = int(np.searchsorted(np.cumsum(votes.votes_i[split_p]), 20_000, side="right"))
-        split_p = np.sort(split_p[: max(1, n_drawn)])
-    split = take_items(votes, split_p)
+    split = take_items(votes, draw_items(votes, split_p, 20_000, rng=generator))
     spread = _Spread.of(split)
     worker_n = split.worker_n.astype(np.int64)
     seen = spread.value(worker_n)

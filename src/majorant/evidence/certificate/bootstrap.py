@@ -6,7 +6,7 @@ of resampled margins, with room for the Monte Carlo error of the replicates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import permutations
 from math import ceil
@@ -18,11 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 from majorant.errors import ConfigError
 from majorant.evidence.certificate.design import as_copies, leaders
 from majorant.methods.fit import Fit
-from majorant.methods.refit import Refits
+from majorant.methods.refit import refit_dawid_skene
 from majorant.values import Estimate, FloatArray, Missing, as_generator, safe_log
 from majorant.votes import IntArray, Votes
 
-Refit = Callable[[IntArray, Fit], Refits]  # (weights (B, items), where to start) -> B fits of the same votes
 N_REPLICATES = 200
 SCORES_AT_ONCE = 250_000  # items x models, few enough to stay in the cache
 LEAST = -1e9  # log-probability of the impossible: finite, so that differences are
@@ -39,20 +38,15 @@ class Replicates:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Case:
-    """Votes, a fit of them, and how to refit them: the input of a claim by the bootstrap.
-
-    refit(weights, start) must fit the same votes with weighted items; `copies` says how many items each item stands
-    for, if equal items were merged (which makes panels cheap).
-    """
+    """Votes and a fit of them; `copies` says how many items each item stands for, if equal items were merged."""
 
     votes: Votes
     fit: Fit
-    refit: Refit
     copies: ArrayLike | None = None
 
 
 def bootstrap(case: Case, *, rng: int | np.random.Generator) -> Replicates:
-    """Refit to items drawn with replacement, as often as the work allows.
+    """Refit to items drawn with replacement, starting from the fit.
 
     A row of a confusion matrix with a cell of less than 5 expected votes is redrawn around the replicate
     (Dirichlet, half a vote more in each cell): a worker without an error in the data has none in any replicate, and
@@ -62,30 +56,17 @@ def bootstrap(case: Case, *, rng: int | np.random.Generator) -> Replicates:
     if fit.confusion is None:
         raise ConfigError(f"a {fit.method} fit has no confusion matrices: certify needs them.")
     generator, copies_i = as_generator(rng), as_copies(votes, case.copies)
-    n_replicates = affordable_replicates(votes)
     top_ik = leaders(votes)
     expected = _expected_votes(votes, fit, copies_i)
     prior, confusion, loss = [], [], []
     at_once = max(1, 20_000_000 // max(1, len(votes.items)))  # of the weights held at a time
-    for start in range(0, n_replicates, at_once):
-        weight_bi = drawn_items(copies_i, min(at_once, n_replicates - start), generator)
-        again = case.refit(weight_bi, fit)
-        if again.confusion.shape[1:] != fit.confusion.shape:
-            raise ConfigError("refit must give confusion matrices of the shape of the fit's.")
+    for start in range(0, N_REPLICATES, at_once):
+        weight_bi = drawn_items(copies_i, min(at_once, N_REPLICATES - start), generator)
+        again = refit_dawid_skene(votes, weight_bi, fit)
         prior.append(again.prior_bk)
         loss.append(majority_losses(votes, top_ik, weight_bi, again.prior_bk, again.confusion))
         confusion.append(_redraw_thin_rows(again.confusion, expected, generator))
     return Replicates(prior_bk=np.concatenate(prior), confusion=np.concatenate(confusion), loss_b=np.concatenate(loss))
-
-
-def affordable_replicates(votes: Votes) -> int:
-    """As many replicates as the work allows, between 100 and 200.
-
-    >>> votes = Votes.from_codes([0, 1], [0, 0], [0, 1], items="ab", workers="w", labels="ny")
-    >>> affordable_replicates(votes)
-    200
-    """
-    return int(np.clip(2e7 // max(votes.n_votes * len(votes.labels), 1), 100, N_REPLICATES))
 
 
 def drawn_items(copies_i: FloatArray, n_draws: int, rng: np.random.Generator) -> IntArray:
@@ -117,22 +98,10 @@ def loss_estimate(value: float, loss_b: FloatArray, level: float, *, refuted: bo
     defined_b = loss_b[~np.isnan(loss_b)]
     if np.isnan(value) or not len(defined_b):
         return Estimate(None, reason=Missing.NO_VOTES)
-    share = as_likely_passed((1 - level) / 2, len(defined_b))
+    share = (1 - level) / 2
     low, high = (float(end) for end in np.quantile(defined_b, [share, 1 - share]))
     least = max(0.0, min(low, 2 * value - high)) if refuted else 0.0
     return Estimate(value, least, min(1.0, max(high, 2 * value - low)))
-
-
-def as_likely_passed(share: float, n_replicates: int) -> float:
-    """The share at which a quantile of so many replicates is as likely to be passed as one of N_REPLICATES.
-
-    The quantile at p of B draws from a law is passed by another draw with probability (p (B - 1) + 1) / (B + 1).
-
-    >>> round(as_likely_passed(.025, 200), 12), round(as_likely_passed(.025, 100), 4)
-    (0.025, 0.0202)
-    """
-    passed = (share * (N_REPLICATES - 1) + 1) / (N_REPLICATES + 1)
-    return max(0.0, (passed * (n_replicates + 1) - 1) / max(n_replicates - 1, 1))
 
 
 def _expected_votes(votes: Votes, fit: Fit, copies_i: FloatArray) -> FloatArray:
@@ -173,24 +142,6 @@ def vote_odds(votes: Votes, item: IntArray, label: IntArray, prior_bk: FloatArra
     return odds_bi
 
 
-def majority_right(votes: Votes, top_ik: NDArray[np.bool_], prior_k: FloatArray, confusion: FloatArray) -> FloatArray:
-    """P(majority's label is the class), given who voted what, for each item; NaN without votes.
-
-    `top_ik` are the classes with the most votes, among which majority draws.
-
-    >>> from majorant.evidence.certificate.design import leaders
-    >>> votes = Votes.from_codes([0, 1, 2, 2], [0, 0, 0, 1], [0, 1, 0, 1], items="abc", workers="wx", labels="ny")
-    >>> panel = np.array([[[.9, .1], [.2, .8]]] * 2)
-    >>> majority_right(votes, leaders(votes), np.array([.5, .5]), panel).round(3).tolist()
-    [0.818, 0.889, 0.5]
-    """
-    right_i, voted = np.full(len(top_ik), np.nan), np.flatnonzero(votes.votes_i > 0)
-    votes_ic = _vote_matrix(votes, shared=confusion.ndim == 2)[voted]
-    for rows, score_ki1 in _scores(votes_ic, prior_k[None], confusion[None]):
-        right_i[voted[rows]] = _drawn(_probabilities(score_ki1), top_ik[voted[rows]])[:, 0]
-    return right_i
-
-
 def majority_losses(
     votes: Votes, top_ik: NDArray[np.bool_], weight_bi: NDArray[Any], prior_bk: FloatArray, confusion: FloatArray
 ) -> FloatArray:
@@ -224,11 +175,6 @@ def _probabilities(score_kib: FloatArray) -> FloatArray:
     np.exp(score_kib, out=score_kib)
     score_kib /= score_kib.sum(axis=0)
     return score_kib
-
-
-def _drawn(probability_kib: FloatArray, top_ik: NDArray[np.bool_]) -> FloatArray:
-    """The probability of a class drawn from those with the most votes, (items, models)."""
-    return np.asarray(np.einsum("kib,ik->ib", probability_kib, top_ik / top_ik.sum(axis=1, keepdims=True)))
 
 
 def _vote_matrix(votes: Votes, *, shared: bool) -> Any:

@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from majorant.errors import ConfigError
 from majorant.evidence.certificate.bootstrap import (
-    LEAST,
     Case,
     Replicates,
     clearly_negative,
@@ -26,7 +25,6 @@ from majorant.evidence.certificate.bootstrap import (
     fresh_to_tell_margin,
     loss_estimate,
     majority_losses,
-    majority_right,
     most_against,
     vote_odds,
 )
@@ -35,7 +33,7 @@ from majorant.evidence.certificate.design import PANEL_SETS, WorkerSets, as_copi
 from majorant.evidence.evidence import Assumption, Certainty, Status, Tested
 from majorant.limits import sizes_within, too_many_classes
 from majorant.methods.fit import Fit
-from majorant.tally import Patterns, by_votes, counts, distinct_counts
+from majorant.tally import counts
 from majorant.theory.margin import majority_margins
 from majorant.theory.panel import ballot_work, can_enumerate_ballots, count_distribution, panel_margins
 from majorant.values import Estimate, FloatArray, Missing, safe_log
@@ -110,7 +108,7 @@ def _loss_and_accuracy(case: Case) -> tuple[float, float]:
     votes, fit, copies_i = case.votes, case.fit, as_copies(case.votes, case.copies)
     assert fit.confusion is not None
     top_ik, voted_i = leaders(votes), votes.votes_i > 0
-    right_i = majority_right(votes, top_ik, np.asarray(fit.prior), np.asarray(fit.confusion))
+    right_i = (fit.posterior * top_ik).sum(axis=1) / top_ik.sum(axis=1)
     loss_b = majority_losses(votes, top_ik, copies_i[None], fit.prior[None], fit.confusion[None])
     return float(loss_b[0]), float(copies_i[voted_i] @ right_i[voted_i] / copies_i[voted_i].sum())
 
@@ -140,8 +138,9 @@ def named_claim(case: Case, replicates: Replicates | None, *, level: float) -> C
     finding = Finding(margins.binding, *_loss_and_accuracy(case))
     if replicates is not None:
         is_optimal = _is_optimal_for_sets(margins, replicates, level)
+        every = np.arange(len(case.votes.items))
         finding = finding._replace(
-            loss_b=replicates.loss_b, is_optimal=is_optimal, is_beaten=_is_beaten_by_names(case, replicates, level)
+            loss_b=replicates.loss_b, is_optimal=is_optimal, is_beaten=_is_beaten(case, every, replicates, level)
         )
         if not is_optimal and margins.binding is not None and margins.binding > 0:
             worker_h = margins.worker[margins.binding_set]
@@ -237,12 +236,11 @@ def _is_optimal_for_sets(margins: SetMargins, replicates: Replicates, level: flo
     return True
 
 
-def _is_beaten_by_names(case: Case, replicates: Replicates, level: float) -> bool:
-    """Whether the best rule clearly decides some votes seen otherwise; all untied patterns tried together."""
-    votes, fit = case.votes, case.fit
+def _is_beaten(case: Case, item: IntArray, replicates: Replicates, level: float) -> bool:
+    """Whether the best rule clearly decides some of these items otherwise, all untied ones tried together."""
+    votes, fit, top_ik = case.votes, case.fit, leaders(case.votes)
     assert fit.confusion is not None
-    top_ik = leaders(votes)
-    item = np.flatnonzero((votes.votes_i > 0) & (top_ik.sum(axis=1) == 1))
+    item = item[(votes.votes_i[item] > 0) & (top_ik[item].sum(axis=1) == 1)]
     label = top_ik[item].argmax(axis=1)
     odds_i = vote_odds(votes, item, label, fit.prior[None], fit.confusion[None])[0]
     below = odds_i < 0
@@ -403,10 +401,11 @@ def multiclass_claim(case: Case, replicates: Replicates | None, *, level: float)
         if min(margin_n) > 0:
             margin_nb = [majority_margins(replicates.prior_bk, replicates.confusion, n) for n in common]
             finding = finding._replace(margin_b=margin_nb[int(np.argmin(margin_n))])
+        _, each = np.unique(counts(votes), axis=0, return_index=True)  # an item of each pattern of counts
         finding = finding._replace(
             loss_b=replicates.loss_b,
             is_optimal=_is_optimal(margin_n, margin_nb, level),
-            is_beaten=_is_beaten_on_patterns(by_votes(distinct_counts(counts(votes))), fit, replicates, level),
+            is_beaten=_is_beaten(case, each, replicates, level),
         )
     return _claim(Family.ANONYMOUS, Model.SHARED_MATRIX, case, finding, level)
 
@@ -428,26 +427,3 @@ def align(fit: Fit) -> Fit:
         _, label_k = linear_sum_assignment(-joint_kl)
     order_k = np.argsort(label_k)
     return replace(fit, posterior=fit.posterior[:, order_k], prior=fit.prior[order_k], confusion=fit.confusion[order_k])
-
-
-def _is_beaten_on_patterns(patterns: dict[int, Patterns], fit: Fit, replicates: Replicates, level: float) -> bool:
-    """Whether the best rule clearly decides some vote counts seen otherwise; all untied ones tried together."""
-    assert fit.confusion is not None
-    counts_pk = np.concatenate([rows.counts_pk for rows in patterns.values()])
-    top_pk = counts_pk == counts_pk.max(axis=1, keepdims=True)
-    counts_pk, top_pk = counts_pk[top_pk.sum(axis=1) == 1], top_pk[top_pk.sum(axis=1) == 1]
-    label_p = top_pk.argmax(axis=1)
-    odds_p = _count_odds(counts_pk, label_p, fit.prior[None], fit.confusion[None])[0]
-    below = np.flatnonzero(odds_p < 0)
-    odds_bp = _count_odds(counts_pk[below], label_p[below], replicates.prior_bk, replicates.confusion)
-    return bool(clearly_negative(odds_p[below], odds_bp, len(counts_pk), level).any())
-
-
-def _count_odds(counts_pk: IntArray, label_p: IntArray, prior_bk: FloatArray, confusion_bkl: FloatArray) -> FloatArray:
-    """The log-odds of a label against the best other for each row of counts under each model, (B, P)."""
-    log_bkl = np.maximum(safe_log(confusion_bkl), LEAST)  # keeps 0 votes for an impossible label at 0
-    score_bkp = log_bkl @ counts_pk.T + np.maximum(safe_log(prior_bk), LEAST)[:, :, None]
-    row = np.arange(len(counts_pk))
-    own_bp = score_bkp[:, label_p, row]
-    score_bkp[:, label_p, row] = -np.inf
-    return np.asarray(own_bp - score_bkp.max(axis=1))

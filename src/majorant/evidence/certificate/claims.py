@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -51,7 +50,6 @@ from majorant.items import merge_equal_items, take_items
 from majorant.limits import limit_native_threads
 from majorant.methods.dawid_skene import DawidSkene
 from majorant.methods.fit import Fit
-from majorant.methods.refit import refit_dawid_skene
 from majorant.methods.shared import SharedConfusion
 from majorant.read import Reading
 from majorant.tally import Patterns, is_panel, two_class_histograms
@@ -283,7 +281,7 @@ class Examination:
             return self.panel
         # As many items as the bootstrap handles in about a second.
         given = typical(np.bincount(votes.worker_n).astype(float))
-        share = sampled_share(votes.n_votes, len(votes.labels), given, wanted=250_000 / len(votes.labels))
+        share = sampled_share(votes.n_votes, len(votes.labels), given, wanted=125_000 / len(votes.labels))
         if share < 1:
             n_items = max(1, int(share * len(votes.items)))
             item_p = _stream(self.seed, "items").permutation(len(votes.items))[:n_items]
@@ -339,7 +337,7 @@ def _examine_crowd(known: Examination) -> Examination:
         tested = tuple(one for one in counted.assumptions if one.status != Status.UNTESTED)
     elif len(votes.labels) > 2 and votes.n_votes:
         fit = align(SharedConfusion().fit(votes))
-        known = replace(known, by_label=Case(votes=votes, fit=fit, refit=partial(refit_dawid_skene, votes)))
+        known = replace(known, by_label=Case(votes=votes, fit=fit))
         tested = independent = (check_counts(votes, fit),)
     named = known.named if known.panel is not None else (*independent, *known.named)
     return replace(known, anonymous=(*tested, exchangeable, *known.anonymous), named=named)
@@ -358,7 +356,7 @@ def fit_workers(votes: Votes) -> Case | None:
     merged = merge_equal_items(votes)
     rows, copies = (votes, None) if merged is None else (merged.votes, merged.weight_p)
     fit = DawidSkene().fit(rows, weights=copies)
-    return Case(votes=rows, fit=fit, refit=partial(refit_dawid_skene, rows), copies=copies)
+    return Case(votes=rows, fit=fit, copies=copies)
 
 
 # --- the claims

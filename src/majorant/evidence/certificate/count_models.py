@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, gammaln, log_expit
 
+from majorant.evidence.certificate.certificate import RARE_SHARE
 from majorant.values import FloatArray
 
 Histograms = Mapping[int, FloatArray]  # number of votes: items with 0, 1, ... votes for class 0
@@ -65,17 +66,20 @@ def flatten(histograms: Mapping[int, ArrayLike]) -> tuple[HistogramCells, FloatA
     return HistogramCells(votes_c, zeros_c), np.concatenate([np.asarray(histograms[h], float) for h in sizes])
 
 
+def main_sizes(histograms: Histograms) -> list[int]:
+    """The numbers of votes that at least RARE_SHARE of the items hold."""
+    total = sum(items_k.sum() for items_k in histograms.values())
+    return [h for h, items_k in histograms.items() if items_k.sum() >= RARE_SHARE * total]
+
+
 def held_cells(histograms: Mapping[int, ArrayLike]) -> tuple[HistogramCells, FloatArray]:
     """The cells that hold items, and how many: the others do not touch the likelihood.
 
-    Of few cells all are kept: what is known about the same cells can then be used again.
-
-    >>> len(held_cells({2: [1, 0, 3]})[1]), len(held_cells({200: [1] + [0] * 199 + [3]})[1])
-    (3, 2)
+    >>> len(held_cells({2: [1, 0, 3]})[1])
+    2
     """
     cells, items_c = flatten(histograms)
-    held_c = (items_c > 0) | (len(items_c) <= 60)
-    return HistogramCells(cells.votes_c[held_c], cells.zeros_c[held_c]), items_c[held_c]
+    return HistogramCells(cells.votes_c[items_c > 0], cells.zeros_c[items_c > 0]), items_c[items_c > 0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -324,14 +328,6 @@ def grid() -> FloatArray:
     return theta
 
 
-@lru_cache(maxsize=4)
-def _grid_logs(votes: tuple[float, ...], zeros: tuple[float, ...]) -> FloatArray:
-    """`log_cells` over the grid, (grid points, cells): the same for all data sets with these cells."""
-    logs = log_cells(HistogramCells(np.array(votes), np.array(zeros)), grid().reshape(-1, 3))
-    logs.flags.writeable = False
-    return logs
-
-
 def suprema(cells: HistogramCells, items_bc: FloatArray, side: Sides = EVERYWHERE) -> tuple[FloatArray, FloatArray]:
     """The largest log-likelihood of each data set within each side, and the model there: (B, S) and (B, S, 3).
 
@@ -381,10 +377,6 @@ def _starts_within(
 
 def _grid_values(cells: HistogramCells, items_bc: FloatArray, theta_gd3: FloatArray) -> FloatArray:
     """The log-likelihood of every data set at every point of a grid, (B, pairs, depths)."""
-    # Floats of grid times cells that are kept for the next data set
-    if theta_gd3 is grid() and theta_gd3.size // 3 * len(cells.votes_c) <= (1 << 20):
-        logs = _grid_logs(tuple(cells.votes_c.tolist()), tuple(cells.zeros_c.tolist()))
-        return np.asarray(items_bc @ logs.T).reshape(len(items_bc), *theta_gd3.shape[:2])
     size = max(1, GRID_ENTRIES // (theta_gd3.shape[1] * len(cells.votes_c)))
     value_bgd = np.empty((len(items_bc), *theta_gd3.shape[:2]))
     for at in range(0, len(theta_gd3), size):

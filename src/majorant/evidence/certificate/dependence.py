@@ -384,78 +384,51 @@ def normal_score(z: float, skew: float) -> float:
 def worth_by_gold(gold: GoldItems, level: float) -> Estimate:
     """How many independent votes vary as much, given the class, as those of an item: n over Kish's design effect.
 
-    With e the votes less their worker's mean in the class, the design effect is `sum |sum_j e|^2 / sum sum_j |e|^2`;
-    its interval comes from leaving out one item at a time, on the log scale, with half an item more: for the low end
-    one on which all err together, for the high end one on which one errs alone.  Otherwise rare errors would go
-    unnoticed.
+    With e the votes less their worker's mean in the class, the design effect is `sum |sum_j e|^2 / sum sum_j |e|^2`.
+    Its interval is a jackknife over items on the log scale, with half an item added: for the low end one on which all
+    err together, for the high end one on which one errs alone. Otherwise rare errors would go unnoticed.
 
     >>> label_gj = np.array([[0, 0], [1, 1], [0, 0], [0, 1]] * 20)
     >>> worth = worth_by_gold(GoldItems(label_gj, np.zeros(80, dtype=int), np.ones(80), 2), .95)
     >>> round(worth.value, 2), round(worth.low, 2), round(worth.high, 2)
-    (1.27, 1.16, 1.4)
+    (1.27, 1.16, 1.39)
     """
-    squares = squared_errors(gold)
-    apart, together = squares.all_s
-    # Of the squared errors: what rounding leaves of them where the errors on each item cancel out
-    if together <= 1e-9 * apart:
+    square_gs = squared_errors(gold)
+    apart, together = gold.copies_g @ square_gs
+    if together <= 1e-9 * apart:  # rounding: the errors on each item cancel out
         return Estimate(None, reason=Missing.NO_SHARED_ERRORS)
     n_votes = float(gold.copies_g @ (gold.label_gj != NO_LABEL).sum(axis=1) / gold.n_items)
     effects = (
         together / apart,
-        _effect_bound(gold, squares, np.array([n_votes, n_votes**2]), (1 + level) / 2),
-        _effect_bound(gold, squares, np.ones(2), (1 - level) / 2),
+        _effect_bound(gold, square_gs, np.array([n_votes, n_votes**2]), (1 + level) / 2),
+        _effect_bound(gold, square_gs, np.ones(2), (1 - level) / 2),
     )
     value, low, high = (float(np.clip(n_votes / effect, 1, n_votes)) for effect in effects)
     return Estimate(value, low, high)
 
 
-def _effect_bound(gold: GoldItems, squares: Squares, added_s: FloatArray, quantile: float) -> float:
-    """A one-sided bound of the design effect by the jackknife, with an item of these squares added."""
-    copies_g, n = np.append(gold.copies_g, 1.0), gold.n_items + 1
-    log_gs = np.log(np.vstack([squares.without_gs + added_s, squares.all_s]))
+def _effect_bound(gold: GoldItems, square_gs: FloatArray, added_s: FloatArray, quantile: float) -> float:
+    """A one-sided bound of the design effect by the jackknife, with something of these squares added."""
+    copies_g, square_gs = np.append(gold.copies_g, 1.0), np.vstack([square_gs, added_s])
+    n, total_s = gold.n_items + 1, copies_g @ square_gs
+    log_gs = np.log(total_s - square_gs)
     effect_g = log_gs[:, 1] - log_gs[:, 0]
-    off_g = effect_g - copies_g @ effect_g / n
-    error = np.sqrt((n - 1) / n * (copies_g @ off_g**2))
-    apart, together = squares.all_s + added_s
+    error = np.sqrt((n - 1) / n * (copies_g @ (effect_g - copies_g @ effect_g / n) ** 2))
+    apart, together = total_s
     return float(together / apart * np.exp(stdtrit(n - 1, quantile) * error))
 
 
-class Squares(NamedTuple):
-    """The squared errors s of all items, worker by worker (0) and of the workers' sum (1); and without each item."""
+def squared_errors(gold: GoldItems) -> FloatArray:
+    """The squared errors on each item, worker by worker and of the workers' sum, (G, 2).
 
-    all_s: FloatArray
-    without_gs: FloatArray
-
-
-def squared_errors(gold: GoldItems) -> Squares:
-    """Each vote less the mean of its worker in the class, squared; without an item that mean is another."""
-    all_s, without_gs = np.zeros(2), np.zeros((len(gold.class_g), 2))
+    An error is a vote less the mean of its worker's votes in the class.
+    """
+    said_gjl = (gold.label_gj[:, :, None] == np.arange(gold.n_classes)).astype(float)
+    error_gjl = np.zeros_like(said_gjl)
     for k in np.unique(gold.class_g):
         here = gold.class_g == k
-        of_class = _squares_of_class(gold.label_gj[here], gold.copies_g[here], gold.n_classes)
-        all_s += of_class.all_s
-        without_gs[here] = of_class.without_gs - of_class.all_s
-    return Squares(all_s, all_s + without_gs)
-
-
-def _squares_of_class(label_gj: IntArray, copies_g: FloatArray, n_classes: int) -> Squares:
-    voted_gj = (label_gj != NO_LABEL).astype(float)
-    said_gjl = (label_gj[:, :, None] == np.arange(n_classes)).astype(float)
-    items_j = copies_g @ voted_gj
-    mean_jl = np.tensordot(copies_g, said_gjl, 1) / np.maximum(items_j, 1)[:, None]
-    error_gjl = (said_gjl - mean_jl) * voted_gj[:, :, None]
-    sum_gl = error_gjl.sum(axis=1)
-    all_s = np.array([copies_g @ (error_gjl**2).sum(axis=(1, 2)), copies_g @ (sum_gl**2).sum(axis=1)])
-    # Without item g the errors of worker j on all other items grow by shift_gjl.
-    shift_gjl = error_gjl / np.maximum(items_j - 1, 1)[:, None]
-    common_jj = (voted_gj * copies_g[:, None]).T @ voted_gj
-    beside_jl = (voted_gj * copies_g[:, None]).T @ sum_gl
-    grown_gjl = 2 * beside_jl + np.einsum("jh,ghl->gjl", common_jj, shift_gjl)
-    lost_gs = np.stack(
-        [
-            ((error_gjl * shift_gjl).sum(axis=2) * items_j).sum(axis=1),
-            ((sum_gl + shift_gjl.sum(axis=1)) ** 2).sum(axis=1) - (shift_gjl * grown_gjl).sum(axis=(1, 2)),
-        ],
-        axis=1,
-    )
-    return Squares(all_s, all_s - lost_gs)
+        voted_gj = gold.label_gj[here] != NO_LABEL
+        items_j = np.maximum(gold.copies_g[here] @ voted_gj, 1)
+        mean_jl = np.tensordot(gold.copies_g[here], said_gjl[here], 1) / items_j[:, None]
+        error_gjl[here] = (said_gjl[here] - mean_jl) * voted_gj[:, :, None]
+    return np.column_stack([(error_gjl**2).sum(axis=(1, 2)), (error_gjl.sum(axis=1) ** 2).sum(axis=1)])

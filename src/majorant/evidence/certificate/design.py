@@ -103,24 +103,11 @@ def worker_sets(votes: Votes, copies: ArrayLike | None = None) -> tuple[WorkerSe
     for n_votes in np.unique(votes.votes_i[votes.votes_i > 0]):
         item = np.flatnonzero(votes.votes_i == n_votes)
         worker_ih = worker_n[votes.offsets_i[item][:, None] + np.arange(n_votes)]
-        order_i = _lexical_order(worker_ih, n_workers)
-        worker_ih = worker_ih[order_i]
-        new_i = np.ones(len(item), dtype=bool)
-        new_i[1:] = (worker_ih[1:] != worker_ih[:-1]).any(axis=1)
-        worker_sh, items_s = worker_ih[new_i], np.add.reduceat(copies_i[item][order_i], np.flatnonzero(new_i))
+        worker_sh, set_i = np.unique(worker_ih, axis=0, return_inverse=True)
+        items_s = np.bincount(set_i.ravel(), weights=copies_i[item]).astype(float)
         order_s = np.argsort(-items_s, kind="stable")
         sets.append(WorkerSets(n_votes=int(n_votes), worker_sh=worker_sh[order_s], items_s=items_s[order_s]))
     return tuple(sets)
-
-
-def _lexical_order(worker_ih: IntArray, n_workers: int) -> IntArray:
-    """The order of the rows by their first entry, then the second and so on; as many as fit are one number."""
-    at_once = max(1, int(62 / np.log2(max(n_workers, 2))))
-    packed = []
-    for start in range(0, worker_ih.shape[1], at_once):
-        columns = worker_ih[:, start : start + at_once]
-        packed.append(columns @ np.int64(n_workers) ** np.arange(columns.shape[1])[::-1])
-    return np.lexsort(packed[::-1])
 
 
 def as_copies(votes: Votes, copies: ArrayLike | None) -> FloatArray:

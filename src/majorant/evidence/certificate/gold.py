@@ -63,7 +63,7 @@ def claim_from_cells(cells: GoldCells, *, level: float) -> Claim:
 
 def _counted(cells: GoldCells) -> NDArray[np.bool_]:
     """Cells of a number of votes that at least RARE_SHARE of the items hold, or of the commonest ones."""
-    _, size_c = np.unique(cells.votes_c, return_inverse=True)
+    _, size_c = np.unique(cells.counts_ck.sum(axis=1), return_inverse=True)
     share_s = np.bincount(size_c, weights=cells.share_c)
     return np.asarray(share_s[size_c] >= min(RARE_SHARE, share_s.max()))
 
@@ -130,11 +130,6 @@ class GoldCells:
         return int(self.counts_ck.shape[1])
 
     @property
-    def votes_c(self) -> NDArray[np.int64]:
-        """Votes on an item of each cell."""
-        return np.asarray(self.counts_ck.sum(axis=1), dtype=np.int64)
-
-    @property
     def gold_c(self) -> NDArray[np.int64]:
         """Gold items of each cell."""
         return np.asarray(self.gold_ck.sum(axis=1), dtype=np.int64)
@@ -145,14 +140,9 @@ class GoldCells:
         return np.asarray(self.counts_ck == self.counts_ck.max(axis=1, keepdims=True, initial=0))
 
     @property
-    def n_top_c(self) -> NDArray[np.int64]:
-        """How many classes have the most votes: 1 unless they are tied."""
-        return np.asarray(self.top_ck.sum(axis=1), dtype=np.int64)
-
-    @property
     def tied_c(self) -> NDArray[np.bool_]:
         """The cells whose votes are tied."""
-        return np.asarray(self.n_top_c > 1)
+        return np.asarray(self.top_ck.sum(axis=1) > 1)
 
     @property
     def untied(self) -> GoldCells:
@@ -162,7 +152,7 @@ class GoldCells:
     @property
     def right_c(self) -> FloatArray:
         """Gold items on which majority is right; where votes are tied, on average of its draws."""
-        return np.asarray((self.gold_ck * self.top_ck).sum(axis=1) / self.n_top_c)
+        return np.asarray((self.gold_ck * self.top_ck).sum(axis=1) / self.top_ck.sum(axis=1))
 
     @property
     def rival_c(self) -> NDArray[np.int64]:
