@@ -46,7 +46,7 @@ from majorant.methods.weighted_vote import differ_beyond_noise
 from majorant.read import Reading
 from majorant.read.options import with_gold_file
 from majorant.results.agreement import Agreement
-from majorant.results.agreement.measure import agreement_from, resampling
+from majorant.results.agreement.measure import Resampling, agreement_from
 from majorant.results.labels import Known, decide_coins, expert_labels, with_known
 from majorant.results.result import Result, StageCallback
 from majorant.results.rules import (
@@ -434,7 +434,7 @@ def judge_workers(backend: Backend, fit: Fit, *, level: float = LEVEL, seed: int
 def measure_agreement(backend: Backend, *, level: float = LEVEL, seed: int) -> Agreement:
     """How well workers agree, wherever the votes are; Cohen's kappa, of pairs of workers, perhaps on a sample."""
     votes = whole_or_sample(backend, rng=as_generator(seed)).votes
-    return agreement_from(backend.patterns(), votes, resampling(seed, level=level))
+    return agreement_from(backend.patterns(), votes, Resampling(as_generator(seed), level))
 
 
 def workers(

@@ -31,7 +31,7 @@ from majorant.methods import Fit
 from majorant.methods.fit import NO_LABEL
 from majorant.read.options import ReadOptions
 from majorant.results.agreement import Agreement
-from majorant.results.agreement.measure import agreement_from, resampling
+from majorant.results.agreement.measure import Resampling, agreement_from
 from majorant.results.calibrate import Labels as Confidence
 from majorant.results.calibrate import calibrate
 from majorant.results.comparison import Alternative, compare, rate_method
@@ -48,7 +48,7 @@ from majorant.results.workers import Removal, Workers, assess_workers, removal
 from majorant.tabular import Records
 from majorant.tally import Tally, is_panel, tied
 from majorant.tally import tally as count
-from majorant.values import Estimate
+from majorant.values import Estimate, as_generator
 from majorant.votes import Votes
 
 StageCallback = Callable[[str], None]
@@ -295,7 +295,7 @@ class Result:
     @cached_property
     def agreement(self) -> Agreement:
         """How well workers agree, with intervals."""
-        return agreement_from(self.counts.patterns, self.votes, resampling(self.seed, level=self.level))
+        return agreement_from(self.counts.patterns, self.votes, Resampling(as_generator(self.seed), self.level))
 
     @cached_property
     def tally(self) -> Tally:
