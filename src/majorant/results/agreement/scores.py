@@ -40,7 +40,6 @@ class Scores(Tabular):
     median_i: FloatArray
     majority_i: FloatArray  # NaN where votes tie
     votes_i: NDArray[np.int64]
-    value_k: FloatArray  # the score of each label
     ranked: bool  # labels have an order and no numbers
     level: float
 
@@ -119,7 +118,6 @@ def scores(
         median_i=median_i,
         majority_i=majority_i,
         votes_i=table.votes_i,
-        value_k=value_k,
         ranked=table.ordered,
         level=level,
     )
