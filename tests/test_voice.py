@@ -96,6 +96,7 @@ NAMES = {
     "expert": "labels by the items' names",
     "text": "an item's own text",
     "same_as": "rules by name",
+    "ties": "a rule by its name",
     "shape": "a model by its name",
     "why": "how a search ended, by name",
 }

@@ -7,7 +7,7 @@ rest into memory.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any, Unpack, cast
 
@@ -46,9 +46,9 @@ from majorant.methods.weighted_vote import differ_beyond_noise
 from majorant.read import Reading
 from majorant.read.options import with_gold_file
 from majorant.results.agreement import Agreement
-from majorant.results.agreement.measure import agreement_from, resampling
-from majorant.results.labels import Known, decide_coins, expert_labels, with_known
-from majorant.results.result import Result, StageCallback
+from majorant.results.agreement.measure import Resampling, agreement_from
+from majorant.results.labels import decide_coins, with_known
+from majorant.results.result import Result, Settings, StageCallback, ignore_stage
 from majorant.results.rules import (
     AUTO,
     Rules,
@@ -64,12 +64,6 @@ from majorant.results.rules import (
 from majorant.results.workers import Workers, assess_workers
 from majorant.tally import is_panel
 from majorant.values import as_generator, as_level, as_seed
-
-CHECK_STAGES = ("counting", "comparing", "testing", "judging", "measuring")  # of `check`, in their order
-
-
-def ignore_stage(stage: str) -> None:
-    """No-op progress callback."""
 
 
 @limit_native_threads
@@ -142,7 +136,7 @@ def check(
         backend = votes_of_design(labelled.design, backend)
     if ties in ("first", "last", "open", "drop", "none"):
         raise ConfigError(f"ties={ties!r}: give 'random', or the method that decides them, such as 'weighted-vote'.")
-    settings = _Settings(
+    settings = Settings(
         seed=as_seed(rng),
         level=as_level(level),
         method=None if method is None else rule_named(method, backend.votes.workers),
@@ -158,24 +152,7 @@ def check(
     return _answer(backend, settings)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Settings:
-    """What a run was asked for."""
-
-    seed: int
-    level: float = LEVEL
-    method: str | None = None  # overrides the choice
-    tolerance: float = TOLERANCE
-    target: float = TARGET
-    compares: bool = False  # all methods
-    labelled: Recognised | None = None  # an expert's labels, with the design that drew them
-    ties: str | None = None  # the rule that decides ties, if the user named one
-    by_coin: bool = False
-    gold_labels: bool = True
-    stage: StageCallback = ignore_stage
-
-
-def _refuse(backend: Backend, settings: _Settings) -> None:
+def _refuse(backend: Backend, settings: Settings) -> None:
     """Reject impossible requests early: too many votes, unknown methods, labels of other votes."""
     refuse_size(*backend.votes.shape, backend.votes.n_votes)
     refuse_slices(len(backend.votes.slices))
@@ -185,14 +162,17 @@ def _refuse(backend: Backend, settings: _Settings) -> None:
         settings.labelled.design.refuse_other_votes(votes_digest(backend))
 
 
-def _answer(backend: Backend, settings: _Settings) -> Result:
+def _answer(backend: Backend, settings: Settings) -> Result:
     """Fit the rules, gather the evidence, decide, and settle the ties."""
     level, seed, labelled = settings.level, settings.seed, settings.labelled
+
+    # The votes, in which copies count as one worker.
     merged, copies = without_copies(backend)
     _refuse(merged, settings)
     settings.stage("counting")
     counts = Counts(merged.patterns(), merged.votes_by_worker())
 
+    # The rules, with those that labels add.
     settings.stage("comparing")
     inputs = claim_inputs(merged, rng=seed, counts=counts)
     expert = None if labelled is None else labelled.outcome
@@ -202,16 +182,22 @@ def _answer(backend: Backend, settings: _Settings) -> Result:
     setting = _setting(rules, shape, counts)
     rules, learned, taught = _learn(rules, setting, settings, expert, proof)
 
+    # Evidence from labels and from how often the rules differ.
     asked = settings.method if settings.method != MAJORITY else None
     names = [name for name in rules.by_name if name not in (MAJORITY, settings.ties) and asked in (None, name)]
-    apart = _differences(rules, names)
+    present = rules.compared(MAJORITY)
+    apart = {name: count_differences(rules.backend, present, rules.compared(name)) for name in names}
+    # On a panel there may be a better rule than both, if judges share mistakes.
+    doubts = (Tested(Assumption.INDEPENDENT_WORKERS, Status.UNTESTABLE), copies.tested) if setting.panel else ()
     evidence = [
         *proof,
         *_gold_evidence(rules, apart, settings),
         *(() if proof else taught),
-        *(identical_evidence(name, apart[name], _doubts(setting, copies)) for name in names if name != LEARNED),
+        *(identical_evidence(name, apart[name], doubts) for name in names if name != LEARNED),
     ]
     answer = decide(evidence, tolerance=settings.tolerance)
+
+    # Evidence from models of the votes, which can add nothing to a proof.
     beside = (copies.tested,) if setting.panel else ()
     examined = cache(partial(examine, inputs, level=level, rng=seed, beside=beside))
     certify = cache(lambda: certification_of(examined()))
@@ -230,12 +216,13 @@ def _answer(backend: Backend, settings: _Settings) -> Result:
         answer = decide(evidence, tolerance=settings.tolerance)
     answer = replace(answer, next=_next_step(answer, rules, setting, apart, expert, learned, settings))
 
+    # The labels, with their ties settled.
     written = settings.method or answer.rule
     other = answer.other if answer.other in rules.by_name else next(iter(names), MAJORITY)
     breaker = None if settings.by_coin else settings.ties or _tie_breaker(written, setting, rules)
     return Result(
+        settings=settings,
         backend=backend,
-        votes=rules.votes,
         counts=counts,
         design=shape,
         setting=setting,
@@ -244,26 +231,17 @@ def _answer(backend: Backend, settings: _Settings) -> Result:
         differ=apart.get(other, Difference(merged.votes.shape[0], 0)),
         learned=learned,
         expert=expert,
-        labelled=labelled,
         tie_breaker=breaker,
-        method=settings.method,
-        level=level,
-        tolerance=settings.tolerance,
-        target=settings.target,
-        seed=seed,
-        compares=settings.compares,
         fitted=rules,
         majority=rules.settled(MAJORITY, breaker),
         other=rules.settled(other, breaker),
         written=rules.settled(written, breaker),
         weighted=rules.settled(WEIGHTED_VOTE, breaker) if WEIGHTED_VOTE in rules.by_name else None,
-        known=_known(settings),
         certify=certify,
-        stage=settings.stage,
     )
 
 
-def _fit_rules(backend: Backend, inputs: ClaimInputs, settings: _Settings, expert: Outcome | None) -> Rules:
+def _fit_rules(backend: Backend, inputs: ClaimInputs, settings: Settings, expert: Outcome | None) -> Rules:
     """Fit majority vote, the weighted vote, and the rules that the user or a design names."""
     more = (settings.ties, None if expert is None else rival_of(expert))
     rules = fit_rules(backend, inputs, settings.method, [name for name in more if name], seed=settings.seed)
@@ -274,7 +252,7 @@ def _fit_rules(backend: Backend, inputs: ClaimInputs, settings: _Settings, exper
 
 
 def _learn(
-    rules: Rules, setting: Setting, settings: _Settings, expert: Outcome | None, proof: Sequence[Evidence]
+    rules: Rules, setting: Setting, settings: Settings, expert: Outcome | None, proof: Sequence[Evidence]
 ) -> tuple[Rules, LearnedRule | None, tuple[Evidence, ...]]:
     """The rules, and those that labels add: judges of a panel, and a rule learned from labels; with its evidence.
 
@@ -291,13 +269,7 @@ def _learn(
     return learn_from_gold(rules, setting, holds_out=expert is None, **how, seed=settings.seed)
 
 
-def _differences(rules: Rules, names: Sequence[str]) -> dict[str, Difference]:
-    """On how many items each rule differs from majority vote."""
-    present = rules.compared(MAJORITY)
-    return {name: count_differences(rules.backend, present, rules.compared(name)) for name in names}
-
-
-def _gold_evidence(rules: Rules, apart: Mapping[str, Difference], settings: _Settings) -> tuple[Evidence, ...]:
+def _gold_evidence(rules: Rules, apart: Mapping[str, Difference], settings: Settings) -> tuple[Evidence, ...]:
     """What gold labels say about the rules, apart from the one that `_learn` taught and judged."""
     taught = [name for name in apart if learns_from_gold(name)]
     unlearned = {
@@ -314,7 +286,7 @@ def _gold_evidence(rules: Rules, apart: Mapping[str, Difference], settings: _Set
 
 
 def _setting(rules: Rules, shape: VotingDesign, counts: Counts) -> Setting:
-    """Evidence from the votes alone."""
+    """What the votes show without labels, of the workers and items that have votes."""
     n_votes = int(counts.votes_jl.sum())
     workers = int((counts.votes_jl.sum(axis=1) > 0).sum())
     items = int(counts.patterns.items_p[counts.patterns.votes_p > 0].sum())
@@ -323,13 +295,6 @@ def _setting(rules: Rules, shape: VotingDesign, counts: Counts) -> Setting:
         votes_per_worker=n_votes / max(workers, 1),
         workers_differ=differ_beyond_noise(rules.votes),
     )
-
-
-def _doubts(setting: Setting, copies: Copies) -> tuple[Tested, ...]:
-    """What "switching changes nothing" leaves open on a panel: a better rule than both, if judges share mistakes."""
-    if not setting.panel:
-        return ()
-    return Tested(Assumption.INDEPENDENT_WORKERS, Status.UNTESTABLE), copies.tested
 
 
 def _tie_breaker(rule: str, setting: Setting, rules: Rules) -> str | None:
@@ -346,7 +311,7 @@ def _next_step(
     apart: Mapping[str, Difference],
     expert: Outcome | None,
     learned: LearnedRule | None,
-    settings: _Settings,
+    settings: Settings,
 ) -> Next:
     """The cheapest next step towards more certainty."""
     if answer.certainty is Certainty.PROVED:
@@ -374,15 +339,6 @@ def _next_step(
     if other == LEARNED and learned is not None:
         labels = plan_proof(learned, race.size, n_items, settings.tolerance)
     return Next(step=Step.PROVE, labels=min(max(labels, 1), race.size), items=apart[other].differ)
-
-
-def _known(settings: _Settings) -> Known:
-    """Labels that override any rule."""
-    if not settings.gold_labels:
-        return Known(gold=False)
-    labelled = settings.labelled
-    expert = {} if labelled is None else expert_labels(labelled.design, labelled.answers)
-    return Known(expert=expert)
 
 
 @limit_native_threads
@@ -419,7 +375,7 @@ def aggregate(
     method = rule_named(method, backend.votes.workers, beside=(AUTO, WEIGHTED_VOTE))
     if method != AUTO:
         return fit_everywhere(backend, method, seed)
-    result = _answer(backend, _Settings(seed=seed))
+    result = _answer(backend, Settings(seed=seed))
     fit, votes = result.written.everywhere, result.fitted.backend.whole
     return fit if votes is None else with_known(decide_coins(fit, votes), votes)
 
@@ -434,7 +390,7 @@ def judge_workers(backend: Backend, fit: Fit, *, level: float = LEVEL, seed: int
 def measure_agreement(backend: Backend, *, level: float = LEVEL, seed: int) -> Agreement:
     """How well workers agree, wherever the votes are; Cohen's kappa, of pairs of workers, perhaps on a sample."""
     votes = whole_or_sample(backend, rng=as_generator(seed)).votes
-    return agreement_from(backend.patterns(), votes, resampling(seed, level=level))
+    return agreement_from(backend.patterns(), votes, Resampling(as_generator(seed), level))
 
 
 def workers(

@@ -54,7 +54,7 @@ def test_changes_between_rules_are_counted(sites):
     stored, memory = sites
     fit, expected = (backend.fit("dawid-skene") for backend in sites)
     found = label_changes(stored, stored.fit("majority"), fit)
-    counted = compare_labels(Majority().fit(memory.votes), expected)
+    counted = compare_labels(memory.votes, Majority().fit(memory.votes), expected)
     assert found.changed == counted.changed > 0
     assert found.flow_kl.tolist() == counted.flow_kl.tolist()
     assert found.rule.items_k.tolist() == count_all_labels(stored, fit).items_k.tolist()

@@ -203,9 +203,7 @@ class Backend(ABC):
 def fit_of_items(backend: Backend, fit: Fit, item_p: IntArray) -> Fit:
     """The fit of the items with these codes, in memory."""
     if not isinstance(fit.posterior, Rows):
-        return replace(
-            fit, posterior=np.array(fit.posterior[item_p]), votes_i=np.array(fit.votes_i[item_p]), names=None
-        )
+        return fit.take(item_p)
     small, order_p = rows_alone(fit), np.argsort(item_p)
     rising_p = item_p[order_p]
 

@@ -162,7 +162,7 @@ def _aggregate_more(
     votes = source.read()
     labelled, fit, content = _go_on(votes, method, state)
     write(label_table(labelled, fit, ties=ties, rng=seed), files={state: content})
-    return votes.account, fit, count_labels(fit)
+    return votes.account, fit, count_labels(labelled, fit)
 
 
 def _go_on(votes: Votes, method: str, path: Path) -> tuple[Votes, Fit, bytes]:

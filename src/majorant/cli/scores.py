@@ -23,7 +23,6 @@ def scores(source: Source, out: str | None, level: float, seed: int, as_json: bo
     from majorant.render.agreement import score_facts, score_lines
     from majorant.render.notes import account_facts
     from majorant.render.text import input_lines
-    from majorant.results.agreement.scores import score_table
     from majorant.results.agreement.scores import scores as measure
     from majorant.votes import NoteKind
 
@@ -34,7 +33,7 @@ def scores(source: Source, out: str | None, level: float, seed: int, as_json: bo
     facts = {"input": account_facts(account), "scores": score_facts(measured)}
     if out is not None:
         out = placed(out, "scores.csv")
-        write_files({Path(out): score_table(measured)})
+        write_files({Path(out): measured.table()})
     read_lines = [] if quiet else input_lines(account)
     lines = [*read_lines, *score_lines(measured), *([] if out is None else [f"Wrote    {out}"])]
     show(facts, "\n".join(lines), as_json=as_json)

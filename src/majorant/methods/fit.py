@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypedDict
 
 import numpy as np
@@ -160,6 +160,11 @@ class Fit(Tabular):
         """Whether several classes share an item's highest probability; False for items without votes."""
         _, n_best_i = leaders(self.posterior)
         return (n_best_i > 1) & (self.votes_i > 0)
+
+    def take(self, item_p: IntArray) -> Fit:
+        """The fit of the items with these codes, without the names of the others."""
+        posterior, votes_i = np.array(self.posterior[item_p]), np.array(self.votes_i[item_p])
+        return replace(self, posterior=posterior, votes_i=votes_i, names=None)
 
     @validated
     def codes(self, ties: Ties = "flag", rng: int | np.random.Generator = 0) -> NDArray[np.int32]:

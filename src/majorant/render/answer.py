@@ -63,7 +63,7 @@ def _switch(result: Result) -> str:
     if basis is None or basis.gain.value is None:
         return "it is ahead."
     if answer.certainty is Certainty.PROVED:
-        held_out = basis.other == LEARNED and result.labelled is None  # a session has labels of both kinds
+        held_out = basis.other == LEARNED and result.settings.labelled is None  # a session has labels of both kinds
         fresh = " that it was not taught" if held_out else ""
         return f"{points_range(basis.gain)}, proved by {count(basis.n_labels, 'label')}{fresh}."
     if basis.other == LEARNED:

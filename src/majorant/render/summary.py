@@ -61,7 +61,7 @@ def result_summary(
         "versions": versions(),
         "level": result.level,
         "seed": seed,
-        "tolerance": result.tolerance,
+        "tolerance": result.settings.tolerance,
         "answer": answer_facts(result, next_command=next_command),
         "input": account_facts(backend.votes.account),
         "votes": votes_facts(backend, result.counts),
@@ -172,7 +172,7 @@ def answer_facts(result: Result, *, next_command: str = "") -> Facts:
         "step": {"kind": str(answer.next.step), "labels": answer.next.labels, "items": answer.next.items},
         "evidence_found": [_evidence_facts(one) for one in answer.evidence],
         "expert": None if result.expert is None else expert_facts(result.expert),
-        "asked_for": result.asked_for,
+        "asked_for": result.settings.method is not None,
     }
 
 

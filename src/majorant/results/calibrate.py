@@ -281,11 +281,11 @@ def _learn(votes: Votes, fit: Fit, refit: Refit | None, crowd: Fit | None, rng: 
     n_classes = len(votes.labels)
     many = draw_items(votes, np.flatnonzero(votes.votes_i > 0), MOST_ENTRIES // n_classes, rng=rng)
     few = draw_items(votes, many, DEPENDENCE_ENTRIES // n_classes, rng=rng)
-    arrays = vote_arrays(take_items(votes, few), crowd=None if crowd is None else _rows(crowd, few))
+    arrays = vote_arrays(take_items(votes, few), crowd=None if crowd is None else crowd.take(few))
     average = fit_models(arrays)
     dependence = float(average.weight_r @ average.dependence_r)
     if len(few) == len(many):
-        return _Lesson(scores(_rows(fit, few)), average.posterior_ik, dependence)
+        return _Lesson(scores(fit.take(few)), average.posterior_ik, dependence)
     sample = take_items(votes, many)
     whole = vote_arrays(sample, like=arrays)
     likely = np.argsort(-average.weight_r, kind="stable")[:2]
@@ -293,20 +293,11 @@ def _learn(votes: Votes, fit: Fit, refit: Refit | None, crowd: Fit | None, rng: 
     believed_sk = sum(
         w * refit_model(whole, average.cases[c]).posterior_ik for w, c in zip(weight_c, likely, strict=True) if w > 0.05
     )
-    refit = refit or _refit_by_name(fit.method)
+    if refit is None and fit.method in ESTIMATORS:
+        refit = ESTIMATORS[fit.method]().fit
     known = len(many) == int((votes.votes_i > 0).sum()) or refit is None
-    rule = _rows(fit, many) if known or refit is None else refit(sample)
+    rule = fit.take(many) if known or refit is None else refit(sample)
     return _Lesson(scores(rule), np.asarray(believed_sk), dependence)
-
-
-def _rows(fit: Fit, item_s: IntArray) -> Fit:
-    return replace(fit, posterior=fit.posterior[item_s], votes_i=fit.votes_i[item_s], names=None)
-
-
-def _refit_by_name(method: str) -> Refit | None:
-    if method not in ESTIMATORS:
-        return None
-    return ESTIMATORS[method]().fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,7 +337,7 @@ def reliability(votes: Votes, fit: Fit, confidence_i: FloatArray, *, bins: int =
     voted = np.flatnonzero(votes.votes_i > 0)
     confidence_v = confidence_i[voted]
     bin_v = np.clip(np.ceil(confidence_v * bins).astype(int) - 1, 0, bins - 1)
-    gold_v = np.full(len(voted), -1) if votes.gold_i is None else votes.gold_i[voted]
+    gold_v = votes.truth_i[voted]
     known = np.flatnonzero(gold_v >= 0)
     right_g = right_share(fit.posterior[voted[known]], gold_v[known])
 

@@ -138,7 +138,6 @@ class ModelAverage(NamedTuple):
 
     cases: tuple[FittedModel, ...]
     dependence_r: FloatArray
-    evidence_r: FloatArray
     weight_r: FloatArray
 
     @property
@@ -200,16 +199,12 @@ def fit_models(arrays: VoteArrays) -> ModelAverage:
             cases.append(case)
             if case.evidence < max(tried.evidence for tried in cases) - 30.0:  # nats: ruled out
                 break
-    dependence_r, evidence_r = (
-        np.array([getattr(case, name) for case in cases]) for name in ("dependence", "evidence")
-    )
-    return ModelAverage(tuple(cases), dependence_r, evidence_r, case_weights(dependence_r, evidence_r))
+    dependence_r, evidence_r = np.array([(case.dependence, case.evidence) for case in cases]).T
+    return ModelAverage(tuple(cases), dependence_r, case_weights(dependence_r, evidence_r))
 
 
-def case_weights(dependence_r: FloatArray, evidence_r: FloatArray, discount: float = 1.0) -> FloatArray:
+def case_weights(dependence_r: FloatArray, evidence_r: FloatArray) -> FloatArray:
     """The probability of each case: even odds on any dependence at all, all shapes alike, strengths exponential.
-
-    A `discount` above 1 tempers the evidence to allow for misspecification.
 
     >>> case_weights(np.array([0.0, 0.2, 0.2]), np.zeros(3)).round(2).tolist()
     [0.88, 0.06, 0.06]
@@ -218,7 +213,7 @@ def case_weights(dependence_r: FloatArray, evidence_r: FloatArray, discount: flo
     density = np.exp(-grid / 0.2) * np.gradient(grid)  # the prior of the dependence is exponential
     share = density / density[1:].sum() / (2 * len(SHAPES))
     share[0] = 0.5
-    return np.asarray(softmax_rows((evidence_r / discount + np.log(np.interp(dependence_r, grid, share)))[None])[0][0])
+    return np.asarray(softmax_rows((evidence_r + np.log(np.interp(dependence_r, grid, share)))[None])[0][0])
 
 
 def _converge(arrays: VoteArrays, params: ModelParams, shape: str, dependence: float) -> FittedModel:

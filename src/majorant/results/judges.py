@@ -15,7 +15,7 @@ from majorant.defaults import LEVEL, MAJORITY
 from majorant.errors import MajorantError
 from majorant.evidence.certificate.dependence import gold_items, label_matrix, worth_by_gold
 from majorant.evidence.copies import Copies, find_copies
-from majorant.evidence.labels import right_share
+from majorant.evidence.labels import known_items, right_share
 from majorant.methods.majority import Majority
 from majorant.read import Reading, as_votes
 from majorant.read.opening import is_rereadable, open_rows, open_table
@@ -194,7 +194,7 @@ def judges(
         ),
         labels=known.labels,
         n_judges=len(known.workers),
-        n_gold=0 if known.gold_i is None else int(((known.gold_i >= 0) & (known.votes_i > 0)).sum()),
+        n_gold=known.n_gold,
         bar=bar,
         level=level,
     )
@@ -223,7 +223,7 @@ def _each_judge(votes: Votes, level: float) -> tuple[list[Judge], tuple[Hashable
     """The judges with at least ten gold items, or with the most if nobody has ten; and the names of the others."""
     if votes.gold_i is None:
         return [], ()
-    known = np.flatnonzero(votes.gold_i[votes.item_n] >= 0)
+    known = np.flatnonzero(votes.truth_i[votes.item_n] >= 0)
     known = known[np.argsort(votes.worker_n[known], kind="stable")]
     judged_j = np.bincount(votes.worker_n[known], minlength=len(votes.workers))
     enough_j = judged_j >= min(10, judged_j.max(initial=1))
@@ -238,12 +238,10 @@ def _each_judge(votes: Votes, level: float) -> tuple[list[Judge], tuple[Hashable
 
 def _panel(votes: Votes, level: float) -> Judge:
     """Majority vote on the gold items; a tie counts by its share."""
-    assert votes.gold_i is not None
-    fit = Majority().fit(votes)
-    item_p = np.flatnonzero((votes.gold_i >= 0) & (votes.votes_i > 0))
+    fit, item_p = Majority().fit(votes), known_items(votes)
     clear_p = ~fit.tied_i[item_p]
     tied = item_p[~clear_p]
-    shared = float(right_share(fit.posterior[tied], votes.gold_i[tied]).sum()) if len(tied) else 0.0
+    shared = float(right_share(fit.posterior[tied], votes.truth_i[tied]).sum()) if len(tied) else 0.0
     clear = item_p[clear_p]
     return _against(votes, MAJORITY, clear, fit.codes()[clear], level, tied=len(tied), shared=shared)
 
@@ -251,17 +249,16 @@ def _panel(votes: Votes, level: float) -> Judge:
 def _against(
     votes: Votes, name: Hashable, item_p: Any, label_p: Any, level: float, *, tied: int = 0, shared: float = 0.0
 ) -> Judge:
-    assert votes.gold_i is not None
     n_classes = len(votes.labels)
     confusion_kl = np.zeros((n_classes, n_classes), dtype=np.int64)
-    np.add.at(confusion_kl, (votes.gold_i[item_p], label_p), 1)
+    np.add.at(confusion_kl, (votes.truth_i[item_p], label_p), 1)
     right, judged = float(np.trace(confusion_kl)) + shared, int(confusion_kl.sum()) + tied
     accuracy = (
         Estimate(right / judged, *clopper_pearson(right, judged, level))
         if judged
         else Estimate(None, reason=Missing.NO_GOLD)
     )
-    off = item_p[votes.gold_i[item_p] != label_p][:5]
+    off = item_p[votes.truth_i[item_p] != label_p][:5]
     return Judge(
         name=name,
         right=right,
@@ -288,14 +285,13 @@ def _repeats(votes: Votes) -> tuple[Repeats, ...]:
         return ()
     given = np.full((len(votes.workers), len(votes.items)), -1, dtype=np.int64)
     given[votes.worker_n, votes.item_n] = votes.label_n
-    gold_i = np.full(len(votes.items), -1) if votes.gold_i is None else votes.gold_i
     pairs = []
     for a in range(len(given)):
         for b in range(a + 1, len(given)):
             both = (given[a] >= 0) & (given[b] >= 0)
             if both.sum() < 2:
                 continue
-            off_a, off_b = (both & (gold_i >= 0) & (given[judge] != gold_i) for judge in (a, b))
+            off_a, off_b = (both & (votes.truth_i >= 0) & (given[judge] != votes.truth_i) for judge in (a, b))
             agreed = float((given[a][both] == given[b][both]).mean())
             pairs.append(
                 Repeats(

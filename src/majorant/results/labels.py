@@ -90,9 +90,9 @@ def label_table(
     label_i, majority_i = decided_labels(fit, votes, ties, rng), decided_labels(majority, votes)
     values = list(fit.label_values)
     source_i = np.where(tied(counts(votes)) & voted_i, _code(LabelSource.TIE), _code(LabelSource.RULE))
-    if known.gold and votes.gold_i is not None:
-        label_i = np.where(votes.gold_i >= 0, votes.gold_i, label_i)
-        source_i = np.where(votes.gold_i >= 0, _code(LabelSource.GOLD), source_i)
+    if known.gold:
+        label_i = np.where(votes.truth_i >= 0, votes.truth_i, label_i)
+        source_i = np.where(votes.truth_i >= 0, _code(LabelSource.GOLD), source_i)
     if known.expert:
         said = [known.expert.get(str(item)) for item in votes.items]
         place = {value: k for k, value in enumerate(values)}
@@ -105,8 +105,12 @@ def label_table(
                     text[str(value)] = k
                 label_i[i], source_i[i] = k, _code(LabelSource.EXPERT)
     sure_i = np.isin(source_i, [_code(LabelSource.GOLD), _code(LabelSource.EXPERT)])
-    posterior_ik = _padded(fit.posterior, len(values))
-    first_i, second_i = two_best(posterior_ik, label_i)
+    more = len(values) - fit.posterior.shape[1]  # labels that only an expert gave
+    posterior_ik = np.pad(np.asarray(fit.posterior), ((0, 0), (0, more)))
+    first_i = np.where(label_i >= 0, label_i, posterior_ik.argmax(axis=1))
+    others_ik = posterior_ik.copy()
+    others_ik[rows, first_i] = -1.0
+    second_i = others_ik.argmax(axis=1)
     has_second_i = voted_i & (posterior_ik[rows, second_i] > 0) & (second_i != first_i)
     probable_i = posterior_ik[rows, first_i] if confidence_i is None else confidence_i
     confidence_i = np.where(sure_i, 1.0, probable_i.round(FILE_DIGITS))
@@ -129,12 +133,6 @@ def label_table(
 
 def _code(source: LabelSource) -> int:
     return list(LabelSource).index(source)
-
-
-def _padded(posterior_ik: FloatArray, n_values: int) -> FloatArray:
-    """The probabilities with a column of zeros for each label that only an expert gave."""
-    posterior_ik = np.asarray(posterior_ik)
-    return np.pad(posterior_ik, ((0, 0), (0, n_values - posterior_ik.shape[1])))
 
 
 def decided_labels(
@@ -217,56 +215,37 @@ class LabelChanges(NamedTuple):
         return int(apart_kl.sum() - np.trace(apart_kl))
 
 
-def count_labels(fit: Fit) -> LabelCounts:
+def count_labels(_: Votes, fit: Fit) -> LabelCounts:
     """How many items of a fit got which label."""
     code_i = fit.codes()
     items_k = np.bincount(code_i[code_i >= 0], minlength=len(fit.label_values))
     return LabelCounts(items_k, int(fit.tied_i.sum()), int((fit.votes_i == 0).sum()))
 
 
-def compare_labels(majority: Fit, fit: Fit) -> LabelChanges:
+def compare_labels(votes: Votes, majority: Fit, fit: Fit) -> LabelChanges:
     """What becomes of the items of two fits."""
     size = len(majority.label_values) + 1
     voted_i = majority.votes_i > 0
     before_i, after_i = majority.codes()[voted_i] % size, fit.codes()[voted_i] % size  # NO_LABEL is -1
     flow_kl = np.bincount(before_i * np.int64(size) + after_i, minlength=size * size).reshape(size, size)
-    return LabelChanges(count_labels(majority), count_labels(fit), flow_kl)
-
-
-def label_changes(backend: Backend, majority: Fit, fit: Fit) -> LabelChanges:
-    """What becomes of all items under majority vote and under another rule, wherever the votes are."""
-    return backend.sum(of_fits(_changes, majority, fit), doing="counting")
-
-
-def _changes(_: Votes, majority: Fit, fit: Fit) -> LabelChanges:
-    return compare_labels(majority, fit)
+    return LabelChanges(count_labels(votes, majority), count_labels(votes, fit), flow_kl)
 
 
 def count_all_labels(backend: Backend, fit: Fit) -> LabelCounts:
     """How many of all items got which label, wherever the votes are."""
-    return backend.sum(of_fits(_counts, fit), doing="counting")
+    return backend.sum(of_fits(count_labels, fit), doing="counting")
 
 
-def _counts(_: Votes, fit: Fit) -> LabelCounts:
-    return count_labels(fit)
-
-
-def two_best(posterior_ik: NDArray[np.float64], label_i: NDArray[np.int32]) -> tuple[NDArray[np.int64], ...]:
-    """The chosen class (the most probable where none was chosen) and the most probable of the others."""
-    rows = np.arange(len(label_i))
-    first_i = np.where(label_i >= 0, label_i, posterior_ik.argmax(axis=1))
-    others_ik = posterior_ik.copy()
-    others_ik[rows, first_i] = -1.0
-    return first_i, others_ik.argmax(axis=1)
+def label_changes(backend: Backend, majority: Fit, fit: Fit) -> LabelChanges:
+    """What becomes of all items under majority vote and under another rule, wherever the votes are."""
+    return backend.sum(of_fits(compare_labels, majority, fit), doing="counting")
 
 
 def with_known(fit: Fit, votes: Votes) -> Fit:
     """The fit with certainty about the items whose gold label is known."""
-    if votes.gold_i is None:
-        return fit
-    known = np.flatnonzero(votes.gold_i >= 0)
+    known = np.flatnonzero(votes.truth_i >= 0)
     posterior_ik = np.array(fit.posterior)
-    posterior_ik[known] = np.eye(posterior_ik.shape[1])[votes.gold_i[known]]
+    posterior_ik[known] = np.eye(posterior_ik.shape[1])[votes.truth_i[known]]
     return replace(fit, posterior=posterior_ik)
 
 

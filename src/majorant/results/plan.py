@@ -17,7 +17,7 @@ import numpy as np
 from majorant.defaults import LEVEL, MAX_VOTES, TARGET
 from majorant.errors import ConfigError, NotIdentified
 from majorant.evidence.copies import Copies, find_copies, merge_copies
-from majorant.evidence.labels import right_share
+from majorant.evidence.labels import known_items, right_share
 from majorant.items import take_items
 from majorant.methods import ESTIMATORS
 from majorant.methods.majority import Majority
@@ -210,11 +210,10 @@ def _advice(now: Estimate, target: float, needed: int | None, *, panel: bool) ->
 
 def _accuracy_now(votes: Votes, level: float) -> tuple[Estimate, int]:
     """Accuracy of majority vote on the gold items, with ties counted by their share, and the number of gold items."""
-    gold_i = np.full(len(votes.items), -1) if votes.gold_i is None else votes.gold_i
-    known = np.flatnonzero((gold_i >= 0) & (votes.votes_i > 0))
+    known = known_items(votes)
     if len(known) < GOLD_TO_ANCHOR:
         return Estimate(None, reason=Missing.NO_GOLD), len(known)
-    right = float(right_share(Majority().fit(votes).posterior[known], gold_i[known]).sum())
+    right = float(right_share(Majority().fit(votes).posterior[known], votes.truth_i[known]).sum())
     return Estimate(right / len(known), *clopper_pearson(right, len(known), level)), len(known)
 
 

@@ -17,7 +17,7 @@ from majorant.ask.learn import LEARNED, LearnedRule
 from majorant.ask.question import Outcome
 from majorant.backend import Backend, MemoryBackend
 from majorant.decide import Answer
-from majorant.defaults import MAJORITY, WEIGHTED_VOTE, WORKER_METHOD
+from majorant.defaults import LEVEL, MAJORITY, TARGET, TOLERANCE, WEIGHTED_VOTE, WORKER_METHOD
 from majorant.errors import ConfigError, NotIdentified
 from majorant.evidence.certificate.certificate import Certificate
 from majorant.evidence.certificate.claims import Certification, Counts, votes_of_items
@@ -31,11 +31,11 @@ from majorant.methods import Fit
 from majorant.methods.fit import NO_LABEL
 from majorant.read.options import ReadOptions
 from majorant.results.agreement import Agreement
-from majorant.results.agreement.measure import agreement_from, resampling
+from majorant.results.agreement.measure import Resampling, agreement_from
 from majorant.results.calibrate import Labels as Confidence
 from majorant.results.calibrate import calibrate
 from majorant.results.comparison import Alternative, compare, rate_method
-from majorant.results.labels import Known, LabelChanges, Labels, decided_labels, label_changes
+from majorant.results.labels import Known, LabelChanges, Labels, decided_labels, expert_labels, label_changes
 from majorant.results.map import MapPanel, data_map
 from majorant.results.plan import Plan
 from majorant.results.plan import plan as make_plan
@@ -48,10 +48,31 @@ from majorant.results.workers import Removal, Workers, assess_workers, removal
 from majorant.tabular import Records
 from majorant.tally import Tally, is_panel, tied
 from majorant.tally import tally as count
-from majorant.values import Estimate
+from majorant.values import Estimate, as_generator
 from majorant.votes import Votes
 
 StageCallback = Callable[[str], None]
+
+
+def ignore_stage(stage: str) -> None:
+    """No-op progress callback."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What `check` was asked for."""
+
+    seed: int
+    level: float = LEVEL
+    method: str | None = None  # the rule that the user named
+    tolerance: float = TOLERANCE
+    target: float = TARGET
+    compares: bool = False  # whether `Result.comparison` is wanted
+    labelled: Recognised | None = None  # an expert's labels, with the design that drew them
+    ties: str | None = None  # the rule that decides ties, if the user named one
+    by_coin: bool = False  # whether a coin decides ties
+    gold_labels: bool = True  # whether known labels replace those of the rule
+    stage: StageCallback = ignore_stage
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -67,8 +88,8 @@ class Result:
     ('keep', 'majority', 40)
     """
 
+    settings: Settings
     backend: Backend  # all votes, those of copies apart
-    votes: Votes
     counts: Counts
     design: VotingDesign
     setting: Setting
@@ -77,22 +98,23 @@ class Result:
     differ: Difference  # on how many items the rule of the answer and majority vote differ
     learned: LearnedRule | None  # what gold labels taught, whether or not it is used
     expert: Outcome | None  # what labels drawn by design say
-    labelled: Recognised | None  # these labels, with their design
     tie_breaker: str | None  # the rule that decides ties, None for a coin fixed by the item's name
-    method: str | None  # the rule that the user named
-    level: float
-    tolerance: float
-    target: float
-    seed: int
-    compares: bool  # whether `comparison` is wanted
     fitted: Rules = field(repr=False)
     majority: Rule = field(repr=False)  # this and the next three have their ties settled
     other: Rule = field(repr=False)  # the rule that majority vote was compared with
     written: Rule = field(repr=False)  # the rule behind the labels
     weighted: Rule | None = field(repr=False)
-    known: Known = field(repr=False)
     certify: Callable[[], Certification] = field(repr=False)
-    stage: StageCallback = field(repr=False)
+
+    @property
+    def votes(self) -> Votes:
+        """The votes in memory: all of them, or those on a random sample of the items."""
+        return self.fitted.votes
+
+    @property
+    def level(self) -> float:
+        """Confidence level of every interval and proof."""
+        return self.settings.level
 
     @property
     def rules(self) -> dict[str, Fit]:
@@ -108,11 +130,6 @@ class Result:
     def copy_groups(self) -> tuple[CopyGroup, ...]:
         """The same groups with what shows that they are copies."""
         return self.found_copies.groups
-
-    @property
-    def asked_for(self) -> bool:
-        """Whether the user named the rule."""
-        return self.method is not None
 
     @property
     def tied(self) -> int:
@@ -137,7 +154,7 @@ class Result:
     @cached_property
     def comparison(self) -> Records[Alternative]:
         """All methods side by side, if `check` was called with `compare`."""
-        return compare(self.votes, level=self.level) if self.compares else Records()
+        return compare(self.votes, level=self.level) if self.settings.compares else Records()
 
     @property
     def _compared_majority(self) -> Fit:
@@ -185,21 +202,29 @@ class Result:
     @property
     def design_path(self) -> str | None:
         """The file of the design that drew an expert's labels."""
-        return None if self.labelled is None else str(self.labelled.path)
+        return None if self.settings.labelled is None else str(self.settings.labelled.path)
 
     @cached_property
     @limit_native_threads
     def confidence(self) -> Confidence:
         """How far to believe the probabilities of the labels."""
-        self.stage("judging")
+        self.settings.stage("judging")
         crowd = self.fitted.members.get("hierarchical") if self.fitted.item_p is None else None
-        return calibrate(self.votes, self.written.here, rng=self.seed, refit=self.written.refit, crowd=crowd)
+        return calibrate(self.votes, self.written.here, rng=self.settings.seed, refit=self.written.refit, crowd=crowd)
 
     @property
     def expected_accuracy(self) -> float | None:
         """The share of right labels that the confidence implies: its mean over the items with votes."""
         confidence_i = self.confidence.confidence_i
         return float(np.nanmean(confidence_i)) if np.isfinite(confidence_i).any() else None
+
+    @cached_property
+    def known(self) -> Known:
+        """Labels that override any rule."""
+        labelled = self.settings.labelled
+        if not self.settings.gold_labels:
+            return Known(gold=False)
+        return Known() if labelled is None else Known(expert=expert_labels(labelled.design, labelled.answers))
 
     @cached_property
     def labels(self) -> Labels:
@@ -216,8 +241,8 @@ class Result:
     @cached_property
     def worker_fit(self) -> Fit:
         """The fit by which workers are judged: one method, or the named one if it has a matrix for each worker."""
-        if self.method is not None:
-            fit = self.fitted.by_name[self.method].everywhere
+        if self.settings.method is not None:
+            fit = self.fitted.by_name[self.settings.method].everywhere
             if fit.confusion is not None and fit.confusion.ndim == 3:
                 return fit
         return self.fitted.members.get(WORKER_METHOD) or self.fitted.backend.fit(WORKER_METHOD)
@@ -258,7 +283,7 @@ class Result:
     def reviewed(self) -> Reviewed:
         """The labels to look at first; on panels, where models mislead, by confidence."""
         confidence, workers, rules = self.confidence, self.workers, self.fitted
-        self.stage("measuring")
+        self.settings.stage("measuring")
         shape, n_votes = rules.backend.votes.shape, rules.backend.votes.n_votes
         judged = not is_panel(shape, n_votes) and "one-coin" in rules.members
         members = [fit for name, fit in rules.members.items() if name != MAJORITY] if judged else []
@@ -295,7 +320,9 @@ class Result:
     @cached_property
     def agreement(self) -> Agreement:
         """How well workers agree, with intervals."""
-        return agreement_from(self.counts.patterns, self.votes, resampling(self.seed, level=self.level))
+        return agreement_from(
+            self.counts.patterns, self.votes, Resampling(as_generator(self.settings.seed), self.level)
+        )
 
     @cached_property
     def tally(self) -> Tally:
@@ -306,7 +333,7 @@ class Result:
     def plan(self) -> Plan | None:
         """How many votes to buy; None where there is nothing to plan from."""
         try:
-            return make_plan(self.votes, target=self.target, level=self.level, copies=self.found_copies)
+            return make_plan(self.votes, target=self.settings.target, level=self.level, copies=self.found_copies)
         except (ConfigError, NotIdentified):
             return None
 
@@ -324,8 +351,10 @@ class Result:
         if votes is None or len(votes.labels) != 2 or votes.n_votes > 200_000:
             return None
         label = obvious_class(votes.labels) or votes.labels[-1]
-        drawn = self.labelled if self.labelled is not None and self.labelled.sample else None
-        return measure_rate(self.backend, drawn, how=ReadOptions(), label=label, level=self.level, rng=self.seed)
+        labelled = self.settings.labelled
+        drawn = labelled if labelled is not None and labelled.sample else None
+        how, seed = ReadOptions(), self.settings.seed
+        return measure_rate(self.backend, drawn, how=how, label=label, level=self.level, rng=seed)
 
     @property
     def review(self) -> Review:
@@ -360,7 +389,7 @@ class Result:
         from majorant.render.files import write_result
         from majorant.render.summary import result_summary
 
-        summary = result_summary(self, seed=self.seed, next_command=python_command(self))
+        summary = result_summary(self, seed=self.settings.seed, next_command=python_command(self))
         return write_result(self, summary, folder, overwrite=overwrite)
 
     @validated
@@ -385,7 +414,7 @@ class Result:
         from majorant.render.plain import to_plain
         from majorant.render.summary import result_summary
 
-        facts: dict[str, Any] = to_plain(result_summary(self, seed=self.seed))
+        facts: dict[str, Any] = to_plain(result_summary(self, seed=self.settings.seed))
         return facts
 
     def to_json(self) -> str:

@@ -194,10 +194,9 @@ def label_doubt(
     """
     rows, first_i = np.arange(len(label_i)), np.maximum(label_i, 0)
     sure_i = np.median([np.asarray(model)[rows, first_i] for model in models], axis=0) if models else confidence_i
-    known_i = np.zeros(len(rows), dtype=bool) if votes.gold_i is None else votes.gold_i >= 0
     # Where models are certain they leave ties, which the confidence breaks.
     doubt_i = (1 - sure_i).round(FILE_DIGITS) - 1e-10 * confidence_i.round(6)
-    return np.where((label_i >= 0) & (votes.votes_i > 0) & ~known_i, doubt_i, -np.inf)
+    return np.where((label_i >= 0) & (votes.votes_i > 0) & (votes.truth_i < 0), doubt_i, -np.inf)
 
 
 class Reviewed(NamedTuple):

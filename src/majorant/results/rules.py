@@ -326,37 +326,33 @@ def fit_cross_validated(method: str, votes: Votes) -> Fit:
 
 
 def cross_validated_evidence(rules: Rules, method: str) -> tuple[Evidence, ...]:
-    """The lead of a method that learns from gold labels over majority vote; empty with fewer than ten labels.
-
-    It has no interval, because the labels that judge the method also taught it.
-    """
-    if len(known_items(rules.votes)) < 10:
+    """The lead of a method that learns from gold labels over majority vote; empty with fewer than ten labels."""
+    votes = rules.votes
+    if votes.n_gold < 10:
         return ()
-    leads = leads_of(rules.votes, rules.compared_here(MAJORITY), fit_cross_validated(method, rules.votes))
-    whole = leads.labels == int((rules.votes.votes_i > 0).sum())
-    return (
-        Evidence(
-            source=Source.LABELS,
-            other=method,
-            gain=Estimate(float(leads.lead_g.sum()) / leads.labels),
-            assumptions=(Tested(Assumption.RANDOM_LABELS, Status.PASSED if whole else Status.UNTESTED),),
-            n_labels=leads.labels,
-            n_used=len(leads.lead_g),
-            wins=float(leads.lead_g[leads.lead_g > 0].sum()),
-            losses=float(-leads.lead_g[leads.lead_g < 0].sum() + 0.0),  # never -0
-        ),
+    leads = leads_of(votes, rules.compared_here(MAJORITY), fit_cross_validated(method, votes))
+    evidence = _without_interval(
+        method, float(leads.lead_g.sum()) / leads.labels, leads.labels, whole=leads.labels == (votes.votes_i > 0).sum()
     )
+    wins, losses = leads.lead_g.clip(min=0).sum(), (-leads.lead_g).clip(min=0).sum()
+    return (replace(evidence, n_used=len(leads.lead_g), wins=float(wins), losses=float(losses)),)
 
 
 def _cross_validated(learned: LearnedRule, rules: Rules, item_p: IntArray, truth_p: IntArray) -> Evidence:
     """The cross-validated lead of the learned rule over majority vote."""
     majority = fit_of_items(rules.backend, rules.by_name[MAJORITY].everywhere, item_p).posterior
-    whole = len(item_p) == rules.backend.votes.shape[0]
+    lead = learned.accuracy - float(right_share(majority, truth_p).mean())
+    return _without_interval(LEARNED, lead, learned.n_labels, whole=len(item_p) == rules.backend.votes.shape[0])
+
+
+def _without_interval(rule: str, lead: float, n_labels: int, *, whole: bool) -> Evidence:
+    """A lead without an interval, because the labels that judge the rule also taught it."""
+    status = Status.PASSED if whole else Status.UNTESTED
     return Evidence(
         source=Source.LABELS,
-        other=LEARNED,
-        gain=Estimate(learned.accuracy - float(right_share(majority, truth_p).mean())),
-        assumptions=(Tested(Assumption.RANDOM_LABELS, Status.PASSED if whole else Status.UNTESTED),),
-        n_labels=learned.n_labels,
-        n_used=learned.n_labels,
+        other=rule,
+        gain=Estimate(lead),
+        assumptions=(Tested(Assumption.RANDOM_LABELS, status),),
+        n_labels=n_labels,
+        n_used=n_labels,
     )

@@ -18,7 +18,6 @@ from majorant.items import take_items
 from majorant.methods.fit import Fit, chances
 from majorant.tabular import Records
 from majorant.values import Estimate
-from majorant.votes import IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -109,11 +108,7 @@ def _slice_part(fits: tuple[Fit, Fit], n_slices: int, part: Part) -> list[tuple[
     for s in range(n_slices):
         here = np.flatnonzero(votes.slice_i == s)
         voted = here[votes.votes_i[here] > 0]
-        leads = leads_of(take_items(votes, here), _rows(present, here), _rows(other, here))
+        leads = leads_of(take_items(votes, here), present.take(here), other.take(here))
         sizes = len(voted), int(apart_i[here].sum()), int(votes.votes_i[here].sum()), leads.labels
         rows.append((*sizes, leads.lead_g, leads.key_g))
     return rows
-
-
-def _rows(fit: Fit, item_p: IntArray) -> Fit:
-    return replace(fit, posterior=fit.posterior[item_p], votes_i=fit.votes_i[item_p], names=None)

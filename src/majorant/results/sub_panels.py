@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from majorant.evidence.copies import Copies, one_vote_each
-from majorant.evidence.labels import right_share
+from majorant.evidence.labels import known_items, right_share
 from majorant.items import take_items
 from majorant.methods.majority import Majority
 from majorant.values import Estimate, FloatArray, binomial_bounds
@@ -75,8 +75,7 @@ def best_sub_panels(votes: Votes, copies: Copies, *, level: float) -> tuple[SubP
     level : float
         Confidence level of the intervals.
     """
-    gold_i = np.full(len(votes.items), -1) if votes.gold_i is None else votes.gold_i
-    known = np.flatnonzero((gold_i >= 0) & (votes.votes_i > 0))
+    known = known_items(votes)
     if len(known) < GOLD_TO_CHOOSE:
         return ()
     some = take_items(votes, known)
@@ -108,13 +107,9 @@ class _GoldVotes(NamedTuple):
 
 
 def _gold_votes(some: Votes, able: Sequence[int]) -> _GoldVotes:
-    assert some.gold_i is not None
-    place_j = np.full(len(some.workers), -1)
-    place_j[list(able)] = np.arange(len(able))
-    here = np.flatnonzero(place_j[some.worker_n] >= 0)
-    label_ag = np.full((len(able), len(some.items)), -1, dtype=np.int64)
-    label_ag[place_j[some.worker_n[here]], some.item_n[here]] = some.label_n[here]
-    return _GoldVotes(label_ag, some.gold_i, len(some.labels))
+    label_jg = np.full((len(some.workers), len(some.items)), -1, dtype=np.int64)
+    label_jg[some.worker_n, some.item_n] = some.label_n
+    return _GoldVotes(label_jg[list(able)], some.truth_i, len(some.labels))
 
 
 def _right(gold: _GoldVotes, panel_ps: IntArray) -> FloatArray:

@@ -61,16 +61,6 @@ class Agreement:
     level: float
     cohen_items: int | None  # size of the random sample of items behind Cohen's kappa, None if that is all of them
 
-    @property
-    def alpha(self) -> Estimate:
-        """Krippendorff's alpha."""
-        return self.krippendorff
-
-    @property
-    def kappa(self) -> Estimate:
-        """Fleiss' kappa."""
-        return self.fleiss
-
     def __repr__(self) -> str:
         shown = {"alpha": self.krippendorff, "kappa": self.fleiss, "AC1": self.gwet, "percent": self.percent}
         values = [f"{name} {estimate.value:.3f}" for name, estimate in shown.items() if estimate.value is not None]

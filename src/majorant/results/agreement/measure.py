@@ -26,7 +26,7 @@ from majorant.results.agreement.coefficients import (
 )
 from majorant.tally import Patterns, counts, distinct_counts
 from majorant.values import Estimate, FloatArray, Missing, as_generator, as_level
-from majorant.votes import IntArray, Votes
+from majorant.votes import Votes
 
 N_BOOT = 1000
 MOST_VOTE_PAIRS = 1_000_000_000  # ordered pairs of votes on one item: about ten seconds of work
@@ -37,8 +37,8 @@ class Resampling:
     """How to draw resamples; no intervals if `rng` is None."""
 
     rng: np.random.Generator | None
-    n_boot: int
     level: float
+    n_boot: int = N_BOOT
 
 
 def agreement(  # type: ignore[misc]
@@ -83,7 +83,9 @@ def agreement(  # type: ignore[misc]
     >>> found.krippendorff_ordinal.reason
     <Missing.NO_ORDER: 'no order'>
     """
-    how = resampling(rng, level=level, n_boot=n_boot)
+    if n_boot < 100:
+        raise ConfigError(f"n_boot must be at least 100 to give percentiles, not {n_boot!r}.")
+    how = Resampling(None if rng is None else as_generator(rng), as_level(level), n_boot)
     votes = as_votes(votes, **reading)
     return agreement_from(distinct_counts(counts(votes)), votes, how, order=order, min_common=min_common)
 
@@ -99,27 +101,20 @@ def agreement_from(
     """The same from the counts of all items, with Cohen's kappa from the votes of some or all of them."""
     class_k, is_ordered = _class_order(sample.labels, sample.labels if order is None and sample.ordered else order)
     n_items = int(patterns.items_p.sum())
-    patterns, used_k = _votes_only(patterns, class_k)
-    by_counts = _from_counts(patterns, is_ordered, how)
+    patterns = _votes_only(patterns, class_k)
+    n_paired = int(patterns.items_p[patterns.votes_p >= 2].sum())
+    by_counts = _from_counts(patterns, n_paired, is_ordered, how)
     cohen, pairs = _cohen(sample, min_common, how)
     return Agreement(
         **by_counts,
         cohen=cohen,
         pairs=pairs,
         n_items=int(patterns.items_p.sum()),
-        n_paired=_n_paired(patterns),
-        n_classes=len(used_k),
+        n_paired=n_paired,
+        n_classes=patterns.counts_pk.shape[1],
         level=how.level,
         cohen_items=len(sample.items) if len(sample.items) < n_items else None,
     )
-
-
-def resampling(rng: int | np.random.Generator | None, *, level: float, n_boot: int = N_BOOT) -> Resampling:
-    """Check the settings of the resampling."""
-    as_level(level)
-    if n_boot < 100:
-        raise ConfigError(f"n_boot must be at least 100 to give percentiles, not {n_boot!r}.")
-    return Resampling(None if rng is None else as_generator(rng), n_boot, level)
 
 
 def _class_order(labels: Sequence[Hashable], order: Sequence[Hashable] | None) -> tuple[list[int], bool]:
@@ -129,27 +124,29 @@ def _class_order(labels: Sequence[Hashable], order: Sequence[Hashable] | None) -
             raise ConfigError(f"order must list each label once, {list(labels)!r}, not {list(order)!r}.")
         place = {repr(label): rank for rank, label in enumerate(order)}
         return sorted(range(len(labels)), key=lambda k: place[repr(labels[k])]), True
-    numeric = all(isinstance(label, numbers.Real | Decimal) and not isinstance(label, bool) for label in labels)
-    if not numeric:
-        return list(range(len(labels))), False
-    return sorted(range(len(labels)), key=lambda k: float(labels[k])), True  # type: ignore[arg-type]
+    number_k = label_numbers(labels)
+    return (
+        (list(range(len(labels))), False) if number_k is None else (np.argsort(number_k, kind="stable").tolist(), True)
+    )
 
 
-def _votes_only(patterns: Patterns, class_k: list[int]) -> tuple[Patterns, IntArray]:
+def label_numbers(labels: Sequence[Hashable]) -> FloatArray | None:
+    """The labels as numbers, None unless all of them are."""
+    if not all(isinstance(label, numbers.Real | Decimal) and not isinstance(label, bool) for label in labels):
+        return None
+    return np.array([float(label) for label in labels])  # type: ignore[arg-type]
+
+
+def _votes_only(patterns: Patterns, class_k: list[int]) -> Patterns:
     """Drop items without votes and unused labels, and put the classes in the order of `class_k`."""
     voted_p = patterns.votes_p > 0
     counts_pk = patterns.counts_pk[voted_p][:, class_k]
-    used_k = counts_pk.any(axis=0)
-    return Patterns(counts_pk[:, used_k], patterns.items_p[voted_p]), np.asarray(class_k, dtype=np.int64)[used_k]
+    return Patterns(counts_pk[:, counts_pk.any(axis=0)], patterns.items_p[voted_p])
 
 
-def _n_paired(patterns: Patterns) -> int:
-    return int(patterns.items_p[patterns.votes_p >= 2].sum())
-
-
-def _from_counts(patterns: Patterns, is_ordered: bool, how: Resampling) -> dict[str, Estimate]:
+def _from_counts(patterns: Patterns, n_paired: int, is_ordered: bool, how: Resampling) -> dict[str, Estimate]:
     """Every coefficient that needs only counts."""
-    if not _n_paired(patterns):
+    if not n_paired:
         names = ("percent", "fleiss", "gwet", "krippendorff", "krippendorff_ordinal")
         return dict.fromkeys(names, Estimate(None, reason=Missing.NO_PAIRED_VOTES))
     value = {name: float(value_b[0]) for name, value_b in _coefficients(patterns, ordinal=is_ordered).items()}

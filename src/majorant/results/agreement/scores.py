@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
@@ -15,7 +14,8 @@ from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.read import Reading, as_votes
 from majorant.results.agreement.coefficients import with_interval
-from majorant.results.agreement.measure import N_BOOT
+from majorant.results.agreement.measure import N_BOOT, label_numbers
+from majorant.tabular import Tabular
 from majorant.values import Estimate, FloatArray, Missing, as_generator, as_level, lock
 from majorant.votes import Votes
 
@@ -23,7 +23,7 @@ RULES = ("majority", "median", "mean")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Scores:
+class Scores(Tabular):
     """Agreement by distance, and the mean, median and majority of each item.
 
     Distances are between scores if labels are numbers, and between ranks if they only have an order.
@@ -40,7 +40,6 @@ class Scores:
     median_i: FloatArray
     majority_i: FloatArray  # NaN where votes tie
     votes_i: NDArray[np.int64]
-    value_k: FloatArray  # the score of each label
     ranked: bool  # labels have an order and no numbers
     level: float
 
@@ -51,6 +50,16 @@ class Scores:
         shown = {"alpha": self.interval_alpha, "ICC": self.icc, "weighted kappa": self.weighted_kappa}
         values = [f"{name} {one.value:.3f}" for name, one in shown.items() if one.value is not None]
         return f"Scores of {len(self.items):,} items: {', '.join(values) or 'nothing to compare'}\nmean_i, median_i"
+
+    def table(self) -> dict[str, Any]:
+        """A row per item."""
+        return {
+            "item": self.items,
+            "mean": self.mean_i,
+            "median": self.median_i,
+            "majority": self.majority_i,
+            "votes": self.votes_i,
+        }
 
     @property
     def closest(self) -> str | None:
@@ -89,7 +98,7 @@ def scores(
     """
     as_level(level)
     table = as_votes(votes, **reading)
-    value_k, ranked = label_values(table)
+    value_k = _label_values(table)
     score_n = value_k[table.label_n]
     sums_is = _sums(table, score_n)
     generator = as_generator(rng)
@@ -98,8 +107,8 @@ def scores(
     mean_i, median_i, majority_i = _rules(table, score_n, value_k)
     distance, nearer = _distances(table, value_k, (majority_i, median_i, mean_i), level, n_boot, generator)
     return Scores(
-        interval_alpha=_estimate(interval_alpha, sums_is, drawn_bs, level),
-        icc=_estimate(one_way_icc, sums_is, drawn_bs, level),
+        interval_alpha=_by_items(interval_alpha, sums_is, drawn_bs, level),
+        icc=_by_items(one_way_icc, sums_is, drawn_bs, level),
         icc_agreement=_two_way(table, score_n, drawn_bs, level),
         weighted_kappa=_weighted_kappa(table, value_k, drawn_bs, level),
         distance=distance,
@@ -109,31 +118,20 @@ def scores(
         median_i=median_i,
         majority_i=majority_i,
         votes_i=table.votes_i,
-        value_k=value_k,
-        ranked=ranked,
+        ranked=table.ordered,
         level=level,
     )
 
 
-def label_values(votes: Votes) -> tuple[FloatArray, bool]:
-    """The score of each label: its number, or its rank if an order is given; and whether it is a rank."""
+def _label_values(votes: Votes) -> FloatArray:
+    """The score of each label: its number, or its rank if an order is given."""
     if votes.ordered:
-        return np.arange(len(votes.labels), dtype=np.float64), True
-    if not all(isinstance(label, numbers.Real | Decimal) and not isinstance(label, bool) for label in votes.labels):
+        return np.arange(len(votes.labels), dtype=np.float64)
+    value_k = label_numbers(votes.labels)
+    if value_k is None:
         shown = ",".join(map(str, votes.labels[:6]))
         raise ConfigError(f"these labels are not numbers. Give their order, from lowest to highest: order={shown!r}.")
-    return np.array([float(label) for label in votes.labels]), False  # type: ignore[arg-type]
-
-
-def score_table(found: Scores) -> dict[str, Any]:
-    """A row per item."""
-    return {
-        "item": found.items,
-        "mean": found.mean_i,
-        "median": found.median_i,
-        "majority": found.majority_i,
-        "votes": found.votes_i,
-    }
+    return value_k
 
 
 def _sums(votes: Votes, score_n: FloatArray) -> FloatArray:
@@ -169,30 +167,32 @@ def one_way_icc(sums_is: FloatArray, weight_bi: FloatArray) -> FloatArray:
         return np.asarray((ms_between_b - ms_within_b) / (ms_between_b + (size_b - 1) * ms_within_b))
 
 
-def _estimate(fn: Any, sums_is: FloatArray, drawn_bs: FloatArray, level: float) -> Estimate:
+def _estimate(
+    statistic: Callable[[FloatArray], FloatArray], drawn_bi: FloatArray, level: float, missing: Missing
+) -> Estimate:
+    """A statistic of the weights of items, with its interval; `missing` where it is not defined."""
+    value = float(statistic(np.ones((1, drawn_bi.shape[1])))[0])
+    return with_interval(value, statistic(drawn_bi), level) if np.isfinite(value) else Estimate(None, reason=missing)
+
+
+def _by_items(
+    statistic: Callable[[FloatArray, FloatArray], FloatArray], sums_is: FloatArray, drawn_bi: FloatArray, level: float
+) -> Estimate:
     if len(sums_is) < 2:
         return Estimate(None, reason=Missing.ONE_PAIRED_ITEM)
-    value = float(fn(sums_is, np.ones((1, len(sums_is))))[0])
-    if not np.isfinite(value):
-        return Estimate(None, reason=Missing.NO_VARIANCE)
-    return with_interval(value, fn(sums_is, drawn_bs), level)
+    return _estimate(partial(statistic, sums_is), drawn_bi, level, Missing.NO_VARIANCE)
 
 
 def _two_way(votes: Votes, score_n: FloatArray, drawn_bi: FloatArray, level: float) -> Estimate:
     """ICC(A,1), if every worker labels every item once."""
     n_items, n_workers = len(votes.items), len(votes.workers)
-    complete = len(score_n) == n_items * n_workers and (votes.votes_i == n_workers).all()
-    if not complete or n_items < 2 or n_workers < 2:
-        return Estimate(None, reason=Missing.INCOMPLETE_TABLE)
-    table_ij = np.full((n_items, n_workers), np.nan)
-    table_ij[votes.item_n, votes.worker_n] = score_n
-    if np.isnan(table_ij).any():
+    table_ij = np.full((n_items, n_workers) if len(score_n) == n_items * n_workers else (0, 0), np.nan)
+    if table_ij.size:
+        table_ij[votes.item_n, votes.worker_n] = score_n
+    if min(table_ij.shape) < 2 or np.isnan(table_ij).any():
         return Estimate(None, reason=Missing.INCOMPLETE_TABLE)
     table_ij -= table_ij.mean()  # for the precision of the squares
-    value = float(two_way_icc(table_ij, np.ones((1, n_items)))[0])
-    if not np.isfinite(value):
-        return Estimate(None, reason=Missing.NO_VARIANCE)
-    return with_interval(value, two_way_icc(table_ij, drawn_bi), level)
+    return _estimate(partial(two_way_icc, table_ij), drawn_bi, level, Missing.NO_VARIANCE)
 
 
 def two_way_icc(table_ij: FloatArray, weight_bi: FloatArray) -> FloatArray:
@@ -224,13 +224,13 @@ def _weighted_kappa(votes: Votes, value_k: FloatArray, drawn_bi: FloatArray, lev
             if len(common) >= 10:
                 x, y = (np.array([by_worker[worker][i] for i in common]) for worker in (a, b))
                 pairs.append((place_i[common], x, y))
-    value = mean_kappa(pairs, np.ones((1, len(drawn_bi[0]))))[0] if pairs else np.nan
-    if not np.isfinite(value):
+    if not pairs:
         return Estimate(None, reason=Missing.FEW_COMMON_ITEMS)
-    affordable = int(2e8 / max(sum(len(items) for items, _, _ in pairs), 1))
-    if affordable < 200:
-        return Estimate(float(value), reason=Missing.WORKERS_NOT_RESAMPLED)
-    return with_interval(float(value), mean_kappa(pairs, drawn_bi[:affordable]), level)
+    affordable = int(2e8 / sum(len(items) for items, _, _ in pairs))
+    estimate = _estimate(partial(mean_kappa, pairs), drawn_bi[:affordable], level, Missing.FEW_COMMON_ITEMS)
+    if affordable < 200 and estimate.value is not None:
+        return Estimate(estimate.value, reason=Missing.WORKERS_NOT_RESAMPLED)
+    return estimate
 
 
 def mean_kappa(pairs: Sequence[tuple[NDArray[np.intp], FloatArray, FloatArray]], weight_bi: FloatArray) -> FloatArray:
