@@ -20,7 +20,8 @@ from majorant.errors import ConfigError, DataError
 from majorant.read.build import match_labels
 from majorant.read.gold import read_gold
 from majorant.read.options import ReadOptions
-from majorant.read.pairs import TIE, Pairs, is_tie
+from majorant.read.pair_orders import TIE, is_tie
+from majorant.read.pairs import Pairs
 from majorant.read.reshape import join_key, split_key
 from majorant.values import FloatArray
 from majorant.votes import NoteKind, Votes
