@@ -1,9 +1,11 @@
 """How wide are the intervals for a rate, how often do they miss, and how far off is the panel's own number?
 
-`MAJORANT_DATA=... python benchmarks/rates.py widths`    half-widths, compared with labels alone and PPI++ (2 min)
-`MAJORANT_DATA=... python benchmarks/rates.py coverage [RUNS]`   misses at any number of labels (half an hour)
-`MAJORANT_DATA=... python benchmarks/rates.py limit`     the narrowest interval possible with a single look (1 min)
+`MAJORANT_DATA=... python benchmarks/rates.py widths`    half-widths, compared with labels alone and PPI++ (3 min)
+`MAJORANT_DATA=... python benchmarks/rates.py coverage [RUNS]`   misses at any number of labels (7 min)
+`MAJORANT_DATA=... python benchmarks/rates.py limit`     the narrowest interval possible with a single look (3 min)
 `MAJORANT_DATA=... python benchmarks/rates.py record`    write how far off majority vote's rates are on public panels
+
+`widths` and `coverage` write their tables into docs/rates.md.
 
 PPI++ is ppi_py's `ppi_mean_ci` with the share of votes as prediction, at level .95: an asymptotic interval for one
 number of labels chosen in advance.  Ours are valid at all numbers of labels simultaneously.
@@ -15,19 +17,23 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
 import board
+from majorant.ask import rate
 from majorant.ask.rate import Bets, Features, bounds, log_capitals, mirrored, offer_bets
+from majorant.backend import MemoryBackend
 from majorant.kernels import shares
 from majorant.methods.fit import chances
 from majorant.read import read
 from majorant.results import rates
 from majorant.results.rate_inputs import find_target
+from majorant.results.rate_panel import Panel
 from majorant.tally import counts
 from majorant.values import FloatArray
 
@@ -35,31 +41,32 @@ LOOKS = (30, 60, 100, 200)
 TAIL = 0.025
 PANELS = ("chexpert_eleven", "faithbench", "llmbar_six", "mtbench_pairs", "rewardbench2_nine")
 CROWDS = ("medical_treat", "mozafari", "politifact_six", "snow_temporal")
+PAGE = Path(__file__).parents[1] / "docs" / "rates.md"
 RECORD = Path(rates.__file__).with_name("rate_record.json")
 
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """Items with their true values in [0, 1] and the panel's votes."""
+    """Items with the truth of each, a number in [0, 1], and what the panel says."""
 
     name: str
     truth_i: FloatArray
     share_i: FloatArray  # of the votes
-    features: Features
+    features: Features | Known
 
     def order(self, rng: np.random.Generator, most: int = max(LOOKS)) -> np.ndarray:
-        """A random order of the items, up to the number of labels."""
+        """Items in random order, as many as are labelled."""
         return rng.permutation(len(self.truth_i))[: min(most, int(0.8 * len(self.truth_i)))]
 
     def bets(self, order: np.ndarray, *, learned: bool = True) -> Bets:
-        """The bets on labels in this order."""
+        """What labels in this order are worth."""
         y_t = self.truth_i[order]
         predictions = map(self.features.predict, self.features.learn(order, y_t)) if learned else None
         return offer_bets(predictions, order, y_t, n=len(self.truth_i))
 
 
 def real_sets() -> Iterator[Population]:
-    """Public sets with gold labels on all items; the rate is the share of their last class."""
+    """Public sets with gold on all items, the share of their last class."""
     folder = Path(os.environ["MAJORANT_DATA"])
     for kind, names in (("panels", PANELS), ("crowds", CROWDS)):
         for name in names:
@@ -67,7 +74,7 @@ def real_sets() -> Iterator[Population]:
             votes = read(str(path / "label.csv"), gold_file=str(path / "truth.csv"), repeats="each")
             assert votes.gold_i is not None
             blind, cls = replace(votes, gold_i=None), len(votes.labels) - 1
-            panel = rates.Panel.of(blind, find_target(blind, None, votes.labels[cls], None))
+            panel = Panel.of(MemoryBackend(blind), find_target(blind, None, votes.labels[cls], None))
             known = votes.gold_i[panel.item_i] >= 0
             features = replace(panel.features, value_id=panel.features.value_id[known])
             share_i = shares(counts(blind).astype(float))[panel.item_i][known, cls]
@@ -77,7 +84,7 @@ def real_sets() -> Iterator[Population]:
 def simulated(
     rng: np.random.Generator, n: int, share: float, accuracy: float, judges: int = 5, lean: float = 0.0
 ) -> Population:
-    """A panel of judges who know the truth with a given probability and otherwise say yes with probability `lean`."""
+    """A panel of judges who are right so often, and otherwise say yes to `lean` of the items regardless."""
     truth = rng.permutation(np.arange(n) < round(share * n)).astype(float)
     said = np.where(rng.random((n, judges)) < accuracy, truth[:, None], 1 - truth[:, None])
     said = np.where(rng.random((n, 1)) < lean, 1.0, said)
@@ -141,7 +148,7 @@ def widths(draws: int = 60) -> None:
 
 
 def stacked(every: list[Bets]) -> Bets:
-    """The bets of many runs, stacked so that they can be evaluated together."""
+    """Bets of many runs side by side, to be followed at once."""
 
     def side(name: str) -> np.ndarray:
         return np.stack([getattr(bets, name) for bets in every], axis=-1)
@@ -153,7 +160,7 @@ def stacked(every: list[Bets]) -> Bets:
 
 
 def misses(populations: list[Population], seed: int) -> dict[int, float]:
-    """The share of runs in which the true rate has been rejected by each number of labels."""
+    """The share of runs, one for each population, in which the true rate is refuted by each look."""
     rng = np.random.default_rng(seed)
     bets = stacked([population.bets(population.order(rng)) for population in populations])
     truth_r = np.array([population.truth_i.mean() for population in populations])
@@ -167,9 +174,10 @@ def misses(populations: list[Population], seed: int) -> dict[int, float]:
 
 
 def coverage(runs: int = 2000) -> None:
-    """Misses at any number of labels: simulated panels of all kinds, tiny files, and real panels in random orders."""
+    """Misses at every look: simulated panels of all kinds, tiny files, and real panels in random orders."""
     start, cells = time.process_time(), []
-    print(f"{runs} runs each; standard error at 5 %: {100 * np.sqrt(0.05 * 0.95 / runs):.2f} points")
+    error = 100 * np.sqrt(0.05 * 0.95 / runs)
+    print(f"{runs} runs each; standard error at 5 %: {error:.2f} points")
     panels = {
         "useless": (0.5, 0.0), "weak": (0.65, 0.0), "good": (0.9, 0.0), "perfect": (1.0, 0.0),
         "contrary": (0.2, 0.0), "leaning": (0.85, 0.5),
@@ -179,34 +187,91 @@ def coverage(runs: int = 2000) -> None:
             for kind, (accuracy, lean) in panels.items():
                 rng = np.random.default_rng([n, int(100 * share), len(cells)])
                 found = misses([simulated(rng, n, share, accuracy, lean=lean) for _ in range(runs)], len(cells))
-                cells.append((max(found.values()), f"{n} items, rate {share}, {kind}"))
-                shown = "  ".join(f"{look}: {100 * missed:.1f}" for look, missed in found.items())
-                print(f"{n:5d} items  rate {share:4.2f}  {kind:9s} {shown}", flush=True)
+                cells.append((f"simulated, {n} items", f"rate {share:4.2f}, {kind} judges", found))
+                _print_cell(*cells[-1])
     for population in real_sets():
-        found = misses([population] * runs, len(cells))
-        cells.append((max(found.values()), population.name))
-        shown = "  ".join(f"{look}: {100 * missed:.1f}" for look, missed in found.items())
-        print(f"{population.name:36s} {shown}", flush=True)
-    worst, where = max(cells)
-    print(
-        f"most missed: {100 * worst:.2f} % ({where}), of {len(cells)} cells; {time.process_time() - start:.0f} s of CPU"
-    )
+        cells.append(("public sets", population.name, misses([population] * runs, len(cells))))
+        _print_cell(*cells[-1])
+    worst, where = max((max(found.values()), f"{files}, {kind}") for files, kind, found in cells)
+    took = time.process_time() - start
+    print(f"most missed: {100 * worst:.2f} % ({where}), of {len(cells)} cells; {took:.0f} s of CPU")
     board.at_most("misses of 95 % intervals at any look, worst cell", f"{100 * worst:.1f} %", where, worst / 0.05, 1.0)
+    head = ("files", "settings", "30 labels", *map(str, LOOKS[1:]), "any number")
+    lines = [_row(head), "|---" * len(head) + "|"]
+    for files in dict.fromkeys(files for files, *_ in cells):
+        every = [found for of, _, found in cells if of == files]
+        at_look = [[found[look] for found in every if look in found] for look in LOOKS]
+        shown = [f"{100 * max(missed):.1f}" if missed else "" for missed in at_look]
+        lines.append(_row((files, str(len(every)), *shown, f"{max(100 * max(found.values()) for found in every):.1f}")))
+    lines.append(f"\n{runs:,} runs per setting: the standard error of 5 % is {error:.1f} points, and smaller below.")
+    _publish("coverage", lines)
 
 
-def limit(names: tuple[str, ...] = ("rewardbench2_nine", "chexpert_eleven")) -> None:
-    """Half-widths at 100 labels of the best bets if the predictor and the distribution of the residuals were known."""
-    for population in real_sets():
-        if population.name in names:
-            value_id, truth_i = population.features.value_id, population.truth_i
-            fitted_i = np.clip(value_id @ np.linalg.lstsq(value_id, truth_i, rcond=None)[0], 0, 1)
-            unlabelled = np.sqrt(1 - 100 / len(truth_i))  # drawn without replacement
-            below, above = (100 * unlabelled * least_distance(sign * (truth_i - fitted_i)) for sign in (1, -1))
-            print(f"{population.name:20s} {below:.2f} below, {above:.2f} above, mean {(below + above) / 2:.2f} points")
+def _print_cell(files: str, kind: str, found: dict[int, float]) -> None:
+    shown = "  ".join(f"{look}: {100 * missed:.1f}" for look, missed in found.items())
+    print(f"{files:22s} {kind:28s} {shown}", flush=True)
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _publish(name: str, lines: list[str]) -> None:
+    """Put a table into the page on rates."""
+    PAGE.write_text(board.put(PAGE.read_text(encoding="utf-8"), name, "\n".join(lines)), encoding="utf-8")
+
+
+def limit(names: tuple[str, ...] = ("rewardbench2_nine", "chexpert_eleven"), draws: int = 100) -> None:
+    """Half-widths at 100 labels of bettors who know more than we do, and put everything on that one look.
+
+    The first knows the best linear predictor and the variance of its residuals, and bets as we do.  The second knows
+    the distribution of the residuals and how far off the candidate is, and makes the best of all bets.
+    """
+    from ppi_py import ppi_mean_ci
+
+    one_look = mock.patch.object(rate, "horizons", return_value=(np.array([100.0]), np.ones(1)))
+    for population in (one for one in real_sets() if one.name in names):
+        value_id, truth_i, share_i = population.features.value_id, population.truth_i, population.share_i
+        best_d = np.linalg.lstsq(value_id, truth_i, rcond=None)[0]
+        fitted_i = np.clip(value_id @ best_d, 0, 1)
+        knowing = replace(population, features=Known(value_id=value_id, best_d=best_d))
+        found, rng = np.zeros((draws, 3)), np.random.default_rng(2)
+        for draw in range(draws):
+            order = population.order(rng, 100)
+            rest = np.setdiff1d(np.arange(len(truth_i)), order)
+            known = knowing.bets(order)
+            known = replace(known, variance_t=np.full(100, ((truth_i - fitted_i) ** 2).mean()))
+            ppi = ppi_mean_ci(truth_i[order], share_i[order], share_i[rest], alpha=2 * TAIL)
+            with one_look:
+                ends = [bounds(known, TAIL, whole=True)]
+            ends = [bounds(population.bets(order), TAIL, whole=True), *ends, np.squeeze(ppi)]
+            found[draw] = [(high - low) / 2 for low, high in ends]
+        ours, one, ppi = 100 * found.mean(axis=0)
+        unlabelled = np.sqrt(1 - 100 / len(truth_i))  # drawn without replacement
+        least = np.mean([100 * unlabelled * least_distance(sign * (truth_i - fitted_i)) for sign in (1, -1)])
+        shown = "  ".join(f"{who} {half:.2f} ({half / ppi:.2f} times PPI++)"
+                          for who, half in (("ours", ours), ("one look", one), ("best bets", least)))  # fmt: skip
+        print(f"{population.name:20s} {shown}", flush=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A predictor that has nothing to learn."""
+
+    value_id: FloatArray
+    best_d: FloatArray
+
+    def learn(self, item_t: np.ndarray, _y_t: np.ndarray) -> FloatArray:
+        """The best coefficients, before every label."""
+        return np.tile(self.best_d, (len(item_t) + 1, 1))
+
+    def predict(self, coefficient_d: FloatArray) -> FloatArray:
+        """The prediction of each item."""
+        return np.clip(self.value_id @ coefficient_d, 0, 1)
 
 
 def least_distance(residual_i: FloatArray, labels: int = 100) -> float:
-    """How far below the mean a candidate must be to be rejected half of the time by the best bets for a single look.
+    """How far below the mean a candidate must be for the best bets on one look to refute it half of the time.
 
     Dynamic programming over the log capital and the number of labels left; residuals are rounded to .01.
     """
@@ -235,7 +300,7 @@ def least_distance(residual_i: FloatArray, labels: int = 100) -> float:
 
 
 def record() -> None:
-    """How far off majority vote's own rates are on the public panels, for the worst class."""
+    """How far off majority vote's own rates are on the public panels: the class where it is worst."""
     folder, rows = Path(os.environ["MAJORANT_DATA"]) / "panels", []
     for name in PANELS:
         votes = read(str(folder / name / "label.csv"), gold_file=str(folder / name / "truth.csv"), repeats="each")

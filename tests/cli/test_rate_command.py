@@ -47,7 +47,7 @@ def run(folder, *words, code=0):
 
 def test_the_rate_leads_and_the_panel_follows(folder):
     first, second, *rest = run(folder, "log.csv", "--gold-file", "labels.csv", "--label", "pass").splitlines()
-    assert re.fullmatch(r"Share of pass \d\d% \(\d\d to \d\d\), measured by 160 labels\.", first)
+    assert re.fullmatch(r"Share of pass: \d\d% \(\d\d to \d\d\), measured by 160 labels\.", first)
     assert re.fullmatch(r"Majority vote says \d\d% and the weighted vote says \d\d%: too high\.", second)
     assert any(line.startswith("Judges   gpt-4o") for line in rest)
     assert any("even if you stop early, if the items were labelled in random order" in line for line in rest)

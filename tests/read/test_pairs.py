@@ -4,7 +4,8 @@ import pytest
 
 import majorant as mj
 from majorant.read.options import Choice
-from majorant.read.pairs import find_columns, is_tie, read_pairs
+from majorant.read.pair_orders import is_tie
+from majorant.read.pairs import find_columns, read_pairs
 
 
 def arena(winners, *, swapped=None, **more):

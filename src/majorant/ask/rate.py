@@ -74,17 +74,23 @@ class Features:
 
         After some hundred labels the coefficients change only now and then.
         """
-        gram, moment = np.diag(self.penalty_d), self.penalty_d * self.prior_d
-        learned, told, due = [self.prior_d], 0, 1.0
-        for item, y in zip(np.asarray(item_t, dtype=np.int64), np.asarray(y_t, dtype=float), strict=True):
-            learned.append(learned[-1])
-            if np.isnan(y):
-                continue
-            row = self.value_id[item]
-            gram, moment, told = gram + np.outer(row, row), moment + y * row, told + 1
-            if told >= due:
-                learned[-1], due = np.linalg.solve(gram, moment), max(told + 1, 1.02 * told - 5)
-        return np.array(learned)
+        item, y = np.asarray(item_t, dtype=np.int64), np.asarray(y_t, dtype=float)
+        told_t = ~np.isnan(y)
+        row_nd, y_n = self.value_id[item[told_t]], y[told_t]
+        refits, due = [], 1
+        while due <= len(y_n):
+            refits.append(due)
+            due = max(due + 1, int(np.ceil(1.02 * due - 5)))
+        gram, moment, learned = np.diag(self.penalty_d), self.penalty_d * self.prior_d, [self.prior_d[None]]
+        for start in range(0, len(y_n), 256):
+            row, y_of = row_nd[start : start + 256], y_n[start : start + 256]
+            gram_n = gram + np.cumsum(row[:, :, None] * row[:, None, :], axis=0)
+            moment_n = moment + np.cumsum(row * y_of[:, None], axis=0)
+            due_n = [due - start - 1 for due in refits if start < due <= start + 256]
+            learned.append(np.linalg.solve(gram_n[due_n], moment_n[due_n][..., None])[..., 0])
+            gram, moment = gram_n[-1], moment_n[-1]
+        last_fit_t = np.searchsorted(refits, np.cumsum([0, *told_t]), side="right")
+        return np.asarray(np.concatenate(learned)[last_fit_t])
 
     def predict(self, coefficient_d: FloatArray) -> FloatArray:
         """The prediction of each unit, within [0, 1]."""

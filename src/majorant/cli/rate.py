@@ -84,6 +84,8 @@ def rate(
         found = measure_rate(backend, apart, how=source.options, pairs=pairs, **settings)
     if bar is not None and len(found.candidates) > 1:
         raise ConfigError(f"--at-least is about one rate, and these are {len(found.candidates)} pairs. Keep one pair.")
+    if bar is not None and not found.limits[0] <= bar <= found.limits[1]:
+        raise ConfigError(f"--at-least {bar:g}: the rate lies between {found.limits[0]:g} and {found.limits[1]:g}.")
     command = _next_command(found, gold)
     shown: dict[str, Any] = {"bar": bar, "command": command}
     if digest is not None:
@@ -133,7 +135,7 @@ def _next_command(found: Rates, gold: Any) -> str:
     more = 60 if len(found.candidates) > 1 else next((labels for labels in found.overall.more.values() if labels), 0)
     if not found.labels and gold is None:
         return repeat_call(ctx, "ask", "--rate", "--n", "60", without=("level", "seed"))
-    if not next_line(found) or found.order is not Order.DRAWN or not design_path(gold).is_file():
+    if not found.labels or not next_line(found) or found.order is not Order.DRAWN or not design_path(gold).is_file():
         return ""
     where = ("--more", str(more), "--design", str(design_path(gold)))
     return repeat_call(ctx, "ask", "--rate", *where, without=("level", "seed", "gold_file"))

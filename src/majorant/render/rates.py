@@ -61,11 +61,12 @@ def rate_markdown(rates: Rates, *, bar: float | None = None, command: str = "") 
     gate = gate_line(rates, bar) if bar is not None else ""
     said = _pair_lines(rates) if _several_pairs(rates) else [panel_line(rates)]
     lines += [inert(line) for line in (gate, *said) if line]
-    if rates.slices and not _several_pairs(rates):
+    if rates.slices and rates.labels and not _several_pairs(rates):
         lines += ["", "| | rate | judges say | labels |", "|---|---|---|---:|"]
         lines += [f"| {inert(_name(one))} | {_ends(one, rates)} | {_panel_rate(one, rates)} | {one.labels} |"
                   for one in rates.slices]  # fmt: skip
-    lines += ["", *(f"- {inert(line)}" for line in _comparisons(rates))] if rates.differences else []
+    listed = [*_comparisons(rates), *(line.removeprefix("Order    ") for line in _position_lines(rates))]
+    lines += ["", *(f"- {inert(line)}" for line in listed)] if listed else []
     lines += ["", inert(sure_line(rates))] if rates.labels else []
     following = inert(next_line(rates))
     lines += ["", f"{following} `{command}`" if command else following] if following or command else []
@@ -79,7 +80,7 @@ def headline(rates: Rates) -> str:
         known = f"measured by {count(overall.labels, 'label')}" if overall.labels else "as the judges see them"
         return f"Win rates of {count(len(rates.slices), 'pair')}, {known}."
     if overall.value is not None:
-        return f"{what} {_ends(overall, rates)}, measured by {count(overall.labels, 'label')}."
+        return f"{what}: {_ends(overall, rates)}, measured by {count(overall.labels, 'label')}."
     said = sorted(one.rate for one in overall.reported if not one.judge)
     low, high = _number(said[0], rates), _number(said[-1], rates)
     if len(said) == 1 or low == high:
@@ -90,6 +91,8 @@ def headline(rates: Rates) -> str:
 def panel_line(rates: Rates) -> str:
     """What the rules over all judges say, and whether the labels refute it."""
     rules = [one for one in rates.overall.reported if not one.judge]
+    if rates.overall.value is None and rates.measure is Measure.SCORE:
+        return ""
     if rates.overall.value is None:
         record = rates.record
         return (
@@ -143,6 +146,8 @@ def next_line(rates: Rates) -> str:
         else f"about {labels:,} more for ±{aim * scale:.2g}"
         for aim, labels in rates.overall.more.items() if labels
     ]  # fmt: skip
+    if not rates.labels and rates.order is Order.DRAWN:
+        return "Label the items that were drawn, from the top, and run this again."
     if not rates.labels:
         return "Label a few items drawn at random." + (f" Labels: {steps[0].replace(' more', '')}." if steps else "")
     return f"Labels: {', '.join(steps)}." if steps else ""
@@ -244,6 +249,10 @@ def _panel_rate(rate: Rate, rates: Rates) -> str:
 def _slice_lines(rates: Rates) -> list[str]:
     if not rates.slices:
         return []
+    if not rates.labels:
+        return columns(
+            [("", "judges say"), *((_name(one), _panel_rate(one, rates)) for one in rates.slices)], left=(0,)
+        )
     head = ("", "rate", "judges say", "labels")
     ranked = sorted(rates.slices, key=lambda one: -(one.value if one.value is not None else -1.0))
     rows = [(_name(one), _ends(one, rates), _panel_rate(one, rates), f"{one.labels:,}") for one in ranked]
@@ -299,8 +308,11 @@ def _notes(rates: Rates) -> list[str]:
     if rates.measure is Measure.SCORE:
         low, high = rates.limits
         middle = f"{(low + high) / 2:g}"
-        notes.append(f"Note     Labels are numbers from {low:g} to {high:g}, so this is their mean. "
-                     f"For the share above a bar: --threshold {middle}.")  # fmt: skip
+        notes.append(f"Note     Labels are scores from {low:g} to {high:g} (--range changes that), and this is their "
+                     f"mean. For the share of {middle} or more: --threshold {middle}.")  # fmt: skip
+    if rates.unheard:
+        foreign = ", ".join(quoted_number(label) for label in rates.unheard[:5])
+        notes.append(f"Note     No judge says {foreign}, so that counts as not {quoted_number(rates.label)}.")
     if rates.overall.skipped:
         notes.append(f"Note     {count(rates.overall.skipped, 'item')} without a label count as the worst case.")
     if rates.ignored:

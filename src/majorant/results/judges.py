@@ -20,7 +20,7 @@ from majorant.methods.majority import Majority
 from majorant.read import Reading, as_votes
 from majorant.read.opening import is_rereadable, open_rows, open_table
 from majorant.read.options import ReadOptions, says_position
-from majorant.read.pairs import are_places, candidates, is_tie, shown_in_order, swap_places
+from majorant.read.pair_orders import are_places, candidates, is_tie, shown_in_order, swap_places
 from majorant.read.table import cell_values, is_empty
 from majorant.results.sub_panels import SubPanel, best_sub_panels
 from majorant.tabular import Tabular

@@ -20,7 +20,8 @@ from majorant.errors import ConfigError, DataError
 from majorant.read.build import match_labels
 from majorant.read.gold import read_gold
 from majorant.read.options import ReadOptions
-from majorant.read.pairs import TIE, Pairs, is_tie
+from majorant.read.pair_orders import TIE, is_tie
+from majorant.read.pairs import Pairs
 from majorant.read.reshape import join_key, split_key
 from majorant.values import FloatArray
 from majorant.votes import NoteKind, Votes
@@ -200,7 +201,7 @@ def read_labelled(gold: Any, backend: Backend, how: ReadOptions, rng: np.random.
     found = read_gold(_as_table(gold), replace(how, gold_key=key).for_gold(), votes.items, what="label")
     item_t = np.array(list(found.value_by_item), dtype=np.int64)
     values = [how.scale.cut(value, str(gold)) for value in found.value_by_item.values()]
-    values = match_labels(values, votes.labels)
+    values = _match_spelling(match_labels(values, votes.labels), votes.labels)
     order = Order.GIVEN
     question_i = next((code_i for code_i in find_questions(votes) if came_by_question(code_i, item_t)), None)
     if _is_sorted(item_t if question_i is None else np.array(list(dict.fromkeys(question_i[item_t])), dtype=np.int64)):
@@ -239,6 +240,19 @@ def _drawn_labels(design: Design, answer_d: Codes, backend: Backend) -> Labelled
         ) from None
     values = tuple(None if code < 0 else design.labels[code] for code in answer_d[:last])
     return Labelled(item_t, tuple(match_labels(values, votes.labels)), Order.DRAWN)
+
+
+def _match_spelling(values: Sequence[Any], labels: Sequence[Hashable]) -> list[Any]:
+    """Each text that differs from a single label only in case or spaces as that label.
+
+    >>> _match_spelling([" PASS", "fail", "unclear", 1], ["pass", "fail", "Fail"])
+    ['pass', 'fail', 'unclear', 1]
+    """
+    by_word: dict[str, list[Hashable]] = {}
+    for label in labels:
+        by_word.setdefault(str(label).strip().casefold(), []).append(label)
+    same = [by_word.get(value.strip().casefold(), []) if isinstance(value, str) else [] for value in values]
+    return [some[0] if len(some) == 1 else value for value, some in zip(values, same, strict=True)]
 
 
 def _as_table(gold: Any) -> Any:

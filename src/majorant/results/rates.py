@@ -121,6 +121,7 @@ class Rates(Tabular):
     order: Order
     clustered: bool  # labels came question by question
     ignored: int  # labelled items without votes
+    unheard: tuple[Hashable, ...]  # expert labels that no judge gave, so they are not the class
     level: float
     record: RateRecord
 
@@ -154,7 +155,7 @@ class Rates(Tabular):
         panel = next((f"; the panel says {one.rate:.3f}" for one in self.overall.reported if not one.judge), "")
         if self.value is None:
             return f"Rates: not known without labels{panel}\nto_pandas() gives a row for each slice"
-        ends = f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f}) by {self.labels:,} labels"
+        ends = f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f}) from {self.labels:,} labelled"
         return f"Rates: {ends}{panel}\nto_pandas() gives a row for each slice"
 
     def at_least(self, bar: float) -> bool:
@@ -287,9 +288,14 @@ def _measure(
         order=labelled.order,
         clustered=sample.question_i is not None,
         ignored=labelled.ignored,
+        unheard=_unheard(labelled, votes.labels) if target.measure is Measure.SHARE else (),
         level=level,
         record=rate_record(),
     )
+
+
+def _unheard(labelled: Labelled, labels: Sequence[Hashable]) -> tuple[Hashable, ...]:
+    return tuple(dict.fromkeys(value for value in labelled.values if value is not None and value not in labels))
 
 
 def _rate(s: int | None, panel: Panel, sample: Sample, target: Target, tail: float) -> Rate:
