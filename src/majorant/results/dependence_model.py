@@ -224,7 +224,7 @@ def _converge(arrays: VoteArrays, params: ModelParams, shape: str, dependence: f
         old = params
         posterior_ik, _, first_hand = _e_step(arrays, kinds, _own(kinds, old), old, shape, dependence)
         params = _m_step(arrays, kinds, posterior_ik, first_hand(posterior_ik), old)
-        if before_ik is not None and np.abs(posterior_ik - before_ik).mean() < 1e-4:
+        if before_ik is not None and np.abs(posterior_ik - before_ik).mean() < 5e-4:
             break
         before_ik = posterior_ik
     votes = arrays.each_vote
