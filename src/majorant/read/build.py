@@ -383,10 +383,10 @@ def slices_of_items(coded: Coded, items: Ids) -> tuple[NDArray[np.int32] | None,
     if coded.table.kind == "text":
         numbers = numbers_if_all([value for value in values if not is_empty(value)])
         values = [numbers.get(value, value) for value in values]
-    given, position = distinct(coded, "slice", [None if is_empty(value) else value for value in values])
-    slices = sort_labels([value for value in given if value is not None])
-    at = {kind_key(value): code for code, value in enumerate(slices)}
-    code_map = np.array([*(-1 if given[p] is None else at[kind_key(given[p])] for p in position[:-1]), -1], np.int32)
+    values = [None if is_empty(value) else value for value in values]
+    slices = sort_labels([value for value in distinct(coded, "slice", values)[0] if value is not None])
+    code_of = {kind_key(value): code for code, value in enumerate(slices)}
+    code_map = np.array([*(code_of.get(kind_key(value), -1) for value in values), -1], np.int32)
     return one_per_item(coded, items, "slice", code_map, slices), tuple(slices)
 
 
@@ -509,11 +509,11 @@ def name_labels(
     spelling: dict[str, Any] = {}
     if options.fold_case:
         votes_by_label = {label_values[code]: int(uses[code]) for code in used}
-        groups = _by_look(sorted(votes_by_label, key=lambda label: -votes_by_label[label]))
-        spelling = {look: group[0] for look, group in groups.items()}  # the most common one
+        common_first = sorted(votes_by_label, key=lambda label: -votes_by_label[label])
+        spelling = {fold(label): label for label in reversed(common_first)}
         label_values = [spelling.get(fold(v), v) for v in label_values]
-        merged = [[[str(v), votes_by_label[v]] for v in group] for group in groups.values() if len(group) > 1]
-        notes += [Note(NoteKind.FOLDED_LABELS, {"groups": merged})] if merged else []
+        if merged := [[[str(v), votes_by_label[v]] for v in group] for group in alike(common_first)]:
+            notes.append(Note(NoteKind.FOLDED_LABELS, {"groups": merged}))
     given, remap = distinct(coded, "label", [label_values[code] for code in used])
 
     def as_given(values: Sequence[Any]) -> list[Any]:
@@ -545,21 +545,16 @@ def name_labels(
     )
 
 
-def _by_look(values: Sequence[Any]) -> dict[str, list[Any]]:
-    """The values that look alike, by what they share."""
-    groups: dict[str, list[Any]] = {}
-    for value in values:
-        groups.setdefault(fold(value), []).append(value)
-    return groups
-
-
 def alike(values: Sequence[Any]) -> list[list[Any]]:
     """Groups of different values that look alike.
 
     >>> alike(["Yes", "no", "yes", "yes "])
     [['Yes', 'yes', 'yes ']]
     """
-    return [group for group in _by_look(values).values() if len(group) > 1]
+    groups: dict[str, list[Any]] = {}
+    for value in values:
+        groups.setdefault(fold(value), []).append(value)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def label_notes(labels: Sequence[Any], votes_by_label: Mapping[Any, int], column: str) -> list[Note]:
@@ -640,14 +635,13 @@ class SortedVotes:
 
     def at(self, index: NDArray[Any]) -> SortedVotes:
         """Some of the votes, in a given order."""
+        row_n = np.flatnonzero(index) if index.dtype == bool else index
         return SortedVotes(
             item_n=self.item_n[index],
             worker_n=self.worker_n[index],
             label_n=self.label_n[index],
             seconds_n=None if self.seconds_n is None else self.seconds_n[index],
-            row_n=(index if index.dtype != bool else np.flatnonzero(index))
-            if self.row_n is None
-            else self.row_n[index],
+            row_n=row_n if self.row_n is None else self.row_n[index],
         )
 
     def row(self, vote: int) -> int:

@@ -13,9 +13,6 @@ from majorant.read.opening import open_rows
 from majorant.read.options import ReadOptions
 from majorant.read.table import cell_values, loads, named_faults, too_deep
 
-AGENT = "majorant"
-TEXT = "text"
-
 
 class Consensus(NamedTuple):
     """The label of an item with its confidence; no label for an item without votes."""
@@ -31,7 +28,7 @@ class Tool(NamedTuple):
     fields: Mapping[str, Mapping[str, Any]]  # text of the item -> its fields
     labels: Sequence[Any]
     question: str = "label"
-    about: str = TEXT
+    about: str = "text"
 
 
 def export_text(name: str, labelled: Iterable[Consensus], tool: Tool) -> str:
@@ -92,7 +89,7 @@ def _label_studio(labelled: Sequence[Consensus], tool: Tool) -> str:
     for entry in labelled:
         value = {"choices": [str(entry.label)]}
         result = {"from_name": tool.question, "to_name": tool.about, "type": "choices", "value": value}
-        prediction = {"model_version": AGENT, "score": entry.confidence, "result": [result]}
+        prediction = {"model_version": "majorant", "score": entry.confidence, "result": [result]}
         own = tool.fields.get(str(entry.item), {})
         tasks.append({"id": entry.item, "data": {"item": entry.item, **own}, "predictions": [prediction]})
     return json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
@@ -104,10 +101,10 @@ def _argilla(labelled: Sequence[Consensus], tool: Tool) -> str:
         {
             "id": str(entry.item),
             "fields": {
-                name: str(value) for name, value in (tool.fields.get(str(entry.item)) or {TEXT: entry.item}).items()
+                name: str(value) for name, value in (tool.fields.get(str(entry.item)) or {"text": entry.item}).items()
             },
             "metadata": {},
-            "suggestions": {tool.question: {"value": entry.label, "score": entry.confidence, "agent": AGENT}},
+            "suggestions": {tool.question: {"value": entry.label, "score": entry.confidence, "agent": "majorant"}},
             "responses": {},
             "vectors": {},
         }
@@ -121,7 +118,7 @@ def _prodigy(labelled: Sequence[Consensus], tool: Tool) -> str:
     options = [{"id": str(label), "text": str(label)} for label in tool.labels]
     lines = []
     for entry in labelled:
-        text = (tool.fields.get(str(entry.item)) or {}).get(TEXT, str(entry.item))
+        text = (tool.fields.get(str(entry.item)) or {}).get("text", str(entry.item))
         meta = {"item": entry.item, "confidence": entry.confidence}
         lines.append({"text": text, "options": options, "accept": [str(entry.label)], "meta": meta})
     return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)

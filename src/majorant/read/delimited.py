@@ -8,9 +8,8 @@ import itertools
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from majorant.database import BATCH_ROWS, batches, literal, path_literal
 from majorant.errors import ConfigError, DataError
@@ -21,7 +20,7 @@ from majorant.read.table import ArrowArray, Column, RowSource, text_array
 
 SMALL_FILE = 200_000  # bytes
 DELIMITER_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "space": " "}
-SNIFFED_ROWS = 100
+SNIFFED_ROWS = 100  # to find the dialect
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,28 +84,23 @@ def open_delimited(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
 
 
 def _head_lines(file: File) -> list[str]:
+    """The first lines; a first line beyond the head, such as the names of many workers, is read whole."""
     try:
         with file.open() as stream:
             rest = len(stream.read(len(file.head) + 1)) > len(file.head)
     except (OSError, EOFError):
         rest = True  # damaged further on: the scan will say where
-    text = file.head.decode(file.encoding, errors="replace")
-    lines = list(io.StringIO(text, newline=""))  # lines may end in several ways
-    if rest and len(lines) == 1:
-        return [_long_line(file)]
-    return lines[:-1] if rest and len(lines) > 1 else lines
-
-
-def _long_line(file: File) -> str:
-    """A first line beyond the head, such as the names of many workers in a wide table."""
-    longest_header = 1 << 26  # characters
+    lines = list(io.StringIO(file.head.decode(file.encoding, errors="replace"), newline=""))  # ends of several kinds
+    if rest and len(lines) > 1:
+        return lines[:-1]
+    if not rest:
+        return lines
+    longest = 1 << 26  # characters
     with io.TextIOWrapper(file.open(), encoding=file.encoding, errors="replace", newline="") as text:
-        line = text.readline(longest_header)
-    if len(line) == longest_header:
-        raise DataError(
-            f"{file.name}: its first line is longer than {longest_header:,} characters. Check its line breaks."
-        )
-    return line
+        line = text.readline(longest)
+    if len(line) == longest:
+        raise DataError(f"{file.name}: its first line is longer than {longest:,} characters. Check its line breaks.")
+    return [line]
 
 
 def _dialect(lines: Sequence[str], delimiter: str | None, choice: Choice) -> Dialect:
@@ -115,20 +109,19 @@ def _dialect(lines: Sequence[str], delimiter: str | None, choice: Choice) -> Dia
         if len(sign) != 1 or sign in '"\r\n':
             raise ConfigError(f"delimiter={delimiter!r}: give a single character, or tab.")
         return _with_quotes(sign, lines)
-    return max((_with_quotes(sign, lines) for sign in ",;\t|"), key=lambda dialect: _fit(dialect, lines, choice))
 
-
-def _fit(dialect: Dialect, lines: Sequence[str], choice: Choice) -> tuple[int, float, int]:
-    """Score a dialect on the first rows: recognised column names, equal row lengths, number of columns."""
-    rows = _sample(dialect, lines)
-    if not rows or len(rows[0]) < 2:
-        return 0, 0.0, 0
-    try:
-        roles = len(find_roles(rows[0], choice, ""))
-    except (DataError, ConfigError):
+    def fit(dialect: Dialect) -> tuple[int, float, int]:
+        """How well it suits the first rows: recognised column names, equal row lengths, number of columns."""
+        rows = _sample(dialect, lines)
+        if not rows or len(rows[0]) < 2:
+            return 0, 0.0, 0
         roles = 0
-    even = sum(len(row) == len(rows[0]) for row in rows) / len(rows)
-    return (roles if choice.columns is None else 0), round(even, 1), len(rows[0])
+        if choice.columns is None:
+            with suppress(DataError, ConfigError):
+                roles = len(find_roles(rows[0], choice, ""))
+        return roles, round(sum(len(row) == len(rows[0]) for row in rows) / len(rows), 1), len(rows[0])
+
+    return max((_with_quotes(sign, lines) for sign in ",;\t|"), key=fit)
 
 
 def _sample(dialect: Dialect, lines: Sequence[str]) -> list[list[str]]:
@@ -196,7 +189,14 @@ def _stream(
     try:
         path = as_utf8(file, stack)
         packing = file.packing if path == file.path else ""
-        for batch in batches(_sql(path, packing, dialect, n_columns, positions), threads):
+        columns = ", ".join(f"'c{p}': 'VARCHAR'" for p in range(n_columns))
+        sql = (
+            f"SELECT {', '.join(f'c{p}' for p in positions)} FROM read_csv({path_literal(path)}, auto_detect = false, "
+            f"header = false, delim = {literal(dialect.delimiter)}, quote = {literal(dialect.quote)}, "
+            f"escape = {literal(dialect.escape)}, compression = {literal(packing or 'none')}, "
+            f"columns = {{{columns}}}, strict_mode = true, null_padding = false)"
+        )
+        for batch in batches(sql, threads):
             skip = 1 if header and done == 0 else 0  # DuckDB's own header option trips over blank lines above it
             done += batch.num_rows
             file.refuse_beyond(done * n_columns)
@@ -208,22 +208,13 @@ def _stream(
         yield from _slow_stream(file, dialect, n_columns, positions, skip=max(done, int(header)))
 
 
-def _sql(path: Path, packing: str, dialect: Dialect, n_columns: int, positions: Sequence[int]) -> str:
-    columns = ", ".join(f"'c{p}': 'VARCHAR'" for p in range(n_columns))
-    select = ", ".join(f"c{p}" for p in positions)
-    return (
-        f"SELECT {select} FROM read_csv({path_literal(path)}, auto_detect = false, header = false, "
-        f"delim = {literal(dialect.delimiter)}, quote = {literal(dialect.quote)}, escape = {literal(dialect.escape)}, "
-        f"compression = {literal(packing or 'none')}, columns = {{{columns}}}, "
-        "strict_mode = true, null_padding = false)"
-    )
-
-
 def _slow_stream(
     file: File, dialect: Dialect, n_columns: int, positions: Sequence[int], *, skip: int
 ) -> Iterator[list[Column]]:
     """Records from number `skip` on, read by Python's csv, which accepts mixed line endings and huge fields."""
-    with _huge_fields(), file.open() as raw:
+    with ExitStack() as stack:
+        stack.callback(csv.field_size_limit, csv.field_size_limit(sys.maxsize))
+        raw = stack.enter_context(file.open())
         text = io.TextIOWrapper(raw, encoding=file.encoding, errors="surrogateescape", newline="")
         rows: list[list[str]] = []
         number = 0
@@ -254,15 +245,6 @@ def _slow_stream(
             ) from None
         if rows:
             yield _arrays(rows, positions)
-
-
-@contextmanager
-def _huge_fields() -> Iterator[None]:
-    before = csv.field_size_limit(sys.maxsize)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)
 
 
 def _sound(record: Sequence[str]) -> bool:

@@ -267,9 +267,9 @@ def find_files(
     path = expanded(name)
     note_input(path)
     if path.exists() and not path.is_file() and not path.is_dir():
-        if stat.S_ISCHR(path.stat().st_mode) and not _is_terminal(path):
-            raise ConfigError(f"{name} is a device. Name a file or a pipe.")
         with _guarded(name, path) as pipe:  # a named pipe or <(...) can be read only once
+            if stat.S_ISCHR(path.stat().st_mode) and not pipe.isatty():
+                raise ConfigError(f"{name} is a device. Name a file or a pipe.")
             return [(name, _spool(name, pipe, stack))]
     files = files_of(name, path)
     for file in files:
@@ -330,14 +330,6 @@ def expanded(name: str) -> Path:
         return path
 
 
-def _is_terminal(path: Path) -> bool:
-    try:
-        with path.open("rb") as stream:
-            return stream.isatty()
-    except OSError:
-        return False
-
-
 def temporary(stack: ExitStack) -> Path:
     """The name of an empty file that is removed when `stack` closes."""
     handle, name = tempfile.mkstemp(prefix="majorant-")
@@ -356,7 +348,10 @@ def identify(name: str, path: Path, how: ReadOptions) -> File:
     if unread is not None:
         raise DataError(f"{name} holds {unread[0]}, which majorant does not read. {unread[1]}")
     if raw.startswith(b"PK\x03\x04"):
-        kind = _type_of_archive(name, archive_members(name, path))
+        members = archive_members(name, path)
+        kind = next((kind for kind in FILE_TYPES if any(some <= members for some in kind.members)), None)
+        if kind is None:
+            raise DataError(f"{name} holds a ZIP archive. Unpack it and name the files in it.")
         return File(name=name, path=path, type=kind, packing="", encoding="utf-8", head=raw)
     packing = "gzip" if raw.startswith(b"\x1f\x8b") else "zstd" if raw.startswith(b"\x28\xb5\x2f\xfd") else ""
     ending, unpacked_name = _ending(name)
@@ -384,13 +379,6 @@ def identify(name: str, path: Path, how: ReadOptions) -> File:
     code = "utf-8" if binary is not None else _encoding(name, head, how.encoding)
     kind = _expected_type(name, unpacked_name, binary or _type_of_text(name, head, code), how.format)
     return File(name=name, path=path, type=kind, packing=packing, encoding=code, head=head)
-
-
-def _type_of_archive(name: str, members: set[str]) -> FileType:
-    for kind in FILE_TYPES:
-        if any(some <= members for some in kind.members):
-            return kind
-    raise DataError(f"{name} holds a ZIP archive. Unpack it and name the files in it.")
 
 
 def _guarded(name: str, path: Path) -> IO[bytes]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from majorant.read.formats.base import DATA
 from majorant.read.opening import find_layout, is_rereadable, open_rows
 from majorant.read.options import ReadOptions
 from majorant.read.reshape import JOINED_BY, join_columns
-from majorant.read.table import Column, Objects, RowSource, cell_values
+from majorant.read.table import Objects, RowSource, cell_values, is_text
 from majorant.votes import Account
 
 ITEMS_ALONE: dict[str, Any] = {
@@ -48,8 +48,14 @@ def item_columns(source: Any, items: Sequence[Any], how: ReadOptions) -> dict[st
                 for p, name in enumerate(one.names)
                 if p not in layout.positions and not _may_lead(name) and how.text in (None, name.removeprefix(DATA))
             }
-            if rows.named and own:
-                _collect(rows, layout.roles["item"], own, wanted, dropped)
+            for item, *values in (
+                _rows_of(rows, [layout.roles["item"], *own.values()], wanted) if own and rows.named else ()
+            ):
+                for column, value in zip(own, values, strict=True):
+                    known = wanted[item]
+                    nested = isinstance(value, (list, dict))  # may contain judges' verdicts
+                    if nested or (value not in (None, "") and known.setdefault(column, value) != value):
+                        dropped.add(column)
     names = dict.fromkeys(name for cells in wanted.values() for name in cells if name not in dropped)
     return {name.removeprefix(DATA): [wanted[str(item)].get(name) for item in items] for name in names}
 
@@ -64,19 +70,22 @@ def _may_lead(name: str) -> bool:
     return any(part in name.casefold() for part in parts)
 
 
-def _collect(
-    rows: RowSource, item: int, own: Mapping[str, int], wanted: dict[str, dict[str, Any]], dropped: set[str]
-) -> None:
-    for columns in rows.stream([item, *own.values()]):
-        items, *cells = (cell_values(column, rows.kind) for column in columns)
-        for n, name in enumerate(items):
-            known = wanted.get(str(name))
-            if known is not None:
-                for column, values in zip(own, cells, strict=True):
-                    value = values[n][:LONGEST_CELL] if isinstance(values[n], str) else values[n]
-                    nested = isinstance(value, (list, dict))  # may contain judges' verdicts
-                    if nested or (value not in (None, "") and known.setdefault(column, value) != value):
-                        dropped.add(column)
+def _rows_of(rows: RowSource, positions: Sequence[int], wanted: Collection[str]) -> Iterator[list[Any]]:
+    """The cells of the rows of the wanted items, whose column comes first: the item's text, then the others."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    spelt = [*wanted]
+    if rows.kind == "json":
+        spelt = [form for name in wanted for form in (name, json.dumps(name), json.dumps(name, ensure_ascii=False))]
+    for columns in rows.stream(positions):
+        arrays = [column for column in columns if not isinstance(column, Objects)]
+        if len(arrays) == len(columns) and is_text(arrays[0].type):  # Arrow is quicker
+            chosen = pc.is_in(arrays[0], value_set=pa.array(spelt, arrays[0].type))
+            columns = [array.filter(chosen) for array in arrays]
+        for item, *values in zip(*(cell_values(column, rows.kind) for column in columns), strict=True):
+            if str(item) in wanted:
+                yield [str(item), *(value[:LONGEST_CELL] if isinstance(value, str) else value for value in values)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +105,16 @@ class ItemText:
         try:
             with open_rows(self.source, self.options) as every:
                 for rows in every:
-                    for name, text in _texts(rows, self.item, self.column, wanted):
-                        text_of.setdefault(name, text)
+                    key = [self.item] if self.item in rows.names else self.item.split(",")
+                    if self.column not in rows.names or not set(key) <= set(rows.names):
+                        continue
+                    if len(key) > 1:
+                        rows = join_columns(rows, [rows.names.index(name) for name in key], self.item)
+                    places = [rows.names.index(name) for name in (key[0] if len(key) == 1 else self.item, self.column)]
+                    for name, text in _rows_of(rows, places, wanted):
+                        if text not in (None, ""):
+                            plain = text if isinstance(text, str) else json.dumps(text, default=str)[:LONGEST_CELL]
+                            text_of.setdefault(name, plain)
         except (MajorantError, OSError):
             return [None] * len(items)
         return [text_of.get(str(item)) or text_of.get(str(item).rsplit(JOINED_BY, 1)[0]) for item in items]
@@ -132,34 +149,3 @@ def _likeliest(names: Sequence[str]) -> str | None:
     )  # fmt: skip
     words = {re.sub(r"^(data\.|input[.:])|[\W_]+", "", name.casefold()): name for name in reversed(names)}
     return next((words[word] for word in usual if word in words), None)
-
-
-def _texts(rows: RowSource, item: str, column: str, wanted: set[str]) -> Iterator[tuple[str, str]]:
-    key = [item] if item in rows.names else item.split(",")
-    if column not in rows.names or not set(key) <= set(rows.names):
-        return
-    place, text_place = rows.names.index(key[0]), rows.names.index(column)
-    if len(key) > 1:
-        rows, place = join_columns(rows, [rows.names.index(name) for name in key], item), len(rows.names)
-    for columns in rows.stream([place, text_place]):
-        names, texts = (cell_values(cells, rows.kind) for cells in _rows_of(columns, wanted, rows.kind))
-        for name, text in zip(names, texts, strict=True):
-            if str(name) in wanted and text not in (None, ""):
-                yield str(name), (text if isinstance(text, str) else json.dumps(text, default=str))[:LONGEST_CELL]
-
-
-def _rows_of(columns: Sequence[Column], wanted: set[str], kind: str) -> Sequence[Column]:
-    """The rows of the wanted items, where Arrow can tell them; else all."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    items, texts = columns
-    if isinstance(items, Objects) or isinstance(texts, Objects):
-        return columns
-    if not (pa.types.is_string(items.type) or pa.types.is_large_string(items.type)):
-        return [items, texts]
-    spelt = [*wanted]
-    if kind == "json":
-        spelt = [form for name in wanted for form in (name, json.dumps(name), json.dumps(name, ensure_ascii=False))]
-    chosen = pc.is_in(items, value_set=pa.array(spelt, items.type))
-    return [items.filter(chosen), texts.filter(chosen)]

@@ -41,13 +41,20 @@ def open_json(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
     shape = _shape(file)
     text = _Text(path, file.packing if path == file.path else "", shape, how.threads)
     try:
-        names = _keys(text)
+        with connect(how.threads) as connection:  # keys in order of first use: `status` may occur only on failed votes
+            keys = connection.sql(
+                f"""SELECT key, min(row * 1000000 + place) AS first FROM (
+                SELECT unnest(keys) AS key, generate_subscripts(keys, 1) AS place, row
+                FROM (SELECT json_keys(json) AS keys, row_number() OVER () AS row FROM {text.scan("read_json_objects")})
+                ) GROUP BY key ORDER BY first"""
+            ).fetchall()
     except duckdb.Error:
         raise _diagnose(file, shape) from None
     if shape == "array" and not _is_closed(file):  # DuckDB takes an array that ends after a whole object
         raise DataError(
             f"{file.name}: the array is never closed; the file is cut off after an object. Export it again."
         )
+    names = tuple(key for key, _ in keys)
     if not names:
         raise DataError(f"{file.name} holds no objects with keys. Give each vote as an object, {EXAMPLE}.")
 
@@ -96,10 +103,21 @@ class _Text(NamedTuple):
 def _rows(file: File, text: _Text, names: tuple[str, ...], described: str = "") -> RowSource:
     import duckdb
 
+    def sql(positions: Sequence[int]) -> str:
+        keys = [names[p] for p in positions]
+        if len({name.casefold() for name in names}) < len(names):  # DuckDB's names of columns have no case
+            pointers = ("/" + key.replace("~", "~0").replace("/", "~1") for key in keys)
+            values = ", ".join(f"json_extract(json, {literal(one)}) AS c{n}" for n, one in enumerate(pointers))
+            return f"SELECT {values} FROM {text.scan('read_json_objects')}"
+        quoted = ", ".join('"' + key.replace('"', '""') + '"' for key in keys)
+        columns = ", ".join(f"{literal(key)}: 'JSON'" for key in keys)
+        scan = text.scan("read_json", "records = 'true'", f"columns = {{{columns}}}")
+        return f"SELECT {quoted} FROM {scan}"
+
     def stream(positions: Sequence[int]) -> Iterator[list[Column]]:
         n_rows = 0
         try:
-            for batch in batches(_sql(text, names, [names[p] for p in positions]), text.threads):
+            for batch in batches(sql(positions), text.threads):
                 n_rows += batch.num_rows
                 file.refuse_beyond(2 * n_rows)
                 yield list(batch.columns)
@@ -134,16 +152,6 @@ def _is_closed(file: File) -> bool:
     return tail.replace(b"\0", b"").rstrip().endswith(b"]")  # the zeros of UTF-16
 
 
-def _keys(text: _Text) -> tuple[str, ...]:
-    """All keys in order of first use: `status` may occur only on failed votes."""
-    sql = f"""SELECT key, min(row * 1000000 + place) AS first FROM (
-        SELECT unnest(keys) AS key, generate_subscripts(keys, 1) AS place, row
-        FROM (SELECT json_keys(json) AS keys, row_number() OVER () AS row FROM {text.scan("read_json_objects")})
-    ) GROUP BY key ORDER BY first"""
-    with connect(text.threads) as connection:
-        return tuple(key for key, _ in connection.sql(sql).fetchall())
-
-
 def _records(file: File, text: _Text) -> Iterator[dict[str, Any]]:
     """Stream the objects. DuckDB accepts a trailing comma, which Python and the standard do not."""
     try:
@@ -151,21 +159,6 @@ def _records(file: File, text: _Text) -> Iterator[dict[str, Any]]:
             yield from map(loads, batch.columns[0].to_pylist())
     except json.JSONDecodeError:
         raise _diagnose(file, text.shape) from None
-
-
-def _sql(text: _Text, names: Sequence[str], keys: Sequence[str]) -> str:
-    if len({name.casefold() for name in names}) < len(names):  # DuckDB's names of columns have no case
-        values = ", ".join(f"json_extract(json, {literal(_pointer(key))}) AS c{n}" for n, key in enumerate(keys))
-        return f"SELECT {values} FROM {text.scan('read_json_objects')}"
-    columns = ", ".join(f"{literal(key)}: 'JSON'" for key in keys)
-    quoted = ['"' + key.replace('"', '""') + '"' for key in keys]
-    scan = text.scan("read_json", "records = 'true'", f"columns = {{{columns}}}")
-    return f"SELECT {', '.join(quoted)} FROM {scan}"
-
-
-def _pointer(key: str) -> str:
-    """A key as a JSON pointer."""
-    return "/" + key.replace("~", "~0").replace("/", "~1")
 
 
 def _diagnose(file: File, shape: str) -> DataError:

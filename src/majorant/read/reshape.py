@@ -40,6 +40,7 @@ from majorant.read.table import (
     dictionary_codes,
     drop_headers,
     is_empty,
+    is_text,
     loads,
     numpy_view,
     open_columns,
@@ -119,7 +120,7 @@ def _filled(labels: Column, *, json: bool) -> NDArray[np.bool_]:
     filled = pc.is_valid(labels)
     if pa.types.is_floating(labels.type):
         filled = pc.and_(filled, pc.invert(pc.fill_null(pc.is_nan(labels), True)))
-    elif pa.types.is_string(labels.type) or pa.types.is_large_string(labels.type):
+    elif is_text(labels.type):
         bare = pc.utf8_trim_whitespace(labels)
         filled = pc.and_(pc.not_equal(bare, ""), pc.not_equal(bare, '""' if json else ""))
         filled = pc.fill_null(filled, False)
@@ -129,12 +130,33 @@ def _filled(labels: Column, *, json: bool) -> NDArray[np.bool_]:
 def join_columns(rows: RowSource, positions: Sequence[int], name: str) -> RowSource:
     """The rows with one more column, in which the texts of some columns are joined."""
 
+    return _add_column(rows, name, positions, lambda columns, _: _join(columns, rows.kind))
+
+
+def add_constants(rows: RowSource, values: Mapping[str, str | None]) -> RowSource:
+    """The rows with columns that hold one value each, unless there are such columns already."""
+    import pyarrow as pa
+
+    for name, value in values.items() if rows.named else ():
+        if name not in rows.names:
+            cell = json.dumps(value) if rows.kind == "json" and value is not None else value
+            rows = _add_column(rows, name, (), lambda _, n, cell=cell: pa.array([cell] * n, pa.large_string()))  # type: ignore[misc]
+    return rows
+
+
+def _add_column(
+    rows: RowSource, name: str, positions: Sequence[int], make: Callable[[list[Column], int], Column]
+) -> RowSource:
+    """The rows with one more column, made from those at some positions and the number of rows."""
+    own = len(rows.names)
+
     def stream(wanted: Sequence[int]) -> Iterator[list[Column]]:
-        needed = list(dict.fromkeys([*(p for p in wanted if p < len(rows.names)), *positions]))
+        needed = list(dict.fromkeys([*(p for p in wanted if p < own), *positions])) or [0]
         for columns in rows.stream(needed):
             given = dict(zip(needed, columns, strict=True))
-            joined = _join([given[p] for p in positions], rows.kind) if len(rows.names) in wanted else None
-            yield [given.get(p, joined) for p in wanted]
+            if own in wanted:
+                given[own] = make([given[p] for p in positions], column_length(columns[0]))
+            yield [given[p] for p in wanted]
 
     return replace(rows, names=(*rows.names, name), stream=stream)
 
@@ -207,28 +229,6 @@ def _join(columns: Sequence[Column], kind: str) -> Any:
     return pc.binary_join_element_wise(quote, joined, quote, nothing) if kind == "json" else joined
 
 
-def add_constants(rows: RowSource, values: Mapping[str, str | None]) -> RowSource:
-    """The rows with columns that hold one value each, unless there are such columns already."""
-    own = {name: value for name, value in values.items() if name not in rows.names}
-    if not own or not rows.named:
-        return rows
-    n_own = len(rows.names)
-    cells = [json.dumps(v) if rows.kind == "json" and v is not None else v for v in own.values()]
-
-    def stream(positions: Sequence[int]) -> Iterator[list[Column]]:
-        import pyarrow as pa
-
-        inner = [p for p in positions if p < n_own] or [0]
-        for columns in rows.stream(inner):
-            given = dict(zip(inner, columns, strict=True))
-            n_rows = column_length(columns[0])
-            yield [
-                given[p] if p < n_own else pa.array([cells[p - n_own]] * n_rows, pa.large_string()) for p in positions
-            ]
-
-    return replace(rows, names=(*rows.names, *own), stream=stream)
-
-
 def labels_in(cell: Any) -> list[Any] | None:
     """The labels in a cell: a list, a list written as JSON, or text with separators; None for an empty cell.
 
@@ -256,17 +256,27 @@ def split_labels(rows: RowSource, roles: dict[str, int]) -> tuple[RowSource, dic
     vocabulary = _vocabulary(rows, roles)
     kept = [role for role in roles if role not in ("label", "gold")]
     names = (*(rows.names[roles[role]] for role in kept), rows.names[roles["label"]], "label", "gold")
-    split_roles = {role: place for place, role in enumerate([*kept, "label", "slice"])}
-    if "gold" in roles:
-        split_roles["gold"] = len(names) - 1
-    order = [roles[role] for role in kept] + [roles["label"]] + ([roles["gold"]] if "gold" in roles else [])
+    split_roles = {role: place for place, role in enumerate([*kept, "label", "slice", "gold"])}
+    if "gold" not in roles:
+        del split_roles["gold"]
 
     def stream(positions: Sequence[int]) -> Iterator[list[Column]]:
-        for columns in rows.stream(order):
-            cells = [cell_values(column, rows.kind) for column in columns]
-            gold = [labels_in(cell) for cell in cells[-1]] if "gold" in roles else None
-            chosen = [labels_in(cell) for cell in cells[len(kept)]]
-            yield _expanded(dict(zip(kept, cells, strict=False)), chosen, gold, vocabulary, positions)
+        import pyarrow as pa
+
+        for columns in rows.stream([roles[role] for role in (*kept, "label", "gold") if role in roles]):
+            cells: list[list[Any]] = [[] for _ in names]
+            for row in zip(*(cell_values(column, rows.kind) for column in columns), strict=True):
+                own = dict(zip(kept, row, strict=False))
+                chosen, truth = labels_in(row[len(kept)]), labels_in(row[-1]) if "gold" in roles else None
+                for label in vocabulary:
+                    if own["item"] is not None:
+                        own["item"] = f"{row[kept.index('item')]}{JOINED_BY}{label}"
+                    said, gold = (
+                        None if some is None else "yes" if label in some else "no" for some in (chosen, truth)
+                    )
+                    for place, cell in enumerate((*own.values(), said, label, gold)):
+                        cells[place].append(None if cell is None else str(cell))
+            yield [pa.array(cells[p], pa.large_string()) for p in positions]
 
     spelt = f"{rows.format}, {len(vocabulary)} labels each yes or no"
     return replace(rows, names=names, stream=stream, format=spelt, kind="typed", unit="answer"), split_roles
@@ -288,39 +298,11 @@ def _vocabulary(rows: RowSource, roles: dict[str, int]) -> list[Any]:
     return sort_labels(labels_seen)
 
 
-def _expanded(
-    cells: dict[str, list[Any]], chosen: list[list[Any] | None], gold: list[list[Any] | None] | None,
-    vocabulary: Sequence[Any], positions: Sequence[int],
-) -> list[Column]:  # fmt: skip
-    import pyarrow as pa
-
-    columns: list[list[Any]] = [[] for _ in range(len(cells) + 3)]
-    for n, labels in enumerate(chosen):
-        truth = None if gold is None else gold[n]
-        for label in vocabulary:
-            for place, role in enumerate(cells):
-                value = cells[role][n]
-                columns[place].append(f"{value}{JOINED_BY}{label}" if role == "item" and value is not None else value)
-            columns[-3].append(None if labels is None else "yes" if label in labels else "no")
-            columns[-2].append(str(label))
-            columns[-1].append(None if truth is None else "yes" if label in truth else "no")
-    texts = ([None if value is None else str(value) for value in columns[p]] for p in positions)
-    wanted = [pa.array(column, pa.large_string()) for column in texts]
-    assert all(column_length(column) == len(columns[0]) for column in wanted)
-    return wanted
-
-
 def lay_out_votes(rows: RowSource, how: ReadOptions) -> RowSource:
     """The rows of a table with nested votes, or with a row per worker, as votes; any other table as it is."""
-    if (
-        not rows.named
-        or not rows.names
-        or not rows.again
-        or how.choice.needed != VOTE_ROLES
-        or how.choice.columns is not None
-    ):
+    if not rows.named or not rows.names or not rows.again or how.wide or how.workers is not None or how.several:
         return rows
-    if how.wide or how.workers is not None or how.several or recognise_table(rows.names) is not None:
+    if how.choice.needed != VOTE_ROLES or how.choice.columns is not None or recognise_table(rows.names) is not None:
         return rows
     by_name = candidate_roles(rows.names, Choice.of(), rows.source)
     if rows.kind == "text":

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,6 @@ from majorant.read.options import ALIASES
 from majorant.read.table import loads, named_faults, whole_number
 from majorant.tabular import guarded, unguarded
 
-DRAW, ITEM, LABEL = "draw", "item", "label"
 DESIGN_KEY = "majorant_design"  # in tasks: which design they belong to
 DESIGN_ENDING = ".design.json"
 LABEL_KEYS = "123456789abcdefghijklmnoprtvwxyz"  # for classes; s, u and q have their own meaning
@@ -72,9 +72,8 @@ def task_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str]:
 
 
 def _csv(path: Path, tasks: Tasks) -> dict[Path, str]:
-    lines: list[list[Any]] = [[DRAW, ITEM, *tasks.columns, LABEL]]
-    lines += [[draw, item, *own.values(), ""] for draw, item, own in _rows(tasks)]
-    return {path: "".join(_line(map(guarded, cells)) for cells in lines)}
+    rows = [[draw, item, *own.values(), ""] for draw, item, own in _rows(tasks)]
+    return {path: "".join(_line(map(guarded, cells)) for cells in [["draw", "item", *tasks.columns, "label"], *rows])}
 
 
 def _line(cells: Iterable[Any], sign: str = ",") -> str:
@@ -103,7 +102,7 @@ def extended_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str]:
     header = [name.strip().casefold() for name in rows[0]]
     lines = [_line(row, sign) for row in rows if row]
     for draw, item, own in _rows(tasks):
-        cells = {DRAW: draw, ITEM: item, **{name.casefold(): value for name, value in own.items()}}
+        cells = {"draw": draw, "item": item, **{name.casefold(): value for name, value in own.items()}}
         lines.append(_line((guarded(cells.get(unguarded(name), "")) for name in header), sign))
     return {path: "".join(lines)}
 
@@ -117,7 +116,7 @@ def with_labels(text: str, label_by_draw: Mapping[int, str]) -> str:
     """The text of a table with these labels in its column label."""
     rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=_sign(text)))
     header = [name.strip().casefold() for name in rows[0]]
-    draw, label = header.index(DRAW), header.index(LABEL)
+    draw, label = header.index("draw"), header.index("label")
     for row in rows[1:]:
         number = whole_number(row[draw]) if row else None
         if number is not None and number in label_by_draw:
@@ -140,13 +139,13 @@ def _label_studio(path: Path, tasks: Tasks) -> dict[Path, str]:
     """Tasks to import, and a labelling interface with the classes to paste into the project's settings."""
     from xml.sax.saxutils import quoteattr
 
-    data = [{"data": {DRAW: draw, ITEM: item, **own, DESIGN_KEY: tasks.design}} for draw, item, own in _rows(tasks)]
+    data = [{"data": {"draw": draw, "item": item, **own, DESIGN_KEY: tasks.design}} for draw, item, own in _rows(tasks)]
     shown = [
         f'  <Header value={quoteattr(name)}/>\n  <Text name="text_{n}" value={quoteattr(f"${name}")}/>'
-        for n, name in enumerate([*tasks.columns] or [ITEM])
+        for n, name in enumerate([*tasks.columns] or ["item"])
     ]
     choices = [f"    <Choice value={quoteattr(str(label))}/>" for label in tasks.labels]
-    opening = f'  <Choices name="{LABEL}" toName="text_0" choice="single">'
+    opening = '  <Choices name="label" toName="text_0" choice="single">'
     view = "\n".join(["<View>", *shown, opening, *choices, "  </Choices>", "</View>", ""])
     return {path: json.dumps(data, ensure_ascii=False, indent=1) + "\n", path.with_suffix(".xml"): view}
 
@@ -154,8 +153,8 @@ def _label_studio(path: Path, tasks: Tasks) -> dict[Path, str]:
 def _argilla(path: Path, tasks: Tasks) -> dict[Path, str]:
     """Records for `dataset.records.log`: the item is the record's id; fields and a LabelQuestion are the project's."""
     records = [
-        {"id": str(item), **({name: str(value) for name, value in own.items()} or {ITEM: str(item)}),
-         f"metadata.{DRAW}": draw, f"metadata.{DESIGN_KEY}": tasks.design}
+        {"id": str(item), **({name: str(value) for name, value in own.items()} or {"item": str(item)}),
+         "metadata.draw": draw, f"metadata.{DESIGN_KEY}": tasks.design}
         for draw, item, own in _rows(tasks)
     ]  # fmt: skip
     return {path: json.dumps(records, ensure_ascii=False, indent=1) + "\n"}
@@ -167,7 +166,7 @@ def _prodigy(path: Path, tasks: Tasks) -> dict[Path, str]:
     lines = []
     for draw, item, own in _rows(tasks):
         text = "\n".join(str(value) for value in own.values()) or str(item)
-        task = {"text": text, ITEM: item, DRAW: draw, DESIGN_KEY: tasks.design, "options": options}
+        task = {"text": text, "item": item, "draw": draw, DESIGN_KEY: tasks.design, "options": options}
         lines.append(json.dumps(task, ensure_ascii=False))
     return {path: "\n".join(lines) + "\n"}
 
@@ -189,7 +188,7 @@ def read_answers(path: Path | NamedFile, *, expert: str = "") -> ExpertLabels:
     with named_faults(path):
         text = _text(path)
         if Path(path).suffix.lower() in (".json", ".jsonl") or text.lstrip()[:1] in ("[", "{"):
-            return _from_tool(_records(path, text), path, expert)
+            return _from_tool(text, path, expert)
         return _from_table(text, path, expert)
 
 
@@ -211,16 +210,15 @@ def _text(path: Path | NamedFile) -> str:
 def _from_table(text: str, path: Path | NamedFile, expert: str) -> ExpertLabels:
     rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=_sign(text))
     names = {name.strip().casefold(): name for name in rows.fieldnames or () if name}
-    item = next((names[alias] for alias in (ITEM, *sorted(ALIASES["item"][0])) if alias in names), None)
-    labels = [
-        name for key, name in names.items() if key == LABEL or (key.startswith(LABEL) and key[5] in " _-.0123456789")
-    ]
+    item = next((names[alias] for alias in ("item", *sorted(ALIASES["item"][0])) if alias in names), None)
+    labels = [name for key, name in names.items() if re.fullmatch(r"label([ _\-.0-9].*)?", key, re.DOTALL)]
     labels = labels or [names[alias] for alias in ("gold", "truth", "answer") if alias in names][:1]
     if item is None or not labels:
         raise DataError(
-            f"{path} has no column {ITEM if item is None else LABEL}. Keep the columns that majorant ask wrote."
+            f"{path} has no column {'item' if item is None else 'label'}. Keep the columns that majorant ask wrote."
         )
-    draw, who = names.get(DRAW), next((names[n] for n in ("expert", *sorted(ALIASES["worker"][0])) if n in names), None)
+    draw = names.get("draw")
+    who = next((names[alias] for alias in ("expert", *sorted(ALIASES["worker"][0])) if alias in names), None)
     answers = []
     for row in rows:
         named = (row.get(who) or "").strip() if who else ""
@@ -233,19 +231,16 @@ def _from_table(text: str, path: Path | NamedFile, expert: str) -> ExpertLabels:
     return ExpertLabels(tuple(answers))
 
 
-def _records(path: Path | NamedFile, text: str) -> list[Mapping[str, Any]]:
+def _from_tool(text: str, path: Path | NamedFile, expert: str) -> ExpertLabels:
+    lines = [text] if text.lstrip()[:1] == "[" else text.splitlines()
     try:
-        records = (
-            loads(text) if text.lstrip()[:1] == "[" else [loads(line) for line in text.splitlines() if line.strip()]
-        )
+        records = [loads(line) for line in lines if line.strip()]
     except json.JSONDecodeError as error:
         raise DataError(f"{path} is not JSON as a labelling tool exports it: {error}. Export it again.") from None
+    if text.lstrip()[:1] == "[":
+        [records] = records
     if not all(isinstance(record, Mapping) for record in records):
         raise DataError(f"{path} is not JSON as a labelling tool exports it. Export it again.")
-    return records
-
-
-def _from_tool(records: list[Mapping[str, Any]], path: Path | NamedFile, expert: str) -> ExpertLabels:
     tool = recognise([*records[0]], records[0], str(path)) if records else None
     labelled = any({"annotations", "accept", "answer", "responses"} & {*record} for record in records)
     if records and tool is None and (labelled or not any(map(_design, records))):
@@ -256,10 +251,15 @@ def _from_tool(records: list[Mapping[str, Any]], path: Path | NamedFile, expert:
     for number, record in enumerate(records, start=1):
         own = _own(record)
         design = design or _design(record)
-        item = own.get(ITEM, record.get("id"))
+        item = own.get("item", record.get("id"))
         if tool is not None:
             with reporting_structure(tool.name, f"{path}, record {number}"):
-                answers += [_answer(item, vote.worker, vote.answers, expert) for vote in tool.votes(record, context)]
+                for vote in tool.votes(record, context):
+                    value = next(iter(vote.answers.values()), None)  # to the first question
+                    if isinstance(value, list):
+                        value = value[0] if len(value) == 1 else None
+                    # an empty submission means "cannot tell"
+                    answers.append(ExpertAnswer(item, value, str(vote.worker or expert), cannot_tell=value is None))
     return ExpertLabels(tuple(answers), design)
 
 
@@ -271,14 +271,6 @@ def _own(record: Mapping[str, Any]) -> Mapping[str, Any]:
 def _design(record: Mapping[str, Any]) -> str | None:
     own = _own(record)
     return own.get(DESIGN_KEY) or own.get(f"metadata.{DESIGN_KEY}")
-
-
-def _answer(item: Any, worker: Any, answers: Mapping[str, Any], expert: str) -> ExpertAnswer:
-    """The answer to the first question; an empty submission means "cannot tell"."""
-    value = next(iter(answers.values()), None)
-    if isinstance(value, list):
-        value = value[0] if len(value) == 1 else None
-    return ExpertAnswer(item, value, str(worker or expert), cannot_tell=value is None)
 
 
 def design_path(path: str | os.PathLike[str]) -> Path:
@@ -378,7 +370,10 @@ def count_answers(
     for answer in answers:
         if answer.label is None and not answer.cannot_tell:
             continue
-        position = place.get(str(answer.item), _by_draw(answer, order, asked))
+        position = place.get(str(answer.item))
+        if position is None and answer.draw is not None and 0 < answer.draw <= len(asked):
+            drawn = asked[answer.draw - 1]  # where a spreadsheet has rewritten an item such as 007 as 7
+            position = drawn if same_name(order[drawn], answer.item) else None
         if position is None:
             ignored.append(answer.item)
             continue
@@ -402,17 +397,12 @@ def count_answers(
     return Counted(answer_d, _once(ignored), _once(unknown), _once(relabelled), _once(disagreed))
 
 
-def _by_draw(answer: ExpertAnswer, order: Sequence[Any], asked: Sequence[int]) -> int | None:
-    """The position by the draw, where a spreadsheet has rewritten an item such as 007 as 7."""
-    if answer.draw is None or not 0 < answer.draw <= len(asked):
-        return None
-    position = asked[answer.draw - 1]
-    return position if same_name(order[position], answer.item) else None
-
-
 def same_name(drawn: Any, written: Any) -> bool:
     """Whether a row names the item that was drawn, perhaps as a spreadsheet rewrote it."""
-    return str(drawn) == str(written) or _same_number(drawn, written)
+    try:
+        return str(drawn) == str(written) or float(drawn) == float(written)
+    except (TypeError, ValueError):
+        return False
 
 
 class _Classes:
@@ -422,7 +412,8 @@ class _Classes:
         self.exact = {str(label): code for code, label in enumerate(labels)}
         folded = [str(label).strip().casefold() for label in labels]
         self.alike = {text: code for code, text in enumerate(folded) if folded.count(text) == 1}
-        self.numbers = {float(label): code for code, label in enumerate(labels) if _is_number(label)}
+        numbers = ((label, code) for code, label in enumerate(labels) if isinstance(label, int | float))
+        self.numbers = {float(label): code for label, code in numbers if not isinstance(label, bool)}
 
     def of(self, label: Any) -> int | None:
         """Its code, SKIPPED if the expert cannot tell, None if it is not a class."""
@@ -437,17 +428,6 @@ class _Classes:
             return self.numbers.get(float(text))
         except ValueError:
             return None
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _same_number(one: Any, other: Any) -> bool:
-    try:
-        return float(one) == float(other)
-    except (TypeError, ValueError):
-        return False
 
 
 def _agreed(codes: Sequence[int], experts: str) -> tuple[int, bool]:
