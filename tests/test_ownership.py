@@ -56,7 +56,6 @@ COMMANDS = {  # a command, and the file that it would write
     "simulate": (["simulate", *MODEL, "--out", "mine.csv"], "mine.csv"),
     "simulate --truth": (["simulate", *MODEL, "--truth", "mine.csv"], "mine.csv"),
     "demo": (["demo", "--out", "."], "crowd/votes.csv"),
-    "theory": (["theory", "--prior", ".5,.5", "--confusion", ".8,.2/.2,.8", "--map", "mine.svg"], "mine.svg"),
 }  # fmt: skip
 
 

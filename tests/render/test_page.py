@@ -217,7 +217,7 @@ def test_a_notebook_gets_every_figure(name):
     sample = "panel" if name == "dependence" else "crowd"
     figure = mj.figure(result(sample), name)
     assert len(figure.axes) == len(charts_of(summary(sample), name))
-    figure.canvas.draw()
+    figure.draw_without_rendering()
 
 
 def test_a_figure_that_does_not_exist_is_refused():

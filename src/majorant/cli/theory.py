@@ -16,7 +16,6 @@ from majorant.cli.options import (
     name_list,
     number_list,
     number_rows,
-    overwrite_option,
     show,
 )
 from majorant.errors import ConfigError, DataError
@@ -43,10 +42,8 @@ def _vote_counts(ctx: click.Context, param: click.Parameter, value: str) -> list
 )
 @choice_option("--ties", "exclude", "first", "prior", "random")
 @click.option("--labels", metavar="LIST", callback=name_list, help="Names of the classes: no,yes")
-@click.option("--map", "picture", metavar="FILE", help="Draw where majority is optimal, as .svg, .png or .pdf.")
-@overwrite_option
 @common_options
-def theory(seed: int, as_json: bool, quiet: bool, picture: str | None, **model: Any) -> None:  # noqa: ARG001
+def theory(seed: int, as_json: bool, quiet: bool, **model: Any) -> None:  # noqa: ARG001
     """Show how far majority vote is from optimal for given class priors and confusion matrices.
 
     Prints the margin in nats (positive if no rule beats majority vote on any votes), the accuracies of majority vote
@@ -55,11 +52,7 @@ def theory(seed: int, as_json: bool, quiet: bool, picture: str | None, **model: 
     from majorant.render.theory import theory_text
 
     summary = _summary(**model)
-    if picture is not None:
-        _draw(picture, model)
     show(summary, theory_text(summary), as_json=as_json)
-    if picture is not None and not as_json and not quiet:
-        click.echo(f"\nWrote    {picture}")
 
 
 def _summary(
@@ -84,19 +77,6 @@ def _summary(
     descriptions = [describe(prior, confusion or [], n_votes, ties) for n_votes in votes]
     spans = optimal_votes(prior, confusion or []) if len(prior) == 2 else None
     return theory_summary(prior, descriptions, ties, labels=labels, optimal_votes=spans)
-
-
-def _draw(picture: str, model: dict[str, Any]) -> None:
-    from majorant.render.theory import draw_map
-    from majorant.theory import accuracy_region
-
-    most_panels = 4
-    if model["confusion"] is None:
-        raise ConfigError("--map shows one confusion matrix for all: leave out --panel.")
-    if len(model["votes"]) > most_panels:
-        raise ConfigError(f"--map has room for {most_panels} numbers of votes, not {len(model['votes'])}.")
-    regions = [accuracy_region(model["prior"], n_votes, model["confusion"]) for n_votes in model["votes"]]
-    draw_map(regions, picture)
 
 
 def _read_panel(source: str) -> tuple[list[str] | None, Any]:

@@ -21,7 +21,7 @@ from majorant.render.answer import rule_name
 from majorant.render.cards import answer_cards
 from majorant.render.certificate import certificate_summary
 from majorant.render.figures import FIGURES, charts_of
-from majorant.render.figures.canvas import LIGHT, css_variables, figure_of, scheme
+from majorant.render.figures.canvas import css_variables, figure_of, scheme
 from majorant.render.figures.charts import clipped
 from majorant.render.map import map_facts
 from majorant.render.review import REASON_HEADINGS
@@ -150,7 +150,7 @@ def certificate_html(certificate: Certificate) -> str:
 def _notebook(summary: dict[str, Any]) -> str:
     """A piece of HTML for a notebook, in the page's words and light colours."""
     template = _environment().get_template("notebook.html.j2")
-    return template.render(s=clip(summary), colours=css_variables(LIGHT))
+    return template.render(s=clip(summary), colours=css_variables())
 
 
 def live_map(summary: Mapping[str, Any]) -> str | None:
