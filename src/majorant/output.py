@@ -185,12 +185,17 @@ def _as_text(array: Any) -> Any:
     return pc.replace_with_mask(array.cast(pa.large_string()), other, texts)
 
 
-def print_table(columns: Columns | Iterator[Columns]) -> None:
-    """Print columns of equal length as CSV on standard output, once the table is complete."""
+def write_or_print(contents: Mapping[Path, Content], *, update: Collection[Path] = ()) -> None:
+    """Write files like `write_files`; the one named - is then printed on standard output."""
+    printed = Path("-")
     with tempfile.TemporaryDirectory() as folder:
-        path = write_table(Path(folder) / "table.csv", columns)
-        with path.open("rb") as file:
-            shutil.copyfileobj(file, sys.stdout.buffer)
+        copy = Path(folder) / "table.csv"
+        if printed in contents:
+            write_files({copy: contents[printed]})
+        write_files({path: content for path, content in contents.items() if path != printed}, update=update)
+        if printed in contents:
+            with copy.open("rb") as file:
+                shutil.copyfileobj(file, sys.stdout.buffer)
 
 
 def votes_table(votes: Votes) -> dict[str, Any]:
