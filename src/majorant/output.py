@@ -14,7 +14,6 @@ from typing import Any
 
 from majorant.atomic import beside, cannot_write, whole_files
 from majorant.database import connect
-from majorant.limits import in_order, thread_count
 from majorant.ownership import digest_of
 from majorant.tabular import arrow_column
 from majorant.votes import Votes
@@ -130,6 +129,24 @@ def write_or_print(contents: Mapping[Path, Content], *, update: Collection[Path]
         if printed in contents:
             with copy.open("rb") as file:
                 shutil.copyfileobj(file, sys.stdout.buffer)
+
+
+def is_job_summary(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is the summary of a CI job, to which several commands add."""
+    return os.environ.get("GITHUB_STEP_SUMMARY") == str(path)
+
+
+def write_summary(text: str, path: str | os.PathLike[str]) -> Path:
+    """Write Markdown to a file, or append it to a job summary, where other commands write too."""
+    target = Path(path)
+    if not is_job_summary(path):
+        return write_files({target: text})[0]
+    try:
+        with target.open("a", encoding="utf-8") as file:
+            file.write(f"{text}\n")
+    except OSError as error:
+        raise cannot_write(target, error) from error
+    return target
 
 
 def votes_table(votes: Votes) -> dict[str, Any]:

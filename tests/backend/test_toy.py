@@ -8,7 +8,7 @@ import pytest
 
 import majorant as mj
 from majorant.backend import Backend, Part
-from majorant.cli.source import ENGINES
+from majorant.cli.source import BACKENDS
 from majorant.items import take_items
 from majorant.kernels import in_memory
 from majorant.output import votes_table, write_table
@@ -94,7 +94,7 @@ def in_thirds(engine, source, by, masked):
 
 
 def test_the_command_line_takes_it_by_a_line_in_the_registry(votes, results, tmp_path, monkeypatch, run):
-    monkeypatch.setitem(ENGINES, "thirds", in_thirds)
+    monkeypatch.setitem(BACKENDS, "thirds", in_thirds)
     write_table(tmp_path / "votes.csv", votes_table(votes))
     _, out, _ = run("check", "votes.csv", "--engine", "thirds")
     assert headline(results[0]) in " ".join(out.split())

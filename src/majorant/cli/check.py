@@ -88,7 +88,7 @@ def check(source: Source, engine: Engine, by: str | None, out: str | None, **opt
     how |= {"compare": options["compare"], "gold_labels": not options["no_gold_labels"]}
     digest, page = options["digest"], options["report"]
     _refuse_together(engine, out, options)
-    from majorant.render.text import answer_text, check_text, is_job_summary, markdown, write_summary
+    from majorant.output import is_job_summary, write_summary
 
     pages = [Path(name) for name in (page, digest) if name not in (None, "-") and not is_job_summary(name)]
     refuse_unsafe([*pages, *(Path(out) / name for name in RESULT_FILES if out is not None)])
@@ -100,6 +100,7 @@ def check(source: Source, engine: Engine, by: str | None, out: str | None, **opt
         from majorant.render.files import write_result
         from majorant.render.html import write_report
         from majorant.render.summary import result_summary
+        from majorant.render.text import answer_text, check_text, markdown
 
         with stages_of_check(logged=options["log_progress"], shown=backend.whole is not None) as stage:
             result = check(backend, labelled=labelled, stage=stage, **how)

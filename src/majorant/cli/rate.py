@@ -57,8 +57,8 @@ def rate(
       2    bad arguments or input
       130  interrupted
     """
+    from majorant.output import is_job_summary, write_summary
     from majorant.render.rates import rate_facts, rate_markdown, rate_text
-    from majorant.render.text import is_job_summary, write_summary
     from majorant.results.rates import measure_rate
 
     if digest == "-" and prints_json():

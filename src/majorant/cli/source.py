@@ -1,7 +1,7 @@
 """The input of a command: FILE, the options that say how to read it, and where the votes are processed.
 
 That is in memory, in sorted files (--memory) or on a cluster (--engine). A new engine is a context manager like
-`_on_spark` and an entry in ENGINES.
+`_on_spark` and an entry in BACKENDS.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class Engine:
             raise ConfigError(f"{source.file[0]} fits into memory: leave out {self.flag}.")
         if self.memory is not None:
             return _in_files(self, source, out, by, masked)
-        return ENGINES[self.name](self, source, by, masked)
+        return BACKENDS[self.name](self, source, by, masked)
 
 
 @contextlib.contextmanager
@@ -182,7 +182,7 @@ def _on_spark(engine: Engine, source: Source, by: str | None, masked: bool) -> I
         yield backend
 
 
-ENGINES: dict[str, Callable[[Engine, Source, str | None, bool], AbstractContextManager[Backend]]] = {
+BACKENDS: dict[str, Callable[[Engine, Source, str | None, bool], AbstractContextManager[Backend]]] = {
     MEMORY: _in_memory,
     "spark": _on_spark,
 }
@@ -200,7 +200,9 @@ def memory_options(command: Command) -> Command:
 
 def engine_options(command: Command) -> Command:
     """The same and --engine and --master."""
-    where = click.option("--engine", metavar="|".join(ENGINES), default=MEMORY, show_default=True, help="Where to run.")
+    where = click.option(
+        "--engine", metavar="|".join(BACKENDS), default=MEMORY, show_default=True, help="Where to run."
+    )
     master = click.option("--master", metavar="URL", help="Spark master URL; default: local[*].")
     return _given(command, (*_FILES, where, master), _with_engine)
 
@@ -211,8 +213,8 @@ def _with_engine(values: dict[str, Any]) -> dict[str, Any]:
         values.pop(option, None) for option in ("engine", "master", "memory", "work", "resume")
     )
     name = name or MEMORY
-    if name not in ENGINES:
-        raise ConfigError(f"--engine {name}: choose one of {', '.join(ENGINES)}.")
+    if name not in BACKENDS:
+        raise ConfigError(f"--engine {name}: choose one of {', '.join(BACKENDS)}.")
     if name == MEMORY and master is not None:
         raise ConfigError("--master goes with --engine spark.")
     if memory is None and (work is not None or resume):
