@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from majorant.render.plain import Facts, facts_of
+from majorant.render.words import columns
 
 if TYPE_CHECKING:
     from majorant.theory import Description, OptimalVotes
@@ -46,8 +47,7 @@ def theory_text(summary: Facts) -> str:
     head = ("votes", "verdict", "margin", "majority", "optimal rule", "gap", "handicap", "radius")
     rows = [head, *(_cells(facts) for facts in summary["by_votes"])]
     used = [c for c in range(len(head)) if any(row[c] for row in rows[1:])]
-    width_c = {c: max(len(row[c]) for row in rows) for c in used}
-    lines = ["  ".join(row[c].ljust(width_c[c]) if c == 1 else row[c].rjust(width_c[c]) for c in used) for row in rows]
+    lines = columns([[row[c] for c in used] for row in rows], left=(1,), indent="")
     lines += ["", "The votes on which majority vote is closest to losing:"]
     lines += [f"  {facts['witness']['words']}" for facts in summary["by_votes"]]
     if summary["optimal_votes"] is not None:

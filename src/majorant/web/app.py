@@ -11,9 +11,9 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -38,16 +38,13 @@ from majorant.read.tasks import CANNOT_TELL_WORDS, LABEL_KEYS, read_answers, rel
 from majorant.render.ask import ACCURACY_COSTS, labels_left, question_words
 from majorant.render.cards import answer_cards
 from majorant.render.figures.canvas import scheme
-from majorant.render.html import MAP_SCRIPT, MAP_STYLE, map_text, say
-from majorant.render.words import printable, signed_points
+from majorant.render.html import MAP_SCRIPT, MAP_STYLE, environment, map_text, say
+from majorant.render.words import signed_points
 from majorant.results.rules import AUTO
 from majorant.web import words
 from majorant.web.fields import FIELDS, NO_COLUMN, PLACES, REPEATS_WORDS, ROLES, in_page_words, troubled_fields
 from majorant.web.job import DESIGN, LABEL_ITEMS, TO_LABEL
 from majorant.web.runs import Kept, Runs
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 TEMPLATES = Path(__file__).parent / "templates"
 ASSETS = {
@@ -79,11 +76,13 @@ HEADERS = {
 
 def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
     """The ASGI application; requests need the token and a local host name."""
-    base = f"/{token}"
+    base, templates = f"/{token}", environment(TEMPLATES)
+    templates.filters["in_page_words"] = in_page_words
+    templates.filters["thousands"] = lambda number: f"{number:,}"
 
     def page(name: str, status: int = 200, *, with_map: bool = False, **more: Any) -> HTMLResponse:
         """A page from its template."""
-        text = _environment().get_template(name).render(base=base, with_map=with_map, **more)
+        text = templates.get_template(name).render(base=base, with_map=with_map, **more)
         return HTMLResponse(text, status_code=status)
 
     def refused(message: str, status: int) -> HTMLResponse:
@@ -455,24 +454,6 @@ def _answer(kept: Kept) -> dict[str, Any]:
 def other_questions() -> list[str]:
     """Questions that labels can answer besides the choice of a rule."""
     return [kind for kind in QUESTIONS if kind not in MAIN_QUESTIONS]
-
-
-@cache
-def _environment() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
-
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
-    )
-    environment.filters["in_page_words"] = in_page_words
-    environment.filters["thousands"] = lambda number: f"{number:,}"
-    return environment
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
