@@ -98,6 +98,7 @@ NAMES = {
     "same_as": "rules by name",
     "shape": "a model by its name",
     "why": "how a search ended, by name",
+    "rows": "the rows of a user's file",
 }
 
 

@@ -9,8 +9,8 @@ from collections.abc import Hashable, Iterable
 
 from majorant.evidence.certificate.certificate import Certificate, Claim, Dependence, Family, Model, Reason, Verdict
 from majorant.evidence.certificate.design import VotingDesign
-from majorant.evidence.evidence import Assumption, Status, Tested
-from majorant.render.assumptions import ASSUMPTION_TEXT
+from majorant.evidence.evidence import Status, Tested
+from majorant.render.assumptions import ASSUMPTION_TEXT, said_assumptions
 from majorant.render.missing import missing_text
 from majorant.render.plain import Facts, facts_of, plain
 from majorant.render.words import level_percent, listed, points_and_ends, shown
@@ -20,30 +20,6 @@ TITLES = {
     Family.ANONYMOUS: "Rules that ignore who voted",
     Family.NAMED: "All rules",
     Family.GOLD: "Rules that ignore who voted, by gold labels alone",
-}
-_RULES = {
-    Family.ANONYMOUS: "rule that ignores who voted",
-    Family.NAMED: "rule",
-    Family.GOLD: "rule that ignores who voted",
-}
-_FAILED = {
-    Assumption.INDEPENDENT_VOTES: "votes on the same item depend on each other",
-    Assumption.INDEPENDENT_WORKERS: "workers do not err independently of each other",
-    Assumption.EXCHANGEABLE_WORKERS: "workers differ, and items share them",
-    Assumption.VOTES_PER_ITEM: "items with more votes differ from the others",
-    Assumption.NO_COPIES: "some workers repeat others",
-}
-_UNTESTABLE = {
-    Assumption.INDEPENDENT_VOTES: "whether votes on the same item are independent",
-    Assumption.INDEPENDENT_WORKERS: "whether workers err independently of each other",
-    Assumption.EXCHANGEABLE_WORKERS: "whether workers are alike",
-    Assumption.NO_COPIES: "whether some workers repeat others",
-}
-_STATUS = {
-    Status.PASSED: "passed",
-    Status.FAILED: "failed",
-    Status.UNTESTABLE: "cannot be tested",
-    Status.UNTESTED: "not tested",
 }
 
 
@@ -70,7 +46,10 @@ def claim_sentence(claim: Claim) -> str:
     >>> print(claim_sentence(Claim(family=Family.NAMED, reason=Reason.NOT_IDENTIFIED)))
     Cannot say whether any rule beats majority vote: the votes do not determine how good each worker is.
     """
-    by_gold, rule = claim.family == Family.GOLD, _RULES[claim.family]
+    by_gold, rule = (
+        claim.family == Family.GOLD,
+        "rule" if claim.family == Family.NAMED else "rule that ignores who voted",
+    )
     sure = f"{claim.certainty}, {level_percent(claim.level)}"
     if claim.verdict == Verdict.OPEN:
         sentence = f"cannot say whether any {rule} beats majority vote: {_why_open(claim)}."
@@ -85,21 +64,15 @@ def claim_sentence(claim: Claim) -> str:
 
 def _why_open(claim: Claim) -> str:
     if claim.reason == Reason.ASSUMPTION_FAILED:
-        return " and ".join(failed_text(one) for one in claim.with_status(Status.FAILED))
+        return f"tests reject that {said_assumptions(claim.with_status(Status.FAILED))}"
     if claim.reason == Reason.CANNOT_BE_TESTED:
-        asked = (one.assumption for one in claim.with_status(Status.UNTESTABLE))
-        return f"these votes cannot show {' or '.join(_UNTESTABLE.get(one, f'whether {one}') for one in asked)}"
+        return f"these votes cannot show that {said_assumptions(claim.with_status(Status.UNTESTABLE))}"
     if claim.reason == Reason.NOT_IDENTIFIED:
         if claim.family == Family.GOLD:
             return "no item with votes has a gold label"
         whose = "each worker is" if claim.family == Family.NAMED else "the votes are"
         return f"the votes do not determine how good {whose}"
     return f"there are too few items; {more_items_text(claim)}"
-
-
-def failed_text(tested: Tested) -> str:
-    """What is wrong if an assumption failed."""
-    return _FAILED.get(tested.assumption, f"a test rejects that {ASSUMPTION_TEXT[tested.assumption]}")
 
 
 def more_items_text(claim: Claim) -> str:
@@ -136,8 +109,9 @@ def assumption_sentence(tested: Tested) -> str:
     >>> print(assumption_sentence(Tested(Assumption.INDEPENDENT_VOTES, Status.FAILED, .0123)))
     votes on an item are independent given the truth: failed (p = 0.012)
     """
+    status = {Status.UNTESTABLE: "cannot be tested", Status.UNTESTED: "not tested"}.get(tested.status, tested.status)
     p_value = "" if tested.p_value is None else f" (p = {tested.p_value:.2g})"
-    return f"{ASSUMPTION_TEXT[tested.assumption]}: {_STATUS[tested.status]}{p_value}"
+    return f"{ASSUMPTION_TEXT[tested.assumption]}: {status}{p_value}"
 
 
 def untested_sentence(claims: Iterable[Claim]) -> str:
