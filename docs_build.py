@@ -47,10 +47,10 @@ def on_files(files: Any, config: Any) -> Any:
     """Add the script and style of the live map, and the pages from outside."""
     from mkdocs.structure.files import File
 
-    from majorant.render.figures.canvas import DARK, LIGHT, css_variables
+    from majorant.render.figures.canvas import css_variables
 
-    schemes = {"[data-md-color-scheme]": LIGHT, "[data-md-color-scheme='slate']": DARK}
-    colours = "".join(f"{scheme} {{ {css_variables(palette)} }}\n" for scheme, palette in schemes.items())
+    schemes = {"[data-md-color-scheme]": False, "[data-md-color-scheme='slate']": True}
+    colours = "".join(f"{scheme} {{ {css_variables(dark=dark)} }}\n" for scheme, dark in schemes.items())
     made = {
         "assets/map.js": (TEMPLATES / "map.js").read_text(encoding="utf-8"),
         "assets/map.css": (TEMPLATES / "map.css").read_text(encoding="utf-8"),

@@ -6,10 +6,6 @@ from collections.abc import Callable
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from majorant.render.theory import DIFFERENT as DIFFERENT
-from majorant.render.theory import LINE as LINE
-from majorant.render.theory import OPTIMAL as OPTIMAL
-
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import QuadMesh
@@ -17,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.patches import Patch
     from numpy.typing import ArrayLike
 
+OPTIMAL, DIFFERENT, LINE = "#9ecae1", "#fbe3c0", "#08306b"  # distinguishable in greyscale
 # Okabe and Ito's colours, dark enough for lines on white.
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK = (
     "#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#000000",

@@ -45,8 +45,6 @@ COMMANDS = {  # a command, and the file that it would write
     "check --out": (["check", "v.csv", "--out", "."], "result.json"),
     "check --report": (["check", "v.csv", "--report", "mine"], "mine"),
     "check --summary": (["check", "v.csv", "--summary", "mine"], "mine"),
-    "check --export": (
-        ["check", "v.csv", "--out", ".", "--export", "label-studio"], "labels-for-label-studio.json"),
     "aggregate": (["aggregate", "v.csv"], "labels.csv"),
     "aggregate --export": (["aggregate", "v.csv", "--export", "prodigy"], "labels.jsonl"),
     "workers": (["workers", "v.csv"], "workers.csv"),
@@ -56,7 +54,6 @@ COMMANDS = {  # a command, and the file that it would write
     "simulate": (["simulate", *MODEL, "--out", "mine.csv"], "mine.csv"),
     "simulate --truth": (["simulate", *MODEL, "--truth", "mine.csv"], "mine.csv"),
     "demo": (["demo", "--out", "."], "crowd/votes.csv"),
-    "theory": (["theory", "--prior", ".5,.5", "--confusion", ".8,.2/.2,.8", "--map", "mine.svg"], "mine.svg"),
 }  # fmt: skip
 
 

@@ -99,6 +99,7 @@ NAMES = {
     "ties": "a rule by its name",
     "shape": "a model by its name",
     "why": "how a search ended, by name",
+    "rows": "the rows of a user's file",
 }
 
 

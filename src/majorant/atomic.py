@@ -98,6 +98,9 @@ class _Guard:
         return replaceable_digest(target, given, overwrite=self.overwrite, update=given in self.update)
 
 
+_UNGUARDED = _Guard(on=False, overwrite=False, update=())
+
+
 @dataclass(frozen=True, slots=True)
 class _Piece:
     """A file on its way: its name as given, where it goes, and its content under a temporary name."""
@@ -120,7 +123,9 @@ class _Piece:
 
 
 @contextlib.contextmanager
-def _piece(path: Path, guard: _Guard) -> Iterator[_Piece]:
+def _piece(path: Path, guard: _Guard, *, given: Path | None = None) -> Iterator[_Piece]:
+    """A temporary file for `path`; errors name the file that was `given`, if that is another one."""
+    given = given or path
     with contextlib.ExitStack() as stack:
         try:
             target, through = _destination(path)
@@ -130,8 +135,8 @@ def _piece(path: Path, guard: _Guard) -> Iterator[_Piece]:
             remove_leftovers(folder, ("part", "rows"))
             identity, part = stack.enter_context(_temporary(folder, target.name, ".part"))
         except OSError as error:
-            raise cannot_write(path, error) from error
-        yield _Piece(path, target, through, part, identity)
+            raise cannot_write(given, error) from error
+        yield _Piece(given, target, through, part, identity)
 
 
 def _destination(path: Path) -> tuple[Path, bool]:
@@ -182,71 +187,47 @@ def _is(path: Path, identity: os.stat_result) -> bool:
 
 
 def _replace_all(pieces: list[_Piece], guard: _Guard) -> None:
-    """Give the content its names: first through pipes and devices, which cannot be undone, then in the given order."""
+    """Move the content to its targets: first through pipes and devices, which cannot be undone, then in order."""
     for piece in pieces:
         try:
             if piece.through:
                 with piece.part.open("rb") as content, piece.target.open("wb", buffering=0) as out:
                     shutil.copyfileobj(content, out, 1 << 20)
             else:
-                _keep_permissions(piece)
-                _sync(piece.part, os.O_RDWR)
+                _finish(piece)
         except OSError as error:
             raise cannot_write(piece.given, error) from error
     stay = [piece for piece in pieces if not piece.through]
-    with contextlib.ExitStack() as locks:
-        for folder in sorted({piece.target.parent for piece in stay}):
-            locks.enter_context(_locked(folder))
-        former = _record(stay, guard) if guard.on else {}
-        try:
-            _swap(stay)
-        except BaseException:
-            _restore_records(former)
-            raise
+    folders = sorted({piece.target.parent for piece in stay})
+    with contextlib.ExitStack() as stack:
+        for folder in folders:
+            stack.enter_context(_locked(folder))
+        records = [_record(folder, stay, guard, stack) for folder in folders if guard.on]
+        _swap([*records, *stay])
     if guard.on:
         note_written(piece.target for piece in stay if piece.given not in guard.update)
 
 
-def _record(pieces: list[_Piece], guard: _Guard) -> dict[Path, bytes | None]:
-    """Note what is about to be written, folder by folder; each record's former content, None where there was none."""
-    former: dict[Path, bytes | None] = {}
-    for folder in sorted({piece.target.parent for piece in pieces}):
-        own = [piece for piece in pieces if piece.target.parent == folder]
-        try:
-            text = record_text(
-                folder, {p.target.name: (digest_of(p.part), guard.digest(p.target, p.given)) for p in own}
-            )
-            before = (folder / RECORD).read_bytes() if (folder / RECORD).exists() else None
-            _write_record(folder, text.encode())
-            former[folder] = before
-        except OSError as error:
-            _restore_records(former)
-            raise cannot_write(own[0].given, error) from error
-    return former
-
-
-def _restore_records(former: dict[Path, bytes | None]) -> None:
-    for folder, content in former.items():
-        with contextlib.suppress(OSError):  # then it lists more than there is, which does no harm
-            _write_record(folder, content)
-
-
-def _write_record(folder: Path, content: bytes | None) -> None:
-    path = folder / RECORD
-    if content is None:
-        path.unlink(missing_ok=True)
-        return
-    with _temporary(folder, RECORD, ".part") as (identity, part):
-        part.write_bytes(content)
-        _keep_permissions(_Piece(path, path, False, part, identity))
-        _sync(part, os.O_RDWR)
-        part.replace(path)
+def _record(folder: Path, pieces: list[_Piece], guard: _Guard, stack: contextlib.ExitStack) -> _Piece:
+    """The new record of a folder, which is replaced before the files that it lists."""
+    own = [piece for piece in pieces if piece.target.parent == folder]
+    record = stack.enter_context(_piece(folder / RECORD, _UNGUARDED, given=own[0].given))
+    try:
+        digests = {piece.target.name: (digest_of(piece.part), guard.digest(piece.target, piece.given)) for piece in own}
+        record.part.write_text(record_text(folder, digests), encoding="utf-8")
+        _finish(record)
+    except OSError as error:
+        raise cannot_write(own[0].given, error) from error
+    return record
 
 
 def record_folder(folder: Path) -> None:
-    """Note that the content of a folder is ours, which something else than this module wrote."""
-    with _locked(folder.parent):
-        _write_record(folder.parent, record_text(folder.parent, {folder.name: (digest_of(folder), None)}).encode())
+    """Record a folder that something other than this module wrote as ours."""
+    place = folder.parent
+    with _locked(place), _piece(place / RECORD, _UNGUARDED) as record:
+        record.part.write_text(record_text(place, {folder.name: (digest_of(folder), None)}), encoding="utf-8")
+        _finish(record)
+        _swap([record])
 
 
 def _swap(pieces: list[_Piece]) -> None:
@@ -301,8 +282,8 @@ def _put_back(pieces: list[_Piece]) -> dict[Path, Path]:
     return kept
 
 
-def _keep_permissions(piece: _Piece) -> None:
-    """A file that is replaced keeps its permissions; a new one gets what the user's umask gives."""
+def _finish(piece: _Piece) -> None:
+    """Sync the content to disk, with the permissions of the file it replaces, or else those of the user's umask."""
     try:
         mode = stat.S_IMODE(piece.target.stat().st_mode)
     except FileNotFoundError:
@@ -310,6 +291,7 @@ def _keep_permissions(piece: _Piece) -> None:
         os.umask(umask)
         mode = 0o666 & ~umask
     piece.part.chmod(mode)
+    _sync(piece.part, os.O_RDWR)
 
 
 def _sync(path: Path, flags: int) -> None:

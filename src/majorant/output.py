@@ -14,13 +14,11 @@ from typing import Any
 
 from majorant.atomic import beside, cannot_write, whole_files
 from majorant.database import connect
-from majorant.limits import in_order, thread_count
 from majorant.ownership import digest_of
 from majorant.tabular import arrow_column
 from majorant.votes import Votes
 
 Columns = Mapping[str, Any]
-ROWS_AT_A_TIME = 1 << 16
 Filled = str | bytes | Columns | Iterator[Columns]  # text, bytes, a table, or a table some rows at a time
 Content = Filled | Callable[[Mapping[str, str]], str]
 
@@ -98,9 +96,6 @@ def _fill_table(part: Path, path: Path, columns: Columns, *, header: bool = True
     import duckdb
 
     arrays = {name: arrow_column(values) for name, values in columns.items()}
-    if path.suffix != ".parquet" and len(arrays) > 1 and _needs_no_quotes(arrow_column([*arrays]), *arrays.values()):
-        _fill_plain(part, arrays, header=header)
-        return
     csv = f"FORMAT csv, HEADER {str(header).lower()}, DELIMITER ','"
     how = "FORMAT parquet" if path.suffix == ".parquet" else csv
     with connect() as connection:
@@ -123,74 +118,35 @@ def _reason(message: str) -> str:
     return next((reason for reason in reasons if reason in message), message.splitlines()[0])
 
 
-def _needs_no_quotes(*arrays: Any) -> bool:
-    """Whether every cell can be written as it stands: numbers, truth values, and text that no reader takes apart."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    quoted_signs = (b",", b'"', b"#", b"\n", b"\r")  # what DuckDB quotes, beside empty text
-    for array in arrays:
-        kind, text = array.type, array
-        if pa.types.is_dictionary(kind):
-            kind, text = kind.value_type, array.dictionary
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            shortest, buffer = pc.min(pc.binary_length(text)).as_py(), text.buffers()[2]
-            if shortest == 0 or (buffer is not None and any(sign in buffer.to_pybytes() for sign in quoted_signs)):
-                return False
-        elif not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or kind == pa.float64()):
-            return False
-    return True
-
-
-def _fill_plain(part: Path, arrays: Mapping[str, Any], *, header: bool) -> None:
-    """CSV by Arrow, some rows at a time on threads, byte for byte as DuckDB writes it where nothing needs quotes."""
-    import pyarrow as pa
-    from pyarrow import csv
-
-    how = csv.WriteOptions(include_header=False, quoting_style="none", batch_size=ROWS_AT_A_TIME)
-    n_rows = len(next(iter(arrays.values())))
-
-    def lines(start: int) -> Any:
-        cells = [_as_text(array.slice(start, ROWS_AT_A_TIME)) for array in arrays.values()]
-        with pa.BufferOutputStream() as out:
-            csv.write_csv(pa.table(cells, names=[*arrays]), out, how)
-            return out.getvalue()
-
-    with part.open("wb") as file:
-        if header:
-            file.write((",".join(arrays) + "\n").encode())
-        for some in in_order(lines, range(0, n_rows, ROWS_AT_A_TIME), thread_count()):
-            file.write(some)
-
-
-def _as_text(array: Any) -> Any:
-    """The cells as text, missing ones null; floats as Python writes them: as short as reads back the same."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    kind = array.type
-    if pa.types.is_dictionary(kind):
-        return _as_text(array.dictionary).take(array.indices)
-    if pa.types.is_boolean(kind):
-        return pc.if_else(array, "true", "false")
-    if not pa.types.is_floating(kind):
-        return array if pa.types.is_string(kind) else array.cast(pa.large_string())
-    coded = array.dictionary_encode()
-    if len(coded.dictionary) < len(array) / 4:
-        return pa.array(map(repr, coded.dictionary.to_pylist()), pa.large_string()).take(coded.indices)
-    size = pc.abs(array)  # of the numbers that Arrow writes alike
-    usual = pc.and_(pc.and_(pc.greater_equal(size, 1e-4), pc.less(size, 1e9)), pc.not_equal(pc.floor(size), size))
-    other = pc.fill_null(pc.invert(usual), False)
-    texts = pa.array(map(repr, array.filter(other).to_pylist()), pa.large_string())
-    return pc.replace_with_mask(array.cast(pa.large_string()), other, texts)
-
-
-def print_table(columns: Columns | Iterator[Columns]) -> None:
-    """Print columns of equal length as CSV on standard output, once the table is complete."""
+def write_or_print(contents: Mapping[Path, Content], *, update: Collection[Path] = ()) -> None:
+    """Write files like `write_files`; the one named - is then printed on standard output."""
+    printed = Path("-")
     with tempfile.TemporaryDirectory() as folder:
-        path = write_table(Path(folder) / "table.csv", columns)
-        with path.open("rb") as file:
-            shutil.copyfileobj(file, sys.stdout.buffer)
+        copy = Path(folder) / "table.csv"
+        if printed in contents:
+            write_files({copy: contents[printed]})
+        write_files({path: content for path, content in contents.items() if path != printed}, update=update)
+        if printed in contents:
+            with copy.open("rb") as file:
+                shutil.copyfileobj(file, sys.stdout.buffer)
+
+
+def is_job_summary(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is the summary of a CI job, to which several commands add."""
+    return os.environ.get("GITHUB_STEP_SUMMARY") == str(path)
+
+
+def write_summary(text: str, path: str | os.PathLike[str]) -> Path:
+    """Write Markdown to a file, or append it to a job summary, where other commands write too."""
+    target = Path(path)
+    if not is_job_summary(path):
+        return write_files({target: text})[0]
+    try:
+        with target.open("a", encoding="utf-8") as file:
+            file.write(f"{text}\n")
+    except OSError as error:
+        raise cannot_write(target, error) from error
+    return target
 
 
 def votes_table(votes: Votes) -> dict[str, Any]:

@@ -32,15 +32,16 @@ def on_terminal(monkeypatch):
 )
 def test_a_stage_shows_how_far_it_is_and_gives_way_when_it_is_done(monkeypatch, what, done, shown):
     terminal = on_terminal(monkeypatch)
-    with stages(quiet=False) as (report, progress):
+    with stages() as (report, progress):
         progress(4, -12.345678)
         report(what, done, 10_000_000)
     assert shown in terminal.getvalue()
 
 
 def test_no_progress_without_a_terminal(monkeypatch):
-    terminal = on_terminal(monkeypatch)
-    with stages(quiet=True) as (report, progress):
+    terminal = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with stages() as (report, progress):
         report("counting", 1, 2)
     assert progress is None
     assert terminal.getvalue() == ""

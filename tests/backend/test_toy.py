@@ -8,7 +8,7 @@ import pytest
 
 import majorant as mj
 from majorant.backend import Backend, Part
-from majorant.cli.source import ENGINE_CHOICES
+from majorant.cli.source import BACKENDS
 from majorant.items import take_items
 from majorant.kernels import in_memory
 from majorant.output import votes_table, write_table
@@ -87,23 +87,16 @@ def test_claims_and_designs_are_the_same(votes):
     assert mj.ask(Thirds(votes), n=5).items == mj.ask(votes, n=5).items
 
 
-class InThirds:
+@contextlib.contextmanager
+def in_thirds(engine, source, by, masked):
     """An engine of the command line."""
-
-    flag = "--engine thirds"
-    refused = {"by": "thirds are slices enough"}  # noqa: RUF012
-
-    @contextlib.contextmanager
-    def backend(self, job):
-        yield Thirds(job.source.read())
+    yield Thirds(source.read())
 
 
 def test_the_command_line_takes_it_by_a_line_in_the_registry(votes, results, tmp_path, monkeypatch, run):
-    monkeypatch.setitem(ENGINE_CHOICES, "thirds", lambda master: InThirds())
+    monkeypatch.setitem(BACKENDS, "thirds", in_thirds)
     write_table(tmp_path / "votes.csv", votes_table(votes))
     _, out, _ = run("check", "votes.csv", "--engine", "thirds")
     assert headline(results[0]) in " ".join(out.split())
-    code, _, err = run("check", "votes.csv", "--engine", "thirds", "--by", "label")
-    assert (code, "--by label does not go with --engine thirds: thirds are slices" in err) == (2, True)
     _, _, err = run("check", "votes.csv", "--engine", "quarters")
     assert "--engine quarters: choose one of memory, spark, thirds." in err

@@ -273,7 +273,7 @@ def test_a_wrong_call_is_exit_code_2(run):
 
 
 def test_an_unexpected_error_is_reported_as_such(run, monkeypatch):
-    monkeypatch.setattr("majorant.cli.source.row_counter", lambda **_: 1 / 0)
+    monkeypatch.setattr("majorant.cli.source.at_work", lambda *_: 1 / 0)
     code, _, err = run("check", write("votes.csv", GOOD))
     assert code == 2
     assert "ZeroDivisionError" in err

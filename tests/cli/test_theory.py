@@ -37,7 +37,7 @@ def run(tmp_path, monkeypatch, capsys):
 
 
 def test_the_table_the_witness_and_the_map(tmp_path, run):
-    done = run(*MODEL, "--votes", "3,4,7", "--labels", "cat,dog", "--map", "map.svg")
+    done = run(*MODEL, "--votes", "3,4,7", "--labels", "cat,dog")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == (
         "votes  verdict           margin  majority  optimal rule     gap     handicap  radius\n"
@@ -53,12 +53,7 @@ def test_the_table_the_witness_and_the_map(tmp_path, run):
         "Majority vote is optimal, ties left out, for these vote counts: odd 1 to 5, even 2 to 12.\n"
         "\n"
         "Tied votes: left out.\n"
-        "\n"
-        "Wrote    map.svg\n"
     )
-    picture = (tmp_path / "map.svg").read_text()
-    assert all(words in picture for words in ("3 votes", "4 votes", "7 votes", "+0.30 nats"))
-    assert [path.name for path in tmp_path.iterdir() if path.name[0] != "."] == ["map.svg"]
 
 
 def test_json_holds_the_numbers_of_the_library(run):
@@ -107,12 +102,9 @@ def test_cells_too_large_to_enumerate_are_marked(run):
         ([*MODEL, "--labels", "a,b,c"], "--labels names 3 classes, --prior lists 2"),
         ([*MODEL, "--votes", "three"], "is not a list of whole numbers such as 3,5,7"),
         ([*MODEL, "--votes", "0"], "n_votes must lie between 1"),
-        ([*MODEL, "--map", "map.txt"], "a map is written as .svg, .png or .pdf"),
-        ([*MODEL, "--votes", "1,3,5,7,9", "--map", "map.svg"], "room for 4 numbers of votes, not 5"),
         (["--prior", ".5,.5", "--panel", "none.json"], "none.json: cannot be read"),
         (["--prior", ".5,.5", "--panel", "bad.json"], "bad.json: is not JSON"),
         (["--prior", ".5,.5", "--panel", "number.json"], "confusions must have shape"),
-        (["--prior", ".5,.5", "--panel", "panel.json", "--map", "map.svg"], "leave out --panel"),
     ],
 )
 def test_a_wrong_call_is_one_sentence_and_writes_nothing(tmp_path, run, arguments, message):

@@ -16,7 +16,6 @@ SETTINGS = {
     "GLAD": {"n_iter": 30},
     "MACE": {"n_restarts": 2, "n_iter": 20},
     "KOS": {},
-    "MMSR": {},
 }
 CASES = ((2, 0), (2, 1), (3, 2))  # labels, seed
 
@@ -51,7 +50,7 @@ def log_likelihood(model, data: pd.DataFrame) -> float:
 
 def peer(name: str, data: pd.DataFrame) -> dict[str, list]:
     """crowd-kit's own labels, probabilities and skills; its check for a fit fails with newer scikit-learn."""
-    for module in ("wawa", "zero_based_skill", "m_msr"):
+    for module in ("wawa", "zero_based_skill"):
         importlib.import_module(f"crowdkit.aggregation.classification.{module}").check_is_fitted = lambda *_, **__: None
     import crowdkit.aggregation
 

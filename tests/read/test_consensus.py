@@ -54,17 +54,17 @@ def test_an_export_needs_a_file_and_votes_in_memory(tmp_path):
     assert "leave out" in str(CliRunner().invoke(aggregate, told).exception)
 
 
-def test_check_writes_the_same_beside_its_files_with_the_text_of_a_table(tmp_path):
-    votes = tmp_path / "votes.csv"
+def test_the_text_of_a_table_goes_into_exports_reviews_and_reports(tmp_path):
+    votes, out = tmp_path / "votes.csv", tmp_path / "tasks.jsonl"
     rows = [
         "item,worker,label,sentence",
         *(f"{i},w{j},{'yes' if i else 'no'},Say {i}" for i in (0, 1) for j in range(3)),
     ]
     votes.write_text("\n".join(rows) + "\n")
-    told = [str(votes), "--out", str(tmp_path / "out"), "--export", "prodigy", "-q"]
-    assert CliRunner().invoke(check, told, catch_exceptions=False).exit_code == 0
-    lines = [json.loads(line) for line in (tmp_path / "out" / "labels-for-prodigy.jsonl").read_text().splitlines()]
+    told = [str(votes), "--out", str(out), "--export", "prodigy", "-q"]
+    assert CliRunner().invoke(aggregate, told, catch_exceptions=False).exit_code == 0
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert [(line["text"], line["accept"]) for line in lines] == [("Say 0", ["no"]), ("Say 1", ["yes"])]
-    assert (tmp_path / "out" / "review.csv").read_text().splitlines()[0].endswith(",reason,text")
-    assert "Say 1" in (tmp_path / "out" / "report.html").read_text()
-    assert "--out" in str(CliRunner().invoke(check, [str(votes), "--export", "prodigy"]).exception)
+    assert CliRunner().invoke(check, [str(votes), "--out", str(tmp_path), "-q"], catch_exceptions=False).exit_code == 0
+    assert (tmp_path / "review.csv").read_text().splitlines()[0].endswith(",reason,text")
+    assert "Say 1" in (tmp_path / "report.html").read_text()

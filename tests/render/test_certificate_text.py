@@ -62,12 +62,12 @@ SENTENCES = [
     ),
     (
         FAILED,
-        "Cannot say whether any rule that ignores who voted beats majority vote: votes on the same item depend on each "
-        "other.",
+        "Cannot say whether any rule that ignores who voted beats majority vote: tests reject that votes on an "
+        "item are independent given the truth.",
     ),
     (
         THREE,
-        "Cannot say whether any rule beats majority vote: these votes cannot show whether workers err independently of "
+        "Cannot say whether any rule beats majority vote: these votes cannot show that workers err independently of "
         "each other.",
     ),
     (

@@ -6,7 +6,8 @@ import pytest
 from click.testing import CliRunner
 
 from majorant.cli import majorant
-from majorant.render.text import inert, markdown, write_summary
+from majorant.output import write_summary
+from majorant.render.text import inert, markdown
 from majorant.results.slices import SliceAnswer
 from majorant.tabular import Records
 from render.samples import result, summary

@@ -1,10 +1,9 @@
-"""The map of where majority vote is optimal: its numbers and its picture."""
+"""The map of where majority vote is optimal."""
 
 import numpy as np
 import pytest
 
 from majorant.errors import ConfigError
-from majorant.render.theory import draw_map
 from majorant.theory import accuracy_region, majority_margin, one_coin_region
 from oracles import margins as oracle
 from oracles.golden import two_class
@@ -41,22 +40,6 @@ def test_regions_are_read_only():
         accuracy_region([0.6, 0.4], 3, grid=11).margin_yx[0, 0] = 1
 
 
-@pytest.mark.parametrize(("ending", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
-def test_the_picture_is_written_by_its_ending_and_is_the_same_each_time(tmp_path, ending, start):
-    regions = [accuracy_region([0.6, 0.4], 3, CONFUSION, grid=31), one_coin_region(3, grid=31)]
-    first, second = (draw_map(regions, tmp_path / f"{name}.{ending}").read_bytes() for name in "ab")
-    assert first.startswith(start)
-    assert first == second
-    if ending == "svg":
-        text = first.decode()
-        for words in ("Where majority vote is the optimal rule", "accuracy on class 0", "+0.30 nats", "3 votes"):
-            assert words in text
-
-
-def test_impossible_draws_are_rejected(tmp_path):
+def test_only_two_classes_have_a_region():
     with pytest.raises(ConfigError, match="two classes"):
         accuracy_region([0.2, 0.3, 0.5], 3)
-    with pytest.raises(ConfigError, match=r"map.txt: a map is written as .svg, .png or .pdf"):
-        draw_map([one_coin_region(3, grid=11)], tmp_path / "map.txt")
-    with pytest.raises(ConfigError, match="at least one region"):
-        draw_map([], tmp_path / "map.svg")

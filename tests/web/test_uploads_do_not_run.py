@@ -76,23 +76,3 @@ def test_python_m_majorant_takes_no_module_from_the_current_folder(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert not seen.exists()
-
-
-def test_a_matplotlibrc_in_the_current_folder_changes_no_figure(tmp_path):
-    draw = "from majorant.cli import main; main()"
-    words = ["theory", "--prior", ".5,.5", "--confusion", ".8,.2/.2,.8", "--votes", "3", "--map"]
-    report = "import majorant as mj; v, _ = mj.simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=60, n_votes=3, rng=0)"
-    report += "; mj.report(mj.check(v), 'page.html')"
-    pictures = []
-    for name in ("plain", "styled"):
-        (tmp_path / name).mkdir()
-        if name == "styled":
-            odd = "lines.linewidth: 9\naxes.linewidth: 7\naxes.prop_cycle: cycler('color', ['ff0000'])\n"
-            (tmp_path / name / "matplotlibrc").write_text(
-                odd + "font.family: monospace\nxtick.major.size: 20\nlines.markersize: 20\n"
-            )
-        for script, arguments in ((draw, [*words, "map.svg"]), (report, [])):
-            command = [sys.executable, "-c", script, *arguments]
-            subprocess.run(command, cwd=tmp_path / name, capture_output=True, check=True)
-        pictures.append([(tmp_path / name / file).read_text() for file in ("map.svg", "page.html")])
-    assert pictures[0] == pictures[1]

@@ -22,7 +22,7 @@ from majorant.cli.options import (
     tolerance_option,
 )
 from majorant.cli.progress import at_work
-from majorant.cli.source import DATASET, EngineChoice, Job, Source, engine_options, input_options
+from majorant.cli.source import DATASET, Engine, Source, engine_options, input_options
 from majorant.errors import ConfigError, DataError
 from majorant.ownership import refuse_unsafe
 
@@ -113,7 +113,7 @@ def _is_source(word: str) -> bool:
 @engine_options
 @level_option
 @common_options
-def ask(source: Source, engine: EngineChoice, **options: Any) -> None:
+def ask(source: Source, engine: Engine, **options: Any) -> None:
     """Which items an expert should label, so that a few labels prove something without any model."""
     from majorant.read.tasks import TASK_ENDINGS, design_path
 
@@ -137,11 +137,11 @@ def ask(source: Source, engine: EngineChoice, **options: Any) -> None:
     if options["more"] is not None:  # labels of the design, not gold
         source = replace(source, options=replace(source.options, gold_file=None))
     substitute = _Substitute.of(options["expert_from"], source)
-    with engine.backend(Job(source=substitute.source, out=str(out))) as backend:
+    with engine.open(substitute.source, out=str(out)) as backend:
         if options["more"] is not None:
             _more(backend, source, gold_file, options)
             return
-        with at_work("comparing rules", quiet=options["quiet"] or backend.whole is None):
+        with at_work("comparing rules", shown=backend.whole is not None):
             design, labels = substitute.answer(backend, options)
     _show(source, replace(design, call=_call()), out, labels, options)
 
@@ -205,7 +205,7 @@ def _column_names(source: Source) -> Sequence[str]:
     """The names of the columns of a table of votes that are not a worker's."""
     from majorant.read.preview import preview
 
-    if source.file[0] == "-" or source.file[0].startswith(DATASET):
+    if not source.is_on_disk:
         return ()
     looked = preview(source.file[0])
     return [name for name in looked.names if name not in looked.workers]
@@ -282,7 +282,7 @@ def _show(source: Source, design: Design, out: Path, labels: dict[Any, Any], opt
     facts = _facts(design, written)
     if labels:
         lines = substitute_lines(design.evaluate(labels), facts["files"], facts["check"])
-        show(facts, "\n".join(lines), as_json=options["as_json"])
+        show(facts, lines, quiet=lines)
         return
     if options["rate"] and written:
         from majorant.cli.next_command import repeat_call
@@ -294,10 +294,10 @@ def _show(source: Source, design: Design, out: Path, labels: dict[Any, Any], opt
         named = ["--label", str(design.labels[0])] if needs_class(design.labels) and not of_pairs else []
         command = repeat_call(click.get_current_context(), "rate", "--gold-file", str(out), *named)
         lines = labelling_lines(len(design.items), facts["files"], command)
-        show({**facts, "question": "rate"}, "\n".join(lines), as_json=options["as_json"])
+        show({**facts, "question": "rate"}, lines, quiet=lines)
         return
     lines = ask_lines(facts, facts["check"], design.evaluate({}).learned)
-    show(facts, "\n".join(lines), as_json=options["as_json"])
+    show(facts, lines, quiet=lines)
 
 
 def _refuse_labelled(out: Path) -> None:
@@ -330,7 +330,7 @@ def _more(backend: Backend, source: Source, gold_file: Any, options: dict[str, A
         written = longer.write_more(file, before, design=recognised.path, format=options["tool"], columns=columns)
     facts = {**_facts(longer, written), "added": len(longer.items) - before}
     lines = [outcome_sentence(recognised.outcome), *more_lines(facts["added"], facts["files"], facts["check"])]
-    show(facts, "\n".join(lines), as_json=options["as_json"])
+    show(facts, lines, quiet=lines)
 
 
 def _columns(source: Source, items: Sequence[Any], options: dict[str, Any]) -> dict[str, list[Any]]:
@@ -341,7 +341,7 @@ def _columns(source: Source, items: Sequence[Any], options: dict[str, Any]) -> d
     if options["items"] is not None:
         return item_columns(options["items"], items, ReadOptions(**ITEMS_ALONE))
     reading = source.options
-    if reading.columns or reading.text == "" or source.file[0] == "-" or source.file[0].startswith(DATASET):
+    if reading.columns or reading.text == "" or not source.is_on_disk:
         return {}
     return item_columns(source.files, items, reading)
 

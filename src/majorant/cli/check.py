@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.aggregate import export_option, export_path, export_text
 from majorant.cli.options import (
     Grouped,
-    as_flags,
     claim_option,
     common_options,
     emphasised,
     level_option,
     overwrite_option,
+    prints_json,
+    show,
     spreadsheet_option,
     target_option,
     tolerance_option,
 )
 from majorant.cli.progress import stages_of_check
-from majorant.cli.source import EngineChoice, Job, Source, engine_options, input_options, refuse_together
+from majorant.cli.source import Engine, Source, engine_options, input_options
 from majorant.defaults import RESULT_FILES
 from majorant.errors import ConfigError
 from majorant.ownership import refuse_unsafe
 
 if TYPE_CHECKING:
+    from majorant.ask.design import Recognised
     from majorant.results.result import Result
 
 
@@ -42,7 +44,6 @@ if TYPE_CHECKING:
 @overwrite_option
 @spreadsheet_option
 @click.option("--report", metavar="FILE", help="Write only the report, as one HTML file.")
-@export_option("With --out: also write a file that a labelling tool imports.")
 @click.option(
     "--summary",
     "digest",
@@ -77,92 +78,68 @@ if TYPE_CHECKING:
 @claim_option
 @level_option
 @common_options
-def check(source: Source, engine: EngineChoice, by: str | None, out: str | None, **options: Any) -> None:
+def check(source: Source, engine: Engine, by: str | None, out: str | None, **options: Any) -> None:
     """Decide whether to keep majority vote or switch to another rule, and get the best labels.
 
     \b
     Exit codes: 0 success, 1 --fail-on applies, 2 bad arguments or input, 130 interrupted
     """
     how = {"rng": options["seed"], **{name: options[name] for name in ("level", "method", "tolerance", "target")}}
-    _refuse_elsewhere(engine, {**options, "by": by, "out": out})
-    _refuse_unsafe(out, options)
-    result, summary, written = _check(
-        engine,
-        Job(source=source, by=by, masked=options["masked"]),
-        out,
-        {**how, "compare": options["compare"], "gold_labels": not options["no_gold_labels"]},
-        options,
-    )
-    from majorant.render.answer import headline
-    from majorant.render.html import write_report
-    from majorant.render.plain import to_json
-    from majorant.render.text import answer_text, check_text, markdown, write_summary
+    how |= {"compare": options["compare"], "gold_labels": not options["no_gold_labels"]}
+    digest, page = options["digest"], options["report"]
+    _refuse_together(engine, out, options)
+    from majorant.output import is_job_summary, write_summary
 
-    then = _next_command(result, out)
-    if options["report"] is not None:
-        written.append(write_report(summary, options["report"]))
-    if options["digest"] not in (None, "-"):
-        written.append(write_summary(markdown(result, command=then), options["digest"]))
-    if options["digest"] == "-":
+    pages = [Path(name) for name in (page, digest) if name not in (None, "-") and not is_job_summary(name)]
+    refuse_unsafe([*pages, *(Path(out) / name for name in RESULT_FILES if out is not None)])
+    source, labelled = _recognise(source, options)
+    beside = None if out is None else str(Path(out) / "labels.csv")
+    with engine.open(source, out=beside, by=by, masked=options["masked"]) as backend:
+        from majorant.pipeline import check
+        from majorant.render.answer import headline
+        from majorant.render.files import write_result
+        from majorant.render.html import write_report
+        from majorant.render.summary import result_summary
+        from majorant.render.text import answer_text, check_text, markdown
+
+        with stages_of_check(logged=options["log_progress"], shown=backend.whole is not None) as stage:
+            result = check(backend, labelled=labelled, stage=stage, **how)
+            then = _next_command(result, out)
+            details = out is not None or page is not None or prints_json() or options["verbose"]
+            summary = result_summary(
+                result,
+                command=shlex.join(["majorant", *sys.argv[1:]]),
+                next_command=then,
+                seed=options["seed"],
+                details=details or options["fail_on"] == "not-optimal",
+            )
+        written = [] if out is None else write_result(result, summary, out, spreadsheet=options["spreadsheet"])
+    if page is not None:
+        written.append(write_report(summary, page))
+    if digest == "-":
         click.echo(markdown(result, command=then), nl=False)
-    elif options["as_json"]:
-        click.echo(to_json(summary), nl=False)
-    elif options["quiet"]:
-        click.echo(emphasised(headline(result), result.answer.action))
     else:
+        if digest is not None:
+            written.append(write_summary(markdown(result, command=then), digest))
         text = (check_text if options["verbose"] else answer_text)(result, command=then, written=written)
-        click.echo(emphasised(as_flags(text), result.answer.action))
+        action = result.answer.action
+        show(summary, [emphasised(text, action)], quiet=[emphasised(headline(result), action)])
     if options["fail_on"] is not None:
         raise SystemExit(_exit_code(result, options["fail_on"], options["claim"]))
 
 
-def _check(
-    engine: EngineChoice, job: Job, out: str | None, how: dict[str, Any], options: dict[str, Any]
-) -> tuple[Result, dict[str, Any], list[Path]]:
-    """The result, wherever the votes are to be worked on; its facts, and the files that were written."""
-    labelled, source = None, job.source
-    if source.options.gold_file is not None:
-        from majorant.ask.design import recognise
+def _recognise(source: Source, options: dict[str, Any]) -> tuple[Source, Recognised | None]:
+    """Labels that `majorant ask` drew, in place of a file of gold labels."""
+    if source.options.gold_file is None:
+        return source, None
+    from majorant.ask.design import recognise
 
-        labelled = recognise(source.options.gold_file, design=options["design"])
-    if labelled is not None:
-        if not labelled.sample:
-            source = replace(source, options=replace(source.options, gold_file=None))
-        if options["masked"]:
-            raise ConfigError("--mask hides the names by which expert labels find their items: leave it out.")
-    beside = None if out is None else str(Path(out) / "labels.csv")
-    with engine.backend(replace(job, source=source, out=beside)) as backend:
-        from majorant.pipeline import check
-        from majorant.render.files import labels_of, write_result
-        from majorant.render.summary import result_summary
-
-        log = {"quiet": options["quiet"], "logged": options["log_progress"]}
-        details = out is not None or any(options[name] for name in ("report", "as_json", "verbose"))
-        details = details or options["fail_on"] == "not-optimal"
-        with stages_of_check(**log, bar=backend.whole is not None) as stage:
-            result = check(backend, labelled=labelled, stage=stage, **how)
-            then = _next_command(result, out)
-            summary = result_summary(
-                result, command=command_line(), next_command=then, seed=how["rng"], details=details
-            )
-        export, more = options["export"], dict[Path, Any]()
-        if out is not None and export is not None:
-            table, labels = labels_of(result), list(result.labels.fit.label_values)
-            more = {export_path(out, export): export_text(export, table, labels, result.backend.votes, source)}
-        safe = options["spreadsheet"]
-        return result, summary, [] if out is None else write_result(result, summary, out, more=more, spreadsheet=safe)
-
-
-def _refuse_unsafe(out: str | None, options: dict[str, Any]) -> None:
-    """Refuse outputs that would replace the user's files, before anything is computed."""
-    files = [] if out is None else [Path(out) / name for name in RESULT_FILES]
-    if options["report"] is not None:
-        files.append(Path(options["report"]))
-    if options["digest"] not in (None, "-"):
-        from majorant.render.text import is_job_summary
-
-        files += [] if is_job_summary(options["digest"]) else [Path(options["digest"])]
-    refuse_unsafe(files)
+    labelled = recognise(source.options.gold_file, design=options["design"])
+    if labelled is not None and options["masked"]:
+        raise ConfigError("--mask hides the names by which expert labels find their items: leave it out.")
+    if labelled is not None and not labelled.sample:
+        source = replace(source, options=replace(source.options, gold_file=None))
+    return source, labelled
 
 
 def _next_command(result: Result, out: str | None) -> str:
@@ -192,23 +169,16 @@ def _items_to_label(result: Result) -> str | None:
     return str(path) if path.is_file() else None
 
 
-def _refuse_elsewhere(engine: EngineChoice, options: dict[str, Any]) -> None:
-    """What does not go together, with what to leave out."""
-    one_file = (".csv", ".html", ".json", ".parquet")
-    if options["out"] is not None and Path(options["out"]).suffix in one_file:
-        raise ConfigError(f"--out names a folder, and {options['out']} is one file. The page alone: --report FILE.")
-    if options["export"] is not None:
-        if options["out"] is None:
-            raise ConfigError("--export writes into the folder of --out: name one. Labels alone: majorant aggregate.")
-        if engine.flag or options["masked"]:
-            raise ConfigError("--export needs all votes and their names: leave out --memory, --engine and --mask.")
-    if options["digest"] == "-" and options["as_json"]:
+def _refuse_together(engine: Engine, out: str | None, options: dict[str, Any]) -> None:
+    """Refuse options that contradict each other."""
+    if out is not None and Path(out).suffix in (".csv", ".html", ".json", ".parquet"):
+        raise ConfigError(f"--out names a folder, and {out} is one file. The page alone: --report FILE.")
+    if options["digest"] == "-" and prints_json():
         raise ConfigError("--json and --summary - both print: name a file for the summary.")
     if options["compare"] and engine.flag:
         raise ConfigError(
             f"--compare needs all votes in memory: leave out {engine.flag}, or check a part of the items."
         )
-    refuse_together(engine, **options)
 
 
 def _exit_code(result: Result, fail_on: str, claim: str | None) -> int:
@@ -224,10 +194,3 @@ def _exit_code(result: Result, fail_on: str, claim: str | None) -> int:
         return int(any(one.certainty is not Certainty.PROVED for one in answers))
     found = result.certificate.standing if claim is None else getattr(result.certificate, claim)
     return int(found is not None and found.verdict is Verdict.NOT_OPTIMAL)
-
-
-def command_line() -> str:
-    """The command as it was given, for the record."""
-    import sys
-
-    return shlex.join(["majorant", *sys.argv[1:]])

@@ -6,7 +6,7 @@ import shutil
 
 import click
 
-from majorant.cli.options import common_options, overwrite_option, show
+from majorant.cli.options import overwrite_option, show, shown_options
 
 
 @click.group()
@@ -15,8 +15,8 @@ def data() -> None:
 
 
 @data.command("list")
-@common_options
-def list_sets(seed: int, as_json: bool, quiet: bool) -> None:  # noqa: ARG001
+@shown_options
+def list_sets() -> None:
     """List the data sets; use one with `majorant check data:NAME`."""
     from majorant.datasets import BUNDLED, REGISTRY
     from majorant.render.plain import facts_of
@@ -27,15 +27,15 @@ def list_sets(seed: int, as_json: bool, quiet: bool) -> None:  # noqa: ARG001
     rows = [*((name, "", "", "", about) for name, about in BUNDLED.items()), *rows]
     lines = columns([("name", "items", "workers", "rows", "about"), *rows], left=(0, 4), indent="")
     facts = {"datasets": [facts_of(dataset, names) for dataset in REGISTRY.values()]}
-    show(facts, "\n".join(lines), as_json=as_json)
+    show(facts, lines, quiet=lines)
 
 
 @data.command("get")
 @click.argument("names", nargs=-1, required=True)
 @overwrite_option
 @click.option("--out", metavar="DIR", help="Copy the files into this folder.")
-@common_options
-def get_sets(names: tuple[str, ...], out: str | None, seed: int, as_json: bool, quiet: bool) -> None:  # noqa: ARG001
+@shown_options
+def get_sets(names: tuple[str, ...], out: str | None) -> None:
     """Download data sets, verify them, and print where their files are."""
     from majorant.atomic import make_folder, whole_file
     from majorant.datasets import get
@@ -50,4 +50,4 @@ def get_sets(names: tuple[str, ...], out: str | None, seed: int, as_json: bool, 
                     shutil.copyfile(path, part)
                 files[n] = target
     facts = {name: [str(path) for path in files] for name, files in paths.items()}
-    show(facts, "" if quiet else "\n".join(path for files in facts.values() for path in files), as_json=as_json)
+    show(facts, [path for files in facts.values() for path in files])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from majorant.cli.options import common_options, overwrite_option
+from majorant.cli.options import common_options, is_quiet, overwrite_option, prints_json, show
 
 if TYPE_CHECKING:
     from majorant.results.result import Result
@@ -18,14 +18,13 @@ if TYPE_CHECKING:
 @click.option("--out", metavar="DIR", default="demo-out", show_default=True, help="Output folder.")
 @overwrite_option
 @common_options
-def demo(out: str, seed: int, as_json: bool, quiet: bool) -> None:
+def demo(out: str, seed: int) -> None:
     """Check a simulated crowd and a panel of judges against the truth."""
     from majorant.atomic import make_folder
     from majorant.output import votes_table, write_table
     from majorant.pipeline import check
     from majorant.read import read
     from majorant.render.files import write_result
-    from majorant.render.plain import to_json
     from majorant.render.summary import result_summary
     from majorant.render.text import answer_text
 
@@ -35,10 +34,9 @@ def demo(out: str, seed: int, as_json: bool, quiet: bool) -> None:
         result = check(read(write_table(folder / "votes.csv", votes_table(simulation.votes))), rng=seed)
         summaries[name] = result_summary(result)
         written = write_result(result, summaries[name], folder)
-        if not (as_json or quiet):
+        if not (prints_json() or is_quiet()):
             click.echo(f"== {story}\n{answer_text(result, written=written)}\n{_truth(result, simulation)}\n")
-    if as_json:
-        click.echo(to_json(summaries), nl=False)
+    show(summaries, ())
 
 
 def _simulations(seed: int) -> dict[str, tuple[str, Simulation]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 from click.core import ParameterSource
 
-from majorant.cli.options import Grouped, common_options, level_option, share_option, show
-from majorant.cli.source import DATASET, Source, input_options
+from majorant.cli.options import Grouped, level_option, share_option, show, shown_options
+from majorant.cli.source import Source, input_options
 
 
 @click.command(cls=Grouped)
@@ -18,18 +18,15 @@ from majorant.cli.source import DATASET, Source, input_options
     help="For pairs judged in both orders: the column that says which was shown first (order, swapped are detected).",
 )
 @level_option
-@common_options
-def judges(
-    source: Source, bar: float, position: str | None, level: float, seed: int, as_json: bool, quiet: bool
-) -> None:
+@shown_options
+def judges(source: Source, bar: float, position: str | None, level: float) -> None:
     """How good each judge is by gold labels, which to keep, and whether they are good enough to gate on."""
     from majorant.render.judges import judges_facts, judges_lines
     from majorant.results.judges import Gate, find_position
     from majorant.results.judges import judges as judge
 
-    del seed  # nothing is drawn
     columns = {name: getattr(source.options, name) for name in ("item", "worker", "label", "gold_file")}
-    if position is None and not source.file[0].startswith(DATASET):
+    if position is None and not source.is_dataset:
         position = find_position(source.files, columns)
     if position is None:
         judged = judge(source.read(), bar=bar, level=level)
@@ -45,7 +42,7 @@ def judges(
         drawn = ("--rate", "--more", "30", *design) if design else ("--n", "30")  # more of the random sample
         command = repeat_call(click.get_current_context(), "ask", *drawn, without=("gold", "gold_file"))
         lines += ["Next     Label 30 random items: they measure every judge.", f"         {command}"]
-    show(judges_facts(judged), "\n".join(lines[:1] if quiet else lines), as_json=as_json)
+    show(judges_facts(judged), lines, quiet=lines[:1])
     asked = click.get_current_context().get_parameter_source("bar") is not ParameterSource.DEFAULT
     if asked and judged.gate is not Gate.MET:
         raise SystemExit(1)

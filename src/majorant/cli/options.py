@@ -6,7 +6,7 @@ The library says `repeats='first'` where the command line says --repeats first.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
@@ -134,31 +134,39 @@ def placed(out: str, usual: str) -> str:
     return out
 
 
-def refuse_both(as_json: bool, out: str, what: str) -> None:
-    """Refuse two things on standard output."""
-    if as_json and out == "-":
-        raise ConfigError(f"--json and the {what} cannot both go to standard output: name a file with --out.")
+def is_quiet() -> bool:
+    """Whether the running command was called with -q."""
+    return _was_given("quiet")
 
 
-def show(facts: dict[str, Any], text: str, *, as_json: bool, err: bool = False) -> None:
-    """Print the facts as JSON, or the text, if there is any."""
+def prints_json() -> bool:
+    """Whether the running command was called with --json."""
+    return _was_given("as_json")
+
+
+def _was_given(name: str) -> bool:
+    ctx = click.get_current_context(silent=True)
+    return ctx is not None and bool(ctx.meta.get(f"majorant.{name}"))
+
+
+def show(facts: dict[str, Any], lines: Iterable[str], *, quiet: Iterable[str] = (), err: bool = False) -> None:
+    """Print the facts with --json, the `quiet` lines with -q, and else all lines, in terms of flags."""
     from majorant.render.plain import to_json
 
-    if as_json:
+    if prints_json():
         click.echo(to_json(facts), nl=False)
-    elif text:
-        click.echo(text, err=err)
+    elif text := "\n".join(quiet if is_quiet() else lines):
+        click.echo(as_flags(text), err=err)
 
 
 def emphasised(text: str, sign: str) -> str:
     """The first line of a text in the colour of the answer, unless NO_COLOR is set; pipes get plain text anyway."""
     import os
 
-    first, *rest = text.split("\n", 1)
-    colour = {"keep": "green", "switch": "yellow", "ask": "cyan"}.get(sign)
-    if os.environ.get("NO_COLOR") or colour is None:
+    if os.environ.get("NO_COLOR"):
         return text
-    return "\n".join([click.style(first, fg=colour, bold=True), *rest])
+    first, *rest = text.split("\n", 1)
+    return "\n".join([click.style(first, fg={"keep": "green", "switch": "yellow"}[sign], bold=True), *rest])
 
 
 def spreadsheet_option(command: Command) -> Command:
@@ -176,9 +184,14 @@ def common_options(command: Command) -> Command:
 
 
 def shown_options(command: Command) -> Command:
-    """--json and -q."""
-    quiet = click.option("-q", "--quiet", is_flag=True, help="Print only the answer.")
-    return click.option("--json", "as_json", is_flag=True, help="Print the full result as JSON.")(quiet(command))
+    """--json and -q, which `show` and the displays of progress look up."""
+    how: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _remember}
+    quiet = click.option("-q", "--quiet", help="Print only the answer.", **how)
+    return click.option("--json", "as_json", help="Print the full result as JSON.", **how)(quiet(command))
+
+
+def _remember(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    ctx.meta[f"majorant.{param.name}"] = value
 
 
 def share_option(flag: str, default: float, help: str, **ends: Any) -> Callable[[Command], Command]:
@@ -211,21 +224,23 @@ claim_option = click.option(
 )
 
 
-def _let_overwrite(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: ARG001
-    if value:
-        allow_overwrite()
-
-
 overwrite_option = click.option(
-    "--overwrite", is_flag=True, expose_value=False, callback=_let_overwrite,
-    help="Replace files that majorant did not write.",
+    "--overwrite", is_flag=True, expose_value=False, help="Replace files that majorant did not write.",
+    callback=lambda _ctx, _param, value: allow_overwrite() if value else None,
 )  # fmt: skip
 
 
-def table_option(default: str) -> Callable[[Command], Command]:
-    """--out of a table."""
+def table_option(default: str, usual: str | None = None) -> Callable[[Command], Command]:
+    """--out of a table: the file to write, `usual` in a folder, or - for standard output."""
+
+    def place(ctx: click.Context, param: click.Parameter, value: str) -> str:  # noqa: ARG001
+        out = placed(value, usual or default)
+        if out == "-" and prints_json():
+            raise ConfigError("--json and the table cannot both go to standard output: name a file with --out.")
+        return out
+
     text = "CSV or Parquet file, or a folder; - prints CSV."
-    out = click.option("--out", default=default, show_default=True, help=text)
+    out = click.option("--out", default=default, show_default=True, callback=place, help=text)
     return lambda command: out(overwrite_option(command))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 
 import click
 
-from majorant.cli.options import Grouped, common_options, level_option, show, target_option
+from majorant.cli.options import Grouped, level_option, show, shown_options, target_option
 from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options
 from majorant.defaults import MAX_VOTES
@@ -26,29 +26,19 @@ from majorant.errors import ConfigError
     help="What one vote costs, or a vote of one judge; repeat it for several. 1 unless given.",
 )
 @level_option
-@common_options
-def plan(
-    source: Source,
-    target: float,
-    max_votes: int,
-    price: tuple[str, ...],
-    level: float,
-    seed: int,
-    as_json: bool,
-    quiet: bool,
-) -> None:
+@shown_options
+def plan(source: Source, target: float, max_votes: int, price: tuple[str, ...], level: float) -> None:
     """What more votes would gain, what stopping early would save, and which judges are enough."""
-    del seed  # nothing is drawn
     each, prices = _prices(price)
     votes = source.read()
     from majorant.render.plan import plan_facts, plan_line, plan_text
     from majorant.results.plan import plan as make_plan
 
-    with at_work("planning", quiet=quiet):
+    with at_work("planning"):
         planned = make_plan(
             votes, target=target, max_votes=max_votes, price_per_vote=each, prices=prices or None, level=level
         )
-    show(plan_facts(planned), plan_line(planned) if quiet else plan_text(planned), as_json=as_json)
+    show(plan_facts(planned), [plan_text(planned)], quiet=[plan_line(planned)])
 
 
 def _prices(given: tuple[str, ...]) -> tuple[float, Mapping[Hashable, float]]:

@@ -10,17 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.options import Grouped, common_options, level_option, number_list, overwrite_option, show
-from majorant.cli.source import (
-    DATASET,
-    EngineChoice,
-    Job,
-    Source,
-    engine_options,
-    input_options,
-    refuse_together,
-    say_notes,
-)
+from majorant.cli.options import Grouped, common_options, level_option, number_list, overwrite_option, prints_json, show
+from majorant.cli.source import Engine, Source, engine_options, input_options, print_notes
 from majorant.errors import ConfigError
 from majorant.ownership import refuse_unsafe
 
@@ -50,7 +41,7 @@ if TYPE_CHECKING:
 @common_options
 def rate(
     source: Source,
-    engine: EngineChoice,
+    engine: Engine,
     wanted: str | None,
     by: str | None,
     bar: float | None,
@@ -66,21 +57,18 @@ def rate(
       2    bad arguments or input
       130  interrupted
     """
+    from majorant.output import is_job_summary, write_summary
     from majorant.render.rates import rate_facts, rate_markdown, rate_text
-    from majorant.render.text import is_job_summary
     from majorant.results.rates import measure_rate
 
-    if digest == "-" and how["as_json"]:
+    if digest == "-" and prints_json():
         raise ConfigError("--json and --summary - both print: name a file for the summary.")
     if digest is not None and digest != "-" and not is_job_summary(digest):
         refuse_unsafe([Path(digest)])
-    refuse_together(engine, by=by)
     gold = source.options.gold_file
     settings = {"label": wanted, "limits": how["limits"], "level": how["level"], "rng": how["seed"]}
     with _opened(source, engine, by) as (backend, pairs):
-        apart = (
-            None if engine.flag.startswith("--engine") else gold
-        )  # on a cluster, gold labels are read with the votes
+        apart = None if engine.on_cluster else gold  # on a cluster, gold labels are read with the votes
         found = measure_rate(backend, apart, how=source.options, pairs=pairs, **settings)
     if bar is not None and len(found.candidates) > 1:
         raise ConfigError(f"--at-least is about one rate, and these are {len(found.candidates)} pairs. Keep one pair.")
@@ -88,11 +76,13 @@ def rate(
         raise ConfigError(f"--at-least {bar:g}: the rate lies between {found.limits[0]:g} and {found.limits[1]:g}.")
     command = _next_command(found, gold)
     shown: dict[str, Any] = {"bar": bar, "command": command}
-    if digest is not None:
-        _write_summary(rate_markdown(found, **shown), digest)
-    if digest != "-":
-        text = rate_text(found, **shown)
-        show(rate_facts(found, **shown), text.split("\n")[0] if how["quiet"] else text, as_json=how["as_json"])
+    if digest == "-":
+        click.echo(rate_markdown(found, **shown), nl=False)
+    else:
+        if digest is not None:
+            write_summary(rate_markdown(found, **shown), digest)
+        lines = rate_text(found, **shown).split("\n")
+        show(rate_facts(found, **shown), lines, quiet=lines[:1])
     if bar is not None and not found.at_least(bar):
         raise SystemExit(1)
 
@@ -103,7 +93,7 @@ for _parameter in rate.params:  # --label names the class here, so the column ha
 
 
 @contextmanager
-def _opened(source: Source, engine: EngineChoice, by: str | None) -> Iterator[tuple[Backend, Pairs | None]]:
+def _opened(source: Source, engine: Engine, by: str | None) -> Iterator[tuple[Backend, Pairs | None]]:
     """The votes, and who took which side in pairwise judgements; in memory, gold labels are read later."""
     from majorant.backend import MemoryBackend
     from majorant.read.pairs import VERSUS, read_pairs
@@ -111,16 +101,15 @@ def _opened(source: Source, engine: EngineChoice, by: str | None) -> Iterator[tu
 
     without_gold = replace(source, options=replace(source.options, gold_file=None))
     if engine.flag:
-        reads_gold = engine.flag.startswith("--engine")
-        with engine.backend(Job(source=source if reads_gold else without_gold, by=by)) as backend:
+        with engine.open(source if engine.on_cluster else without_gold, by=by) as backend:
             if any(VERSUS in str(item) for item in backend.votes.items[:1]):
                 raise ConfigError(f"pairwise judgements are counted in memory: leave out {engine.flag}.")
             yield backend, None
         return
-    pairs = None if source.file[0].startswith(DATASET) else read_pairs(source.files, without_gold.options)
-    votes = replace(without_gold, quiet=True).read(by=by) if pairs is None else pairs.votes
+    pairs = None if source.is_dataset else read_pairs(source.files, without_gold.options)
+    votes = without_gold.read(by, with_notes=False) if pairs is None else pairs.votes
     notes = tuple(note for note in votes.account.notes if note.kind is not NoteKind.NUMBER_LABELS)  # scores are welcome
-    say_notes(replace(votes.account, notes=notes), quiet=source.quiet)
+    print_notes(replace(votes.account, notes=notes))
     yield MemoryBackend(votes), pairs
 
 
@@ -139,12 +128,3 @@ def _next_command(found: Rates, gold: Any) -> str:
         return ""
     where = ("--more", str(more), "--design", str(design_path(gold)))
     return repeat_call(ctx, "ask", "--rate", *where, without=("level", "seed", "gold_file"))
-
-
-def _write_summary(text: str, path: str) -> None:
-    from majorant.render.text import write_summary
-
-    if path == "-":
-        click.echo(text, nl=False)
-    else:
-        write_summary(text, path)

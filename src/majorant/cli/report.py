@@ -12,7 +12,7 @@ from majorant.cli.options import Grouped, overwrite_option, placed, show, shown_
 @click.option("--out", default="report.html", show_default=True, help="Output file or folder.")
 @overwrite_option
 @shown_options
-def report(result: str, out: str, as_json: bool, quiet: bool) -> None:
+def report(result: str, out: str) -> None:
     """Rebuild the report of a saved result."""
     from pathlib import Path
 
@@ -26,4 +26,4 @@ def report(result: str, out: str, as_json: bool, quiet: bool) -> None:
     write_files({Path(out): page})
     if foreign:
         click.echo(f"majorant: {mixed_set(result, foreign)}", err=True)
-    show(summary, "" if quiet else f"Wrote    {out}", as_json=as_json)
+    show(summary, [f"Wrote    {out}"])

@@ -17,7 +17,7 @@ from majorant.cli.source import Source, input_options
 @overwrite_option
 @level_option
 @common_options
-def scores(source: Source, out: str | None, level: float, seed: int, as_json: bool, quiet: bool) -> None:
+def scores(source: Source, out: str | None, level: float, seed: int) -> None:
     """How well scores or ordered labels agree by distance; mean, median and majority of each item."""
     from majorant.output import write_files
     from majorant.render.agreement import score_facts, score_lines
@@ -34,6 +34,5 @@ def scores(source: Source, out: str | None, level: float, seed: int, as_json: bo
     if out is not None:
         out = placed(out, "scores.csv")
         write_files({Path(out): measured.table()})
-    read_lines = [] if quiet else input_lines(account)
-    lines = [*read_lines, *score_lines(measured), *([] if out is None else [f"Wrote    {out}"])]
-    show(facts, "\n".join(lines), as_json=as_json)
+    lines = [*score_lines(measured), *([] if out is None else [f"Wrote    {out}"])]
+    show(facts, [*input_lines(account), *lines], quiet=lines)

@@ -13,8 +13,6 @@ from majorant.cli.options import (
     name_list,
     number_list,
     number_rows,
-    placed,
-    refuse_both,
     show,
     table_option,
 )
@@ -67,22 +65,25 @@ def _vote_count(ctx: click.Context, param: click.Parameter, value: str | None) -
 )
 @click.option("--labels", metavar="LIST", callback=name_list, help="Names of the classes: no,yes  [default: 0,1,...]")
 @click.option("--gold", type=float, default=0.0, help="Share of items with their true label.")
-@table_option("-")
+@table_option("-", usual="votes.csv")
 @click.option("--truth", help="Also write the true label of every item to this file.")
 @common_options
-def simulate(out: str, truth: str | None, seed: int, as_json: bool, quiet: bool, **model: Any) -> None:
+def simulate(out: str, truth: str | None, seed: int, **model: Any) -> None:
     """Simulate the votes of a crowd or a panel with known true labels."""
-    out = placed(out, "votes.csv")
     if truth is not None and truth in ("-", out):
         raise ConfigError("--truth needs a file of its own, other than where the votes go.")
-    refuse_both(as_json, out, "votes")
+    from majorant.output import Content, votes_table, write_or_print
+
     drawn = _draw(seed=seed, **model)
-    _write(drawn, out, truth)
+    files: dict[Path, Content] = {Path(out): votes_table(drawn.votes)}
+    if truth is not None:
+        files[Path(truth)] = {"item": list(drawn.votes.items), "truth": drawn.truth}
+    write_or_print(files)
     n_items, n_workers, n_classes = drawn.votes.shape
     facts = {"items": n_items, "workers": n_workers, "classes": n_classes, "votes": drawn.votes.n_votes}
     text = f"{out}: {drawn.votes.n_votes:,} votes of {n_workers:,} workers on {n_items:,} items, seed {seed}."
     written = facts | {"seed": seed, "out": out, "truth": truth}
-    show(written, "" if quiet or out == "-" else text, as_json=as_json)
+    show(written, [] if out == "-" else [text])
 
 
 def _draw(
@@ -123,16 +124,3 @@ def _draw(
         labels=labels,
         gold=gold,
     )
-
-
-def _write(drawn: Simulation, out: str, truth: str | None) -> None:
-    from majorant.output import Content, print_table, votes_table, write_files
-
-    files: dict[Path, Content] = {}
-    if out == "-":
-        print_table(votes_table(drawn.votes))
-    else:
-        files[Path(out)] = votes_table(drawn.votes)
-    if truth is not None:
-        files[Path(truth)] = {"item": list(drawn.votes.items), "truth": drawn.truth}
-    write_files(files)

@@ -1,7 +1,7 @@
 """The input of a command: FILE, the options that say how to read it, and where the votes are processed.
 
-That is in memory, from sorted files (--memory) or on a cluster (--engine).  A new engine is a class with `flag`,
-`refused` and `backend` like those here, and an entry in ENGINE_CHOICES.
+That is in memory, in sorted files (--memory) or on a cluster (--engine). A new engine is a context manager like
+`_on_spark` and an entry in BACKENDS.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import contextlib
 import functools
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.options import NONE, choice_option
-from majorant.cli.progress import at_work, row_counter, stages
+from majorant.cli.options import NONE, choice_option, is_quiet
+from majorant.cli.progress import at_work, stages
 from majorant.errors import ConfigError
 from majorant.filetypes import format_words
 from majorant.limits import THREADS_VARIABLE
@@ -39,15 +39,14 @@ MEMORY = "memory"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the votes come from, as the command line says it."""
+    """The files of votes and how to read them."""
 
     file: tuple[str, ...]
     options: ReadOptions
-    quiet: bool
 
-    def read(self, by: str | None = None, *, masked: bool = False) -> Votes:
-        """Read the votes with a row counter on the terminal; `by` names a column to slice the items by."""
-        if self.file[0].startswith(DATASET) and len(self.file) == 1:
+    def read(self, by: str | None = None, *, masked: bool = False, with_notes: bool = True) -> Votes:
+        """Read the votes with a row counter on the terminal; `by` is the column that slices the items."""
+        if self.is_dataset:
             from majorant.datasets import load
 
             if by is not None:
@@ -57,13 +56,15 @@ class Source:
         else:
             from majorant.read import read_with
 
-            with row_counter(quiet=self.quiet) as progress:
-                votes = read_with(self.files, replace(self.options, by=by, progress=progress))
+            with at_work("reading") as change_text:
+                count = None if change_text is None else lambda rows: change_text(f"reading {rows:>13,} rows")
+                votes = read_with(self.files, replace(self.options, by=by, progress=count))
         if masked:
             from majorant.read.build import mask
 
             votes = mask(votes)
-        say_notes(votes.account, quiet=self.quiet)
+        if with_notes:
+            print_notes(votes.account)
         return votes
 
     @property
@@ -71,149 +72,125 @@ class Source:
         """The file, or the list of them."""
         return list(self.file) if len(self.file) > 1 else self.file[0]
 
+    @property
+    def is_dataset(self) -> bool:
+        """Whether the votes are a public data set."""
+        return len(self.file) == 1 and self.file[0].startswith(DATASET)
 
-def say_notes(account: Account, *, quiet: bool) -> None:
-    """Print the notes that change what the votes mean, as soon as they are read."""
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether the files can be read again, unlike standard input or a data set."""
+        return self.file[0] != "-" and not self.file[0].startswith(DATASET)
+
+
+def print_notes(account: Account) -> None:
+    """Print the notes that change the meaning of the votes."""
     from majorant.render.notes import note_text
 
-    for note in () if quiet else account.notes:
+    for note in () if is_quiet() else account.notes:
         if note.kind.changes_meaning:
             click.echo(f"Note     {note_text(note, flags=True)}", err=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """What is to be opened: the votes, where a table will go, a column to slice by, whether names are hidden."""
-
-    source: Source
-    out: str | None = None
-    by: str | None = None
-    masked: bool = False
-
-
-class EngineChoice(Protocol):
-    """Somewhere to work on votes."""
-
-    flag: ClassVar[str]  # what the user says for it, to be left out where something else needs all votes in memory
-    refused: ClassVar[Mapping[str, str]]  # options that do not go with it, and why
-
-    def backend(self, job: Job) -> AbstractContextManager[Backend]:
-        """The votes, read and ready."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
-class InMemory:
-    """All votes in memory."""
+class Engine:
+    """Where the votes are processed, as the options say it."""
 
-    flag: ClassVar[str] = ""
-    refused: ClassVar[Mapping[str, str]] = {}
+    name: str = MEMORY
+    master: str | None = None
+    memory: str | None = None
+    work: str | None = None
+    resume: bool = False
 
-    @contextlib.contextmanager
-    def backend(self, job: Job) -> Iterator[Backend]:
-        """The votes as they are read."""
-        votes = job.source.read(job.by, masked=job.masked)  # a wrong table is reported before the rest is imported
-        from majorant.backend import MemoryBackend
+    @property
+    def flag(self) -> str:
+        """The flag to leave out if a command needs all votes in memory; empty if they are there."""
+        return "--memory" if self.memory is not None else "" if self.name == MEMORY else f"--engine {self.name}"
 
-        yield MemoryBackend(votes)
+    @property
+    def on_cluster(self) -> bool:
+        """Whether the votes are read and kept elsewhere."""
+        return self.name != MEMORY
 
-
-@dataclass(frozen=True, slots=True)
-class FromFiles:
-    """Votes that may be larger than memory, sorted into a folder within a memory limit."""
-
-    memory: str
-    work: str | None
-    resume: bool
-    flag: ClassVar[str] = "--memory"
-    refused: ClassVar[Mapping[str, str]] = {}
-
-    @contextlib.contextmanager
-    def backend(self, job: Job) -> Iterator[Backend]:
-        """Sort the votes into a folder next to the output, which is removed at the end if all went well."""
-        from majorant.backend.files import FileBackend
-        from majorant.backend.prepare import prepare
-        from majorant.backend.store import STORE_MANIFEST, mask_stored
-        from majorant.backend.workfolder import WORK_FOLDER, locked
-        from majorant.limits import parse_memory
-
-        memory, source = parse_memory(self.memory), job.source
-        if source.file[0].startswith(DATASET):
-            raise ConfigError(f"{source.file[0]} fits into memory: leave out --memory.")
-        folder = Path(self.work) / WORK_FOLDER if self.work else _beside(job)
-        done = False
-        with locked(folder) as work, stages(quiet=source.quiet) as (report, progress):
-            try:
-                options = replace(source.options, by=job.by)
-                stored = prepare(source.files, folder, options, memory=memory, resume=self.resume, report=report)
-                stored = mask_stored(stored) if job.masked else stored
-                say_notes(stored.account, quiet=source.quiet)
-                yield FileBackend(stored, memory, report, progress)
-                done = True
-            finally:
-                if not (folder / STORE_MANIFEST).exists() or (done and self.work is None):
-                    work.remove()
-                elif not done:
-                    click.echo(
-                        f"The sorted votes are kept in {folder}: continue with --resume, or delete it.", err=True
-                    )
+    def open(
+        self, source: Source, *, out: str | None = None, by: str | None = None, masked: bool = False
+    ) -> AbstractContextManager[Backend]:
+        """The votes, read and ready; `out` is where the output goes, `by` a column to slice by."""
+        if self.flag and source.file[0].startswith(DATASET):
+            raise ConfigError(f"{source.file[0]} fits into memory: leave out {self.flag}.")
+        if self.memory is not None:
+            return _in_files(self, source, out, by, masked)
+        return BACKENDS[self.name](self, source, by, masked)
 
 
-def _beside(job: Job) -> Path:
-    """A folder named after the source, so that --resume finds it."""
-    paths = "\n".join(str(Path(file).absolute()) for file in job.source.file)
-    place = Path.cwd() if job.out in (None, "-") else Path(str(job.out)).parent
-    return place / f".majorant-{hashlib.sha256(paths.encode()).hexdigest()[:12]}"
+@contextlib.contextmanager
+def _in_memory(_: Engine, source: Source, by: str | None, masked: bool) -> Iterator[Backend]:
+    votes = source.read(by, masked=masked)  # a wrong table is reported before the rest is imported
+    from majorant.backend import MemoryBackend
+
+    yield MemoryBackend(votes)
 
 
-@dataclass(frozen=True, slots=True)
-class OnSpark:
-    """A Spark cluster."""
+@contextlib.contextmanager
+def _in_files(engine: Engine, source: Source, out: str | None, by: str | None, masked: bool) -> Iterator[Backend]:
+    """Sort the votes within a memory limit into a folder, which is removed at the end if all went well."""
+    from majorant.backend.files import FileBackend
+    from majorant.backend.prepare import prepare
+    from majorant.backend.store import STORE_MANIFEST, mask_stored
+    from majorant.backend.workfolder import WORK_FOLDER, locked
+    from majorant.limits import parse_memory
 
-    master: str
-    flag: ClassVar[str] = "--engine spark"
-    refused: ClassVar[Mapping[str, str]] = {
-        "by": "use --memory, or check each slice by itself",
-        "masked": "names are numbered in the order of the rows, and rows on Spark have none. Use --memory, or mask the "
-        "names in the table",
-    }
+    memory = parse_memory(str(engine.memory))
+    if engine.work is not None:
+        folder = Path(engine.work) / WORK_FOLDER
+    else:  # beside the output, named after the source, so that --resume finds it
+        paths = "\n".join(str(Path(file).absolute()) for file in source.file)
+        place = Path.cwd() if out in (None, "-") else Path(str(out)).parent
+        folder = place / f".majorant-{hashlib.sha256(paths.encode()).hexdigest()[:12]}"
+    done = False
+    with locked(folder) as work, stages() as (report, progress):
+        try:
+            options = replace(source.options, by=by)
+            stored = prepare(source.files, folder, options, memory=memory, resume=engine.resume, report=report)
+            stored = mask_stored(stored) if masked else stored
+            print_notes(stored.account)
+            yield FileBackend(stored, memory, report, progress)
+            done = True
+        finally:
+            if not (folder / STORE_MANIFEST).exists() or (done and engine.work is None):
+                work.remove()
+            elif not done:
+                click.echo(f"The sorted votes are kept in {folder}: continue with --resume, or delete it.", err=True)
 
-    @contextlib.contextmanager
-    def backend(self, job: Job) -> Iterator[Backend]:
-        """The votes as blocks on the cluster, which are freed at the end."""
-        from majorant.backend.spark.reading import read_files
-        from majorant.backend.spark.session import spark_session
 
-        source = job.source
-        if source.file[0].startswith(DATASET):
-            raise ConfigError(f"{source.file[0]} fits into memory: leave out --engine spark.")
-        with at_work("Spark", quiet=source.quiet), spark_session(self.master) as spark:
-            backend = read_files(spark, source.file, source.options)
-            say_notes(backend.votes.account, quiet=source.quiet)
-            yield backend
+@contextlib.contextmanager
+def _on_spark(engine: Engine, source: Source, by: str | None, masked: bool) -> Iterator[Backend]:
+    """The votes as blocks on the cluster, which are freed at the end."""
+    if by is not None:
+        raise ConfigError(f"--by {by} does not go with --engine spark: use --memory, or check each slice by itself.")
+    if masked:
+        raise ConfigError(
+            "--mask does not go with --engine spark: names are numbered in the order of the rows, and rows on Spark "
+            "have none. Use --memory, or mask the names in the table."
+        )
+    from majorant.backend.spark.reading import read_files
+    from majorant.backend.spark.session import spark_session
+
+    with at_work("Spark"), spark_session(engine.master or "local[*]") as spark:
+        backend = read_files(spark, source.file, source.options)
+        print_notes(backend.votes.account)
+        yield backend
 
 
-ENGINE_CHOICES: dict[str, Callable[[str | None], EngineChoice]] = {  # by the word of --engine, from that of --master
-    MEMORY: lambda _: InMemory(),
-    "spark": lambda master: OnSpark(master or "local[*]"),
+BACKENDS: dict[str, Callable[[Engine, Source, str | None, bool], AbstractContextManager[Backend]]] = {
+    MEMORY: _in_memory,
+    "spark": _on_spark,
 }
 _FILES = (
     click.option("--memory", metavar="SIZE", help="Memory limit, e.g. 2GB: process votes on disk."),
     click.option("--work", metavar="DIR", help="With --memory: folder to keep the sorted votes in."),
     click.option("--resume", is_flag=True, help="With --memory: resume, reusing the sorted votes."),
 )
-_ENGINE = (
-    click.option("--engine", metavar="|".join(ENGINE_CHOICES), default=MEMORY, show_default=True, help="Where to run."),
-    click.option("--master", metavar="URL", help="Spark master URL; default: local[*]."),
-)
-
-
-def refuse_together(engine: EngineChoice, **options: Any) -> None:
-    """Refuse options that do not go with an engine."""
-    for name, why in engine.refused.items():
-        if options.get(name):
-            flag = "--mask" if name == "masked" else f"--{name} {options[name]}"
-            raise ConfigError(f"{flag} does not go with {engine.flag}: {why}.")
 
 
 def memory_options(command: Command) -> Command:
@@ -223,28 +200,28 @@ def memory_options(command: Command) -> Command:
 
 def engine_options(command: Command) -> Command:
     """The same and --engine and --master."""
-    return _given(command, (*_FILES, *_ENGINE), _with_engine)
+    where = click.option(
+        "--engine", metavar="|".join(BACKENDS), default=MEMORY, show_default=True, help="Where to run."
+    )
+    master = click.option("--master", metavar="URL", help="Spark master URL; default: local[*].")
+    return _given(command, (*_FILES, where, master), _with_engine)
 
 
 def _with_engine(values: dict[str, Any]) -> dict[str, Any]:
-    """Where to work, in place of the options that say so."""
-    chosen = [values.pop(name, None) for name in ("engine", "master", "memory", "work", "resume")]
-    return {"engine": _engine(*chosen), **values}
-
-
-def _engine(name: str | None, master: str | None, memory: str | None, work: str | None, resume: bool) -> EngineChoice:
+    """The engine, in place of the options that describe it."""
+    name, master, memory, work, resume = (
+        values.pop(option, None) for option in ("engine", "master", "memory", "work", "resume")
+    )
     name = name or MEMORY
-    if name not in ENGINE_CHOICES:
-        raise ConfigError(f"--engine {name}: choose one of {', '.join(ENGINE_CHOICES)}.")
+    if name not in BACKENDS:
+        raise ConfigError(f"--engine {name}: choose one of {', '.join(BACKENDS)}.")
     if name == MEMORY and master is not None:
         raise ConfigError("--master goes with --engine spark.")
-    if memory is None:
-        if work is not None or resume:
-            raise ConfigError(f"{'--work' if work is not None else '--resume'} goes with --memory, such as 2GB.")
-        return ENGINE_CHOICES[name](master)
-    if name != MEMORY:
+    if memory is None and (work is not None or resume):
+        raise ConfigError(f"{'--work' if work is not None else '--resume'} goes with --memory, such as 2GB.")
+    if memory is not None and name != MEMORY:
         raise ConfigError(f"--memory works on this machine, --engine {name} on a cluster: choose one.")
-    return FromFiles(memory, work, resume)
+    return {"engine": Engine(name, master, memory, work, resume), **values}
 
 
 _INPUT_OPTIONS = (
@@ -302,7 +279,7 @@ def _with_source(values: dict[str, Any]) -> dict[str, Any]:
     reading = {name: values.pop(name) for name in Reading.__annotations__ if name in values and name != "by"}
     for name in ("gold", "status", "seconds", "text"):
         reading[name] = "" if reading[name] == NONE else reading[name]
-    source = Source(values.pop("file"), ReadOptions.of(reading), values["quiet"])
+    source = Source(values.pop("file"), ReadOptions.of(reading))
     for file in (*source.file, *([source.options.gold_file] if source.options.gold_file is not None else [])):
         note_input(file)
     return {"source": source, **values}

@@ -12,12 +12,11 @@ import click
 from majorant.cli.options import (
     Grouped,
     choice_option,
-    common_options,
     name_list,
     number_list,
     number_rows,
-    overwrite_option,
     show,
+    shown_options,
 )
 from majorant.errors import ConfigError, DataError
 
@@ -43,60 +42,37 @@ def _vote_counts(ctx: click.Context, param: click.Parameter, value: str) -> list
 )
 @choice_option("--ties", "exclude", "first", "prior", "random")
 @click.option("--labels", metavar="LIST", callback=name_list, help="Names of the classes: no,yes")
-@click.option("--map", "picture", metavar="FILE", help="Draw where majority is optimal, as .svg, .png or .pdf.")
-@overwrite_option
-@common_options
-def theory(seed: int, as_json: bool, quiet: bool, picture: str | None, **model: Any) -> None:  # noqa: ARG001
-    """Show how far majority vote is from optimal for given class priors and confusion matrices.
-
-    Prints the margin in nats (positive if no rule beats majority vote on any votes), the accuracies of majority vote
-    and of the optimal rule, the head start of class 0 in votes, and how far the voters' accuracies may differ.
-    """
-    from majorant.render.theory import theory_text
-
-    summary = _summary(**model)
-    if picture is not None:
-        _draw(picture, model)
-    show(summary, theory_text(summary), as_json=as_json)
-    if picture is not None and not as_json and not quiet:
-        click.echo(f"\nWrote    {picture}")
-
-
-def _summary(
-    *,
+@shown_options
+def theory(
     prior: list[float],
     confusion: list[list[float]] | None,
     panel: str | None,
     votes: list[int],
     ties: str,
     labels: list[str] | None,
-) -> dict[str, Any]:
-    from majorant.render.theory import theory_summary
+) -> None:
+    """Show how far majority vote is from optimal for given class priors and confusion matrices.
+
+    Prints the margin in nats (positive if no rule beats majority vote on any votes), the accuracies of majority vote
+    and of the optimal rule, the head start of class 0 in votes, and how far the voters' accuracies may differ.
+    """
+    from majorant.render.theory import theory_summary, theory_text
     from majorant.theory import describe, describe_panel, optimal_votes
 
     if labels is not None and len(labels) != len(prior):
         raise ConfigError(f"--labels names {len(labels)} classes, --prior lists {len(prior)}.")
     if (confusion is None) == (panel is None):
         raise ConfigError("Say how the voters vote: either --confusion (shared by all) or --panel (one each).")
+    voters, spans = None, None
     if panel is not None:
         voters, confusions = _read_panel(panel)
-        return theory_summary(prior, [describe_panel(prior, confusions, ties)], ties, labels=labels, voters=voters)
-    descriptions = [describe(prior, confusion or [], n_votes, ties) for n_votes in votes]
-    spans = optimal_votes(prior, confusion or []) if len(prior) == 2 else None
-    return theory_summary(prior, descriptions, ties, labels=labels, optimal_votes=spans)
-
-
-def _draw(picture: str, model: dict[str, Any]) -> None:
-    from majorant.render.theory import draw_map
-    from majorant.theory import accuracy_region
-
-    most_panels = 4
-    if model["confusion"] is None:
-        raise ConfigError("--map shows one confusion matrix for all: leave out --panel.")
-    if len(model["votes"]) > most_panels:
-        raise ConfigError(f"--map has room for {most_panels} numbers of votes, not {len(model['votes'])}.")
-    regions = [accuracy_region(model["prior"], n_votes, model["confusion"]) for n_votes in model["votes"]]
-    draw_map(regions, picture)
+        descriptions = [describe_panel(prior, confusions, ties)]
+    else:
+        descriptions = [describe(prior, confusion or [], n_votes, ties) for n_votes in votes]
+        spans = optimal_votes(prior, confusion or []) if len(prior) == 2 else None
+    summary = theory_summary(prior, descriptions, ties, labels=labels, voters=voters, optimal_votes=spans)
+    text = theory_text(summary)
+    show(summary, [text], quiet=[text])
 
 
 def _read_panel(source: str) -> tuple[list[str] | None, Any]:

@@ -6,19 +6,9 @@ from pathlib import Path
 
 import click
 
-from majorant.cli.options import (
-    Grouped,
-    as_flags,
-    common_options,
-    level_option,
-    placed,
-    refuse_both,
-    show,
-    spreadsheet_option,
-    table_option,
-)
+from majorant.cli.options import Grouped, common_options, level_option, show, spreadsheet_option, table_option
 from majorant.cli.progress import at_work
-from majorant.cli.source import EngineChoice, Job, Source, input_options, memory_options
+from majorant.cli.source import Engine, Source, input_options, memory_options
 from majorant.defaults import WORKER_METHOD
 from majorant.ownership import refuse_unsafe
 
@@ -31,38 +21,22 @@ from majorant.ownership import refuse_unsafe
 @memory_options
 @level_option
 @common_options
-def workers(
-    source: Source,
-    engine: EngineChoice,
-    method: str,
-    out: str,
-    spreadsheet: bool,
-    level: float,
-    seed: int,
-    as_json: bool,
-    quiet: bool,
-) -> None:
+def workers(source: Source, engine: Engine, method: str, out: str, spreadsheet: bool, level: float, seed: int) -> None:
     """Who is good: accuracy by gold or estimated, agreement and flags of each worker, the worst first."""
-    out = placed(out, "workers.csv")
-    refuse_both(as_json, out, "table")
     refuse_unsafe([Path(out)] if out != "-" else [])
-    with engine.backend(Job(source=source, out=out)) as backend:
-        from majorant.output import print_table, write_table
+    with engine.open(source, out=out) as backend:
+        from majorant.output import write_or_print
         from majorant.pipeline import aggregate, judge_workers
         from majorant.render.notes import account_facts
         from majorant.render.text import input_lines
         from majorant.render.workers import copies_facts, worker_columns, workers_facts, workers_lines
-
-        with at_work(method, quiet=quiet or backend.whole is None):
-            fit = aggregate(backend, method, rng=seed)
-        judged, copies = judge_workers(backend, fit, level=level, seed=seed)
         from majorant.tabular import guarded_columns
 
-    table = guarded_columns(worker_columns(judged)) if spreadsheet else worker_columns(judged)
-    if out == "-":
-        print_table(table)
-    else:
-        write_table(out, table)
+        with at_work(method, shown=backend.whole is not None):
+            fit = aggregate(backend, method, rng=seed)
+        judged, copies = judge_workers(backend, fit, level=level, seed=seed)
+    table = worker_columns(judged)
+    write_or_print({Path(out): guarded_columns(table) if spreadsheet else table})
     account = backend.votes.account
     lines = [*input_lines(account), *workers_lines(judged, copies.groups), f"Wrote    {out}"]
     facts = {
@@ -71,4 +45,4 @@ def workers(
         "copies": copies_facts(copies.groups),
         "out": out,
     }
-    show(facts, "" if quiet else as_flags("\n".join(lines)), as_json=as_json, err=out == "-")
+    show(facts, lines, err=out == "-")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from majorant.ask.learn import LEARNED, LEAST_LABELS
 from majorant.decide import Action, Answer, Step
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
-from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status, Tested
+from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status
 from majorant.evidence.track_record import FEWEST_VOTES, overstatement
-from majorant.render.assumptions import ASSUMPTION_TEXT
+from majorant.render.assumptions import said_assumptions
 from majorant.render.notes import note_text
 from majorant.render.words import about_points, count, one_decimal, percent_of, points_range, shown
 from majorant.votes import NoteKind
@@ -220,19 +219,15 @@ def _doubts(basis: Evidence) -> str:
     if any(one.assumption is Assumption.NO_COPIES for one in basis.with_status(Status.FAILED)):
         parts.append(" Some repeat others.")
     if failed := [one for one in basis.with_status(Status.FAILED) if one.assumption is not Assumption.NO_COPIES]:
-        parts.append(f" Tests reject that {_joined(failed)}.")
+        parts.append(f" Tests reject that {said_assumptions(failed)}.")
     if unknown := basis.with_status(Status.UNTESTABLE):
-        parts.append(f" Votes alone cannot show that {_joined(unknown)}.")
+        parts.append(f" Votes alone cannot show that {said_assumptions(unknown)}.")
     if basis.source is Source.LABELS and any(
         tested.assumption is Assumption.RANDOM_LABELS and tested.status is Status.UNTESTED
         for tested in basis.assumptions
     ):
         parts.append(" This assumes that the labelled items are a random sample.")
     return "".join(parts)
-
-
-def _joined(tested: Sequence[Tested]) -> str:
-    return " and that ".join(ASSUMPTION_TEXT[one.assumption] for one in tested)
 
 
 def ties_line(result: Result) -> str:

@@ -22,7 +22,7 @@ def at_stake(rules: Sequence[str], differ: int, n_items: int, tolerance: float) 
     >>> at_stake(["majority", "gpt-4o"], 5, 500, .01)
     'Majority vote and gpt-4o differ on 5 of 500 items (1.0%): whichever you use, accuracy changes by at most that.'
     """
-    names = _capital(one_of([rule_name(rule) for rule in rules]))
+    names = one_of([rule_name(rules[0], begins=True), *(rule_name(rule) for rule in rules[1:])])
     if not differ:
         return f"{names} give all {count(n_items, 'item')} the same labels."
     share = f"{names} differ on {differ:,} of {count(n_items, 'item')}"
@@ -31,11 +31,6 @@ def at_stake(rules: Sequence[str], differ: int, n_items: int, tolerance: float) 
     if differ <= tolerance * n_items:
         return f"{share} ({percent_of(differ, n_items)}): whichever you use, accuracy changes by at most that."
     return f"{share}, so at most {one_decimal(differ / n_items)} points are at stake."
-
-
-def _capital(text: str) -> str:
-    """The beginning of a sentence; names of methods and judges stay as they are."""
-    return text[:1].upper() + text[1:] if text.startswith(("the ", "majority vote")) else text
 
 
 def labels_planned(expected: int | None, asked: int) -> str:
@@ -103,6 +98,7 @@ def _weights(learned: LearnedRule) -> str:
 
 def _two_rules(outcome: Outcome) -> str:
     present, other = (rule_name(rule) for rule in outcome.rules)
+    other_begins = rule_name(outcome.rules[1], begins=True)
     labels = outcome.n_proving if outcome.kind == "teach" else outcome.labels
     if not labels and outcome.decided:
         return at_stake(outcome.rules, outcome.n_differ, outcome.n_items, outcome.tolerance)
@@ -114,11 +110,11 @@ def _two_rules(outcome: Outcome) -> str:
     ends = f"{signed_points(outcome.value.low or 0.0)} to {signed_points(outcome.value.high or 0.0)} points"
     if outcome.verdict == "same":
         near = one_decimal(outcome.tolerance)
-        return f"{_capital(other)} and {present} are within {near} points of each other: {counted}."
+        return f"{other_begins} and {present} are within {near} points of each other: {counted}."
     if outcome.decided:
-        best = _capital(other if outcome.verdict == "better" else present)
-        return f"{best} is better: {counted}. {_capital(other)} gains {points_range(outcome.value)}, {_level(outcome)}."
-    return f"Open: {counted}. {_capital(other)} gains {ends}, {_level(outcome)}. {_more(outcome)}"
+        best = rule_name(outcome.rules[outcome.verdict == "better"], begins=True)
+        return f"{best} is better: {counted}. {other_begins} gains {points_range(outcome.value)}, {_level(outcome)}."
+    return f"Open: {counted}. {other_begins} gains {ends}, {_level(outcome)}. {_more(outcome)}"
 
 
 def _several_rules(outcome: Outcome) -> str:
@@ -129,7 +125,8 @@ def _several_rules(outcome: Outcome) -> str:
     if outcome.decided:
         apart = [rule_name(rule) for rule in outcome.alive if rule != outcome.leader]
         alike = f" Not distinguished: {listed([best, *apart])}." if apart else ""
-        claim = f"{_capital(best)} is within {near} points of the best of these {len(outcome.rules) - len(same)} rules"
+        leader = rule_name(str(outcome.leader), begins=True)
+        claim = f"{leader} is within {near} points of the best of these {len(outcome.rules) - len(same)} rules"
         return f"{claim} ({count(outcome.labels, 'label')}{_skipped(outcome)}, {_level(outcome)}).{dropped}{alike}"
     right = [f"{rule_name(rule)} {outcome.right[rule]:,}" for rule in outcome.rules if rule != outcome.leader]
     leads = f"{best} leads: right on {outcome.right[str(outcome.leader)]:,} ({listed(right)})"

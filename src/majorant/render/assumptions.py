@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from majorant.evidence.evidence import Assumption
+from collections.abc import Iterable
+
+from majorant.evidence.evidence import Assumption, Tested
 
 ASSUMPTION_TEXT = {
     Assumption.RANDOM_LABELS: "the labelled items are a random sample",
@@ -17,3 +19,8 @@ ASSUMPTION_TEXT = {
     Assumption.NO_COPIES: "no worker repeats another",
     Assumption.LIKE_PUBLIC_SETS: "the data resemble the public data sets",
 }
+
+
+def said_assumptions(tested: Iterable[Tested]) -> str:
+    """Assumptions as the end of a sentence."""
+    return " and that ".join(ASSUMPTION_TEXT[one.assumption] for one in tested)

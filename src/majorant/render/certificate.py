@@ -9,41 +9,17 @@ from collections.abc import Hashable, Iterable
 
 from majorant.evidence.certificate.certificate import Certificate, Claim, Dependence, Family, Model, Reason, Verdict
 from majorant.evidence.certificate.design import VotingDesign
-from majorant.evidence.evidence import Assumption, Status, Tested
-from majorant.render.assumptions import ASSUMPTION_TEXT
+from majorant.evidence.evidence import Status, Tested
+from majorant.render.assumptions import ASSUMPTION_TEXT, said_assumptions
 from majorant.render.missing import missing_text
-from majorant.render.plain import Facts, facts_of, finite, plain, to_plain
-from majorant.render.words import listed, shown
+from majorant.render.plain import Facts, facts_of, plain
+from majorant.render.words import level_percent, listed, points_and_ends, shown
 from majorant.values import Estimate
 
 TITLES = {
     Family.ANONYMOUS: "Rules that ignore who voted",
     Family.NAMED: "All rules",
     Family.GOLD: "Rules that ignore who voted, by gold labels alone",
-}
-_RULES = {
-    Family.ANONYMOUS: "rule that ignores who voted",
-    Family.NAMED: "rule",
-    Family.GOLD: "rule that ignores who voted",
-}
-_FAILED = {
-    Assumption.INDEPENDENT_VOTES: "votes on the same item depend on each other",
-    Assumption.INDEPENDENT_WORKERS: "workers do not err independently of each other",
-    Assumption.EXCHANGEABLE_WORKERS: "workers differ, and items share them",
-    Assumption.VOTES_PER_ITEM: "items with more votes differ from the others",
-    Assumption.NO_COPIES: "some workers repeat others",
-}
-_UNTESTABLE = {
-    Assumption.INDEPENDENT_VOTES: "whether votes on the same item are independent",
-    Assumption.INDEPENDENT_WORKERS: "whether workers err independently of each other",
-    Assumption.EXCHANGEABLE_WORKERS: "whether workers are alike",
-    Assumption.NO_COPIES: "whether some workers repeat others",
-}
-_STATUS = {
-    Status.PASSED: "passed",
-    Status.FAILED: "failed",
-    Status.UNTESTABLE: "cannot be tested",
-    Status.UNTESTED: "not tested",
 }
 
 
@@ -70,23 +46,27 @@ def claim_sentence(claim: Claim) -> str:
     >>> print(claim_sentence(Claim(family=Family.NAMED, reason=Reason.NOT_IDENTIFIED)))
     Cannot say whether any rule beats majority vote: the votes do not determine how good each worker is.
     """
-    rule, source = _RULES[claim.family], "By the gold labels, " if claim.family == Family.GOLD else ""
+    by_gold, rule = (
+        claim.family == Family.GOLD,
+        "rule" if claim.family == Family.NAMED else "rule that ignores who voted",
+    )
+    sure = f"{claim.certainty}, {level_percent(claim.level)}"
     if claim.verdict == Verdict.OPEN:
-        return f"{_capital(f'{source}cannot say whether any {rule} beats majority vote')}: {_why_open(claim)}."
-    sure = f"{claim.certainty}, {_percent(claim.level)}"
-    if claim.verdict == Verdict.OPTIMAL:
-        return f"{_capital(f'{source}no {rule} beats majority vote')} ({sure})."
-    gain = f" by about {loss_text(claim.loss)}" if claim.loss.value is not None else ""
-    some = "another rule" if claim.family == Family.NAMED else f"another {rule}"
-    return f"{_capital(f'{source}{some} beats majority vote')}{gain} ({sure})."
+        sentence = f"cannot say whether any {rule} beats majority vote: {_why_open(claim)}."
+    elif claim.verdict == Verdict.OPTIMAL:
+        sentence = f"no {rule} beats majority vote ({sure})."
+    else:
+        gain = f" by about {loss_text(claim.loss)}" if claim.loss.value is not None else ""
+        some = "another rule" if claim.family == Family.NAMED else f"another {rule}"
+        sentence = f"{some} beats majority vote{gain} ({sure})."
+    return f"By the gold labels, {sentence}" if by_gold else sentence[0].upper() + sentence[1:]
 
 
 def _why_open(claim: Claim) -> str:
     if claim.reason == Reason.ASSUMPTION_FAILED:
-        return " and ".join(failed_text(one) for one in claim.with_status(Status.FAILED))
+        return f"tests reject that {said_assumptions(claim.with_status(Status.FAILED))}"
     if claim.reason == Reason.CANNOT_BE_TESTED:
-        asked = (one.assumption for one in claim.with_status(Status.UNTESTABLE))
-        return f"these votes cannot show {' or '.join(_UNTESTABLE.get(one, f'whether {one}') for one in asked)}"
+        return f"these votes cannot show that {said_assumptions(claim.with_status(Status.UNTESTABLE))}"
     if claim.reason == Reason.NOT_IDENTIFIED:
         if claim.family == Family.GOLD:
             return "no item with votes has a gold label"
@@ -95,16 +75,13 @@ def _why_open(claim: Claim) -> str:
     return f"there are too few items; {more_items_text(claim)}"
 
 
-def failed_text(tested: Tested) -> str:
-    """What is wrong if an assumption failed."""
-    return _FAILED.get(tested.assumption, f"a test rejects that {ASSUMPTION_TEXT[tested.assumption]}")
-
-
 def more_items_text(claim: Claim) -> str:
     """How many new items would settle an open claim."""
     what = "gold labels" if claim.family == Family.GOLD else "items"
     more = more_items(claim)
-    return f"about {_round(more):,} fresh {what} would settle it" if more else f"more {what} are unlikely to settle it"
+    if not more:
+        return f"more {what} are unlikely to settle it"
+    return f"about {float(f'{more:.2g}'):,.0f} fresh {what} would settle it"  # two digits
 
 
 def more_items(claim: Claim) -> int | None:
@@ -123,10 +100,7 @@ def loss_text(loss: Estimate) -> str:
     >>> loss_text(Estimate(.021, .008, .033)), loss_text(Estimate(.0004))
     ('2.1 points (0.8 to 3.3)', '0.0 points')
     """
-    if loss.value is None:
-        return missing_text(loss.reason)
-    ends = "" if loss.low is None or loss.high is None else f" ({100 * loss.low:.1f} to {100 * loss.high:.1f})"
-    return f"{100 * loss.value:.1f} points{ends}"
+    return missing_text(loss.reason) if loss.value is None else points_and_ends(loss)
 
 
 def assumption_sentence(tested: Tested) -> str:
@@ -135,8 +109,9 @@ def assumption_sentence(tested: Tested) -> str:
     >>> print(assumption_sentence(Tested(Assumption.INDEPENDENT_VOTES, Status.FAILED, .0123)))
     votes on an item are independent given the truth: failed (p = 0.012)
     """
+    status = {Status.UNTESTABLE: "cannot be tested", Status.UNTESTED: "not tested"}.get(tested.status, tested.status)
     p_value = "" if tested.p_value is None else f" (p = {tested.p_value:.2g})"
-    return f"{ASSUMPTION_TEXT[tested.assumption]}: {_STATUS[tested.status]}{p_value}"
+    return f"{ASSUMPTION_TEXT[tested.assumption]}: {status}{p_value}"
 
 
 def untested_sentence(claims: Iterable[Claim]) -> str:
@@ -178,19 +153,6 @@ def worth_text(dependence: Dependence) -> str:
     return f"the votes on an item are worth {n_eff.value:.1f} independent ones ({n_eff.low:.1f} to {n_eff.high:.1f})"
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _percent(level: float) -> str:
-    return f"{100 * level:.10g}%"
-
-
-def _round(number: int) -> int:
-    """Two digits, as a person would say it."""
-    return int(float(f"{number:.2g}"))
-
-
 # --- what `majorant certify` prints
 
 
@@ -209,7 +171,7 @@ def certificate_text(certificate: Certificate) -> str:
 def _claim_lines(claim: Claim) -> list[str]:
     sure = f" ({claim.certainty})" if claim.certainty is not None else f" ({claim.reason})"
     model = "" if claim.model == Model.NONE else f", model: {claim.model}"
-    lines = [f"{TITLES[claim.family]}: {claim.verdict}{sure} at {_percent(claim.level)}{model}"]
+    lines = [f"{TITLES[claim.family]}: {claim.verdict}{sure} at {level_percent(claim.level)}{model}"]
     assumptions = [("assumes", assumption_sentence(one)) for one in claim.assumptions]
     return [*lines, *_facts([*claim_facts(claim), *assumptions])]
 
@@ -277,21 +239,12 @@ def _claim_or_none(claim: Claim | None) -> Facts | None:
 
 def claim_summary(claim: Claim) -> Facts:
     """The facts of a claim with its sentences."""
+    names = "verdict certainty reason level margin loss accuracy tied_share model n_items n_labels"
     return {
         "title": TITLES[claim.family],
         "sentence": claim_sentence(claim),
-        "verdict": str(claim.verdict),
-        "certainty": None if claim.certainty is None else str(claim.certainty),
-        "reason": None if claim.reason is None else str(claim.reason),
-        "level": claim.level,
-        "margin": finite(claim.margin),
-        "loss": to_plain(claim.loss),
-        "accuracy": claim.accuracy,
-        "tied_share": claim.tied_share,
-        "model": str(claim.model),
+        **facts_of(claim, names),
         "assumptions": [tested_summary(one) for one in claim.assumptions],
-        "n_items": claim.n_items,
-        "n_labels": claim.n_labels,
         "more_items": more_items(claim),
     }
 
@@ -301,8 +254,7 @@ def tested_summary(tested: Tested) -> Facts:
     return {
         "name": tested.assumption.name.lower(),
         "assumption": ASSUMPTION_TEXT[tested.assumption],
-        "status": str(tested.status),
-        "p_value": tested.p_value,
+        **facts_of(tested, "status p_value"),
         "sentence": assumption_sentence(tested),
     }
 
@@ -322,8 +274,5 @@ def dependence_summary(dependence: Dependence | None) -> Facts | None:
         "sentence": dependence_sentence(dependence),
         **facts_of(dependence, "truth n_eff"),
         "workers": [plain(name) for name in names],
-        "pairs": [
-            {"workers": [plain(name) for name in pair.workers], **facts_of(pair, "correlation p_value")}
-            for pair in dependence.pairs
-        ],
+        "pairs": [facts_of(pair, "workers correlation p_value") for pair in dependence.pairs],
     }

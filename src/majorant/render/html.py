@@ -21,7 +21,7 @@ from majorant.render.answer import rule_name
 from majorant.render.cards import answer_cards
 from majorant.render.certificate import certificate_summary
 from majorant.render.figures import FIGURES, charts_of
-from majorant.render.figures.canvas import LIGHT, css_variables, figure_of, scheme
+from majorant.render.figures.canvas import css_variables, figure_of, scheme
 from majorant.render.figures.charts import clipped
 from majorant.render.map import map_facts
 from majorant.render.review import REASON_HEADINGS
@@ -40,26 +40,6 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).parent / "templates"
 MAP_SCRIPT, MAP_STYLE = TEMPLATES / "map.js", TEMPLATES / "map.css"
-# Characters that could open or close markup, and line separators of older parsers.
-INERT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-NAME_KEYS = (
-    "name",
-    "judges",
-    "other",
-    "rule",
-    "method",
-    "worker",
-    "item",
-    "label",
-    "runner_up",
-    "workers",
-    "from",
-    "to",
-    "value",
-    "keep",
-    "ignored",
-    "columns",
-)
 NUMBER_FORMS: dict[str, Callable[[Any], str]] = {
     "percent": percent,
     "points": in_points,
@@ -70,7 +50,6 @@ NUMBER_FORMS: dict[str, Callable[[Any], str]] = {
     "whole": level_percent,
     "fine": "{:.3g}".format,
 }
-ADDRESS = re.compile(r"\{([\w.]+)(?::([\w ]+))?\}")
 
 
 def render(summary: dict[str, Any]) -> str:
@@ -78,26 +57,31 @@ def render(summary: dict[str, Any]) -> str:
     from markupsafe import Markup
 
     facts = clip({name: fact for name, fact in summary.items() if name != "files"})
-    style, script = _part("style.css") + _part("map.css"), _part("page.js") + _part("map.js")
-    page = _environment().get_template("page.html.j2")
-    return page.render(
-        s=facts,
-        figures={name: charts_of(facts, name) for name in FIGURES},
-        fact=partial(fact, facts),
-        estimate=partial(estimate, facts),
-        say=partial(say, facts),
-        cards=answer_cards(facts),
-        scope=_scope(facts),
-        confidence=_confidence(facts["confidence"]),
-        map_text=map_text(facts),
-        rate_title="" if facts["rate"] is None else facts["rate"]["title"],
-        rate_order=_rate_order(facts["rate"], judges=facts["answer"]["panel"]),
-        review_groups=_review_groups(facts["review"]["rows"]),
-        style=Markup(scheme() + style),
-        script=Markup(script),
-        script_hash=_hash(script),
-        live_map=live_map(facts),
-        data=_embedded(facts),
+    style, script = (
+        "".join((TEMPLATES / name).read_text(encoding="utf-8") for name in names)
+        for names in (("style.css", "map.css"), ("page.js", "map.js"))
+    )
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return (
+        environment()
+        .get_template("page.html.j2")
+        .render(
+            s=facts,
+            figures={name: charts_of(facts, name) for name in FIGURES},
+            fact=partial(fact, facts),
+            estimate=partial(estimate, facts),
+            say=partial(say, facts),
+            cards=answer_cards(facts),
+            map_text=map_text(facts),
+            rate_title="" if facts["rate"] is None else facts["rate"]["title"],
+            rate_order=_rate_order(facts["rate"], judges=facts["answer"]["panel"]),
+            review_groups=_review_groups(facts["review"]["rows"]),
+            style=Markup(scheme() + style),
+            script=Markup(script),
+            script_hash=f"sha256-{digest}",
+            live_map=live_map(facts),
+            data=_embedded(facts),
+        )
     )
 
 
@@ -149,8 +133,7 @@ def certificate_html(certificate: Certificate) -> str:
 
 def _notebook(summary: dict[str, Any]) -> str:
     """A piece of HTML for a notebook, in the page's words and light colours."""
-    template = _environment().get_template("notebook.html.j2")
-    return template.render(s=clip(summary), colours=css_variables(LIGHT))
+    return environment().get_template("notebook.html.j2").render(s=clip(summary), colours=css_variables())
 
 
 def live_map(summary: Mapping[str, Any]) -> str | None:
@@ -165,22 +148,6 @@ def live_map(summary: Mapping[str, Any]) -> str | None:
 
 
 # --- sentences of the page; {address:form} stands for a number of the summary
-
-
-def _scope(summary: Mapping[str, Any]) -> str:
-    text = "{votes.votes} votes by {votes.workers} workers on {votes.items} items, {votes.classes} classes."
-    return f"{text} The rule was learned from {{sample.items}} items drawn at random." if "sample" in summary else text
-
-
-def _confidence(confidence: Mapping[str, Any]) -> str:
-    whose = "calibrated on the gold labels" if confidence["source"] == "gold" else "the model's own estimate"
-    trust = "Gold labels for some items would show how well calibrated it is."
-    if confidence["ece"] is not None:
-        trust = (
-            "On the {confidence.gold_items} items with gold labels it is off by {confidence.ece:points} on average "
-            "(expected calibration error). Dots below the diagonal are overconfident."
-        )
-    return f"Each label comes with a probability, {whose}. {trust}"
 
 
 def map_text(summary: Mapping[str, Any]) -> str:
@@ -210,37 +177,29 @@ def _review_groups(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[in
 
 
 @cache
-def _environment() -> Environment:
+def environment(folder: Path = TEMPLATES) -> Environment:
+    """The templates of a folder; text is escaped and shown without invisible and bidirectional control characters."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
+    made = Environment(
+        loader=FileSystemLoader(folder),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_bound,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["name"] = lambda value, most=40: clipped(value, most)
-    environment.filters["file"] = lambda path: clipped(re.split(r"[/\\]", path)[-1] or path, 60)
-    environment.filters["rule"] = rule_name
-    environment.globals["status_signs"] = {"passed": "✓", "failed": "✗", "untestable": "?", "untested": "·"}
-    return environment
+    made.filters["name"] = lambda value, most=40: clipped(value, most)
+    made.filters["file"] = lambda path: clipped(re.split(r"[/\\]", path)[-1] or path, 60)
+    made.filters["rule"] = rule_name
+    made.globals["status_signs"] = {"passed": "✓", "failed": "✗", "untestable": "?", "untested": "·"}
+    return made
 
 
 def _bound(value: Any) -> Any:
-    """Text without invisible and bidirectional control characters."""
     from markupsafe import Markup
 
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _part(name: str) -> str:
-    return (TEMPLATES / name).read_text(encoding="utf-8")
-
-
-def _hash(script: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def _embedded(facts: dict[str, Any]) -> Markup:
@@ -248,7 +207,8 @@ def _embedded(facts: dict[str, Any]) -> Markup:
     from markupsafe import Markup
 
     text = json.dumps(facts, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Markup(re.sub("[<>&\u2028\u2029]", lambda sign: INERT[sign[0]], text))
+    # These could open or close markup, or end a line for an older parser.
+    return Markup(re.sub("[<>&\u2028\u2029]", lambda sign: f"\\u{ord(sign[0]):04x}", text))
 
 
 def lookup(summary: Mapping[str, Any], path: str) -> Any:
@@ -300,16 +260,14 @@ def say(summary: Mapping[str, Any], text: str) -> Markup:
             return str(estimate(summary, path, form.removeprefix("estimate ")))
         return str(fact(summary, path, form))
 
-    return Markup(ADDRESS.sub(number, str(escape(_bound(text)))))
+    return Markup(re.sub(r"\{([\w.]+)(?::([\w ]+))?\}", number, str(escape(_bound(text)))))
 
 
-def clip(value: Any, key: str = "") -> Any:
-    """The summary with long names shortened."""
+def clip(value: Any) -> Any:
+    """The summary with long texts shortened."""
+    longest = 1000  # characters
     if isinstance(value, dict):
-        return {clip(str(name)): clip(one, key if key == "columns" else str(name)) for name, one in value.items()}
+        return {clip(str(name)): clip(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [clip(one, key) for one in value]
-    most = 120 if key in NAME_KEYS else 3000  # characters
-    if isinstance(value, str) and len(value) > most:
-        return value[: most - 1] + "…"
-    return value
+        return [clip(one) for one in value]
+    return value[: longest - 1] + "…" if isinstance(value, str) and len(value) > longest else value

@@ -154,29 +154,20 @@ def _position_line(one: Position) -> str:
 def judges_facts(judges: Judges) -> Facts:
     """The facts for JSON."""
     return {
-        "gate": str(judges.gate),
+        **facts_of(judges, "gate"),
         "sentence": gate_text(judges),
         "best": None if judges.best is None else plain(judges.best.name),
         "judges": [_judge_facts(one) for one in judges.judges],
         "panel": None if judges.panel is None else _judge_facts(judges.panel),
-        "left_out": [plain(name) for name in judges.left_out],
         "sub_panels": sub_panels_facts(judges.sub_panels),
         "copies": copies_facts(judges.copies.groups),
-        **facts_of(judges, "repeats positions worth labels gold=n_gold bar level"),
+        **facts_of(judges, "left_out repeats positions worth labels gold=n_gold bar level"),
     }
 
 
 def sub_panels_facts(sub_panels: Sequence[SubPanel]) -> list[Facts]:
     """The best one, three and five judges."""
-    return [
-        {
-            "judges": [plain(name) for name in one.judges],
-            "accuracy": one.accuracy,
-            **facts_of(one, "difference"),
-            "enough": str(one.enough),
-        }
-        for one in sub_panels
-    ]
+    return [facts_of(one, "judges accuracy difference enough") for one in sub_panels]
 
 
 def _judge_facts(judge: Judge) -> Facts:

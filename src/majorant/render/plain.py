@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -68,4 +69,6 @@ def plain(value: Any) -> Any:
     """A user's value: as it is where possible, else its text."""
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, Enum):
+        return value.value
     return value if isinstance(value, str | int | float | bool | None) else str(value)

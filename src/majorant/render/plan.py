@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from majorant.render.judges import keep_text, label_more, sub_panels_facts
 from majorant.render.plain import Facts, facts_of
-from majorant.render.words import count
+from majorant.render.words import columns, count, points_and_ends
 from majorant.render.workers import copies_facts, copies_text
 from majorant.results.plan import GOLD_TO_ANCHOR, Advice, Plan, PlanPoint, Stop, Stopping
 from majorant.values import Estimate
@@ -40,12 +40,7 @@ def _gain(plan: Plan) -> str:
     more = [point for point in plan.points if point.n_votes == ahead and point.gain.value is not None]
     if not more:
         return ""
-    return f"Two more votes per item would gain about {_points(more[0].gain)}."
-
-
-def _points(gain: Estimate) -> str:
-    value, low, high = (100 * (end or 0.0) for end in gain.ends)
-    return f"{value:.1f} points ({low:.1f} to {high:.1f})"
+    return f"Two more votes per item would gain about {points_and_ends(more[0].gain)}."
 
 
 def _ends(accuracy: Estimate) -> str:
@@ -95,10 +90,8 @@ def _table(plan: Plan) -> list[str]:
     rows += [
         _row(point, plan, known=known) for point in plan.points[:last] if point.n_votes % 2 or point.n_votes == now
     ]
-    widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
-    table = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     basis = "The gain is a model's forecast; the range reflects how such forecasts turned out on public crowds."
-    return [*table, "", basis]
+    return [*columns(rows, left=(), indent=""), "", basis]
 
 
 def _row(point: PlanPoint, plan: Plan, *, known: bool) -> tuple[str, ...]:
@@ -116,17 +109,12 @@ def _row(point: PlanPoint, plan: Plan, *, known: bool) -> tuple[str, ...]:
 def plan_facts(plan: Plan) -> Facts:
     """The facts for JSON and the report."""
     return {
-        **facts_of(plan, "target"),
-        "advice": str(plan.advice),
+        **facts_of(plan, "target advice"),
         "sentence": plan_line(plan),
         **facts_of(plan, "panel accuracy_now gold=n_gold votes_now votes_needed price_per_vote"),
         "points": [facts_of(point, "votes=n_votes gain accuracy price") for point in plan.points],
         "stopping": [
-            {
-                "stop": str(one.stop),
-                **facts_of(one, "votes_saved price_saved labels_changed"),
-                "sentence": stopping_text(one),
-            }
+            {**facts_of(one, "stop votes_saved price_saved labels_changed"), "sentence": stopping_text(one)}
             for one in plan.stopping
         ],
         "sub_panels": sub_panels_facts(plan.sub_panels),

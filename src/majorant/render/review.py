@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from majorant.render.plain import Facts, number, plain
-from majorant.render.words import count
+from majorant.render.words import count, in_points
 from majorant.results.review import Reason, Review
 
 REASON_HEADINGS = {  # above items with the same reason
@@ -23,13 +23,8 @@ def review_line(review: Review) -> str:
     if not len(review.item_p):
         return ""
     items = count(len(review.item_p), "most doubtful item")
-    gain = f"would add about {_points(review.gain)} of accuracy"
+    gain = f"would add about {in_points(review.gain)} of accuracy"
     return f"Having an expert review the {items} {gain}; review.csv lists them."
-
-
-def _points(share: float) -> str:
-    points = 100 * share
-    return f"{points:.1f} points" if points < 10 else f"{points:.0f} points"
 
 
 def review_facts(review: Review) -> Facts:

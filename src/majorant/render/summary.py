@@ -139,12 +139,9 @@ def votes_facts(backend: Backend, counts: Counts) -> Facts:
 def labels_facts(fit: Fit, counts: LabelCounts) -> Facts:
     """How many items a rule gave which label, how many ties it leaves to a coin, and how many items have no vote."""
     return {
-        "method": fit.method,
-        "converged": fit.converged,
-        "steps": fit.n_iter,
+        **facts_of(fit, "method converged steps=n_iter"),
         "labelled": int(counts.items_k.sum()),
-        "tied": counts.tied,
-        "without_votes": counts.without_votes,
+        **facts_of(counts, "tied without_votes"),
         "by_label": [
             {"label": plain(label), "items": int(n)} for label, n in zip(fit.label_values, counts.items_k, strict=True)
         ],
@@ -155,21 +152,16 @@ def answer_facts(result: Result, *, next_command: str = "") -> Facts:
     """The facts of the answer with its sentences; gains are shares of the items."""
     answer, basis = result.answer, result.answer.basis
     return {
-        "action": str(answer.action),
+        **facts_of(answer, "action certainty source other gain"),
         "rule": result.rule,
-        "other": answer.other,
-        "certainty": str(answer.certainty),
-        "source": None if answer.source is None else str(answer.source),
         **say_answer(result)._asdict(),
         "command": next_command,
-        "gain": to_plain(answer.gain),
-        "items": result.differ.items,
-        "differ": result.differ.differ,
+        **facts_of(result.differ, "items differ"),
         "tied": result.tied,
         "panel": result.setting.panel,
         "record": None if basis is None else to_plain(basis.record),
         "labels": 0 if basis is None else basis.n_labels,
-        "step": {"kind": str(answer.next.step), "labels": answer.next.labels, "items": answer.next.items},
+        "step": facts_of(answer.next, "kind=step labels items"),
         "evidence_found": [_evidence_facts(one) for one in answer.evidence],
         "expert": None if result.expert is None else expert_facts(result.expert),
         "asked_for": result.settings.method is not None,
@@ -178,13 +170,10 @@ def answer_facts(result: Result, *, next_command: str = "") -> Facts:
 
 def _evidence_facts(one: Evidence) -> Facts:
     return {
-        "source": str(one.source),
+        **facts_of(one, "source gain level labels=n_labels"),
         "other": shown(one.other),
-        "gain": to_plain(one.gain),
-        "level": one.level,
-        "labels": one.n_labels,
         "assumptions": [
-            {"assumption": tested.assumption.name.lower(), "status": str(tested.status), "p_value": tested.p_value}
+            {"assumption": tested.assumption.name.lower(), **facts_of(tested, "status p_value")}
             for tested in one.assumptions
         ],
     }
@@ -198,14 +187,8 @@ def alternative_facts(one: Alternative) -> Facts:
 def slice_facts(one: SliceAnswer) -> Facts:
     """A slice: its size and its answer."""
     return {
-        "value": plain(one.value),
-        "items": one.n_items,
-        "votes": one.n_votes,
-        "differ": one.differ,
-        "action": str(one.answer.action),
-        "certainty": str(one.answer.certainty),
-        "rule": one.answer.rule,
-        "gain": to_plain(one.answer.gain),
+        **facts_of(one, "value items=n_items votes=n_votes differ"),
+        **facts_of(one.answer, "action certainty rule gain"),
     }
 
 

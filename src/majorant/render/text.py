@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import textwrap
 from collections.abc import Sequence
@@ -13,9 +12,7 @@ import numpy as np
 
 from majorant.decide import Action
 from majorant.defaults import MAJORITY
-from majorant.errors import ConfigError
 from majorant.evidence.evidence import Source
-from majorant.output import write_files
 from majorant.render.agreement import agreement_sentence
 from majorant.render.answer import accuracy_warning, say_answer
 from majorant.render.ask import answers_notes, outcome_sentence, sample_note
@@ -291,21 +288,3 @@ def inert(text: str) -> str:
     'a\\\\|b \\\\<script\\\\> \\\\[x\\\\](y)'
     """
     return re.sub(r"([\\`*_\[\]<>|~#!])", r"\\\1", printable(" ".join(text.split())))
-
-
-def is_job_summary(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is the summary of a CI job, to which several commands add."""
-    return os.environ.get("GITHUB_STEP_SUMMARY") == str(path)
-
-
-def write_summary(text: str, path: str | os.PathLike[str]) -> Path:
-    """Write Markdown to a file, or append it to a job summary, where other commands write too."""
-    target = Path(path)
-    if not is_job_summary(path):
-        return write_files({target: text})[0]
-    try:
-        with target.open("a", encoding="utf-8") as file:
-            file.write(f"{text}\n")
-    except OSError as error:
-        raise ConfigError(f"Cannot write {target}: {error.strerror}.") from error
-    return target

@@ -110,6 +110,18 @@ def points_range(gain: Estimate) -> str:
     return f"{text} ({ends})" if text else f"{ends} points"
 
 
+def points_and_ends(estimate: Estimate) -> str:
+    """A size in points with its interval.
+
+    >>> points_and_ends(Estimate(.021, .008, .033)), points_and_ends(Estimate(.0004))
+    ('2.1 points (0.8 to 3.3)', '0.0 points')
+    """
+    text = in_points(estimate.value or 0.0)
+    if estimate.low is None or estimate.high is None:
+        return text
+    return f"{text} ({one_decimal(estimate.low)} to {one_decimal(estimate.high)})"
+
+
 def about_points(share: float) -> str:
     """A best guess in points, rounded the way one would say it.
 

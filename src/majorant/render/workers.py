@@ -207,13 +207,7 @@ def copies_facts(groups: Sequence[CopyGroup]) -> Facts:
     """The facts for JSON and the report: the groups, and the sentence."""
     return {
         "text": copies_text(groups),
-        "groups": [
-            {
-                "workers": [plain(name) for name in group.workers],
-                **facts_of(group, "identical shared agreed expected"),
-            }
-            for group in groups
-        ],
+        "groups": [facts_of(group, "workers identical shared agreed expected") for group in groups],
     }
 
 

@@ -8,12 +8,12 @@ import json
 import re
 import shutil
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -25,29 +25,24 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainT
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from majorant.ask.design import Design
+from majorant.ask.label_file import LabelFile
 from majorant.ask.learn import LEARNED
-from majorant.ask.question import Outcome
 from majorant.ask.questions import QUESTIONS
 from majorant.ask.race import Race
 from majorant.ask.session import Session
 from majorant.errors import ConfigError, MajorantError
-from majorant.output import write_files
 from majorant.read.table import whole_number
-from majorant.read.tasks import CANNOT_TELL_WORDS, LABEL_KEYS, read_answers, relabelled_file, table_rows
+from majorant.read.tasks import CANNOT_TELL_WORDS, LABEL_KEYS
 from majorant.render.ask import ACCURACY_COSTS, labels_left, question_words
 from majorant.render.cards import answer_cards
 from majorant.render.figures.canvas import scheme
-from majorant.render.html import MAP_SCRIPT, MAP_STYLE, map_text, say
-from majorant.render.words import printable, signed_points
+from majorant.render.html import MAP_SCRIPT, MAP_STYLE, environment, map_text, say
+from majorant.render.words import signed_points
 from majorant.results.rules import AUTO
 from majorant.web import words
 from majorant.web.fields import FIELDS, NO_COLUMN, PLACES, REPEATS_WORDS, ROLES, in_page_words, troubled_fields
 from majorant.web.job import DESIGN, LABEL_ITEMS, TO_LABEL
 from majorant.web.runs import Kept, Runs
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 TEMPLATES = Path(__file__).parent / "templates"
 ASSETS = {
@@ -79,11 +74,13 @@ HEADERS = {
 
 def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
     """The ASGI application; requests need the token and a local host name."""
-    base = f"/{token}"
+    base, templates = f"/{token}", environment(TEMPLATES)
+    templates.filters["in_page_words"] = in_page_words
+    templates.filters["thousands"] = lambda number: f"{number:,}"
 
     def page(name: str, status: int = 200, *, with_map: bool = False, **more: Any) -> HTMLResponse:
         """A page from its template."""
-        text = _environment().get_template(name).render(base=base, with_map=with_map, **more)
+        text = templates.get_template(name).render(base=base, with_map=with_map, **more)
         return HTMLResponse(text, status_code=status)
 
     def refused(message: str, status: int) -> HTMLResponse:
@@ -132,7 +129,7 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
         if kept.busy:
             return back(f"/files/{kept.id}")
         given = labelling(kept.folder / "ask")
-        return page("columns.html.j2", kept=kept, given=0 if given is None else given.given, **_columns(kept))
+        return page("columns.html.j2", kept=kept, given=0 if given is None else len(given.labelled), **_columns(kept))
 
     async def tell_columns(request: Request) -> Response:
         kept = kept_of(request)
@@ -179,11 +176,19 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
         now = labelling(kept.folder / "ask")
         if now is None:
             return back(f"/files/{kept.id}")
-        in_sight = "votes" in request.query_params
+        at = None if now.outcome.decided else now.next
+        keys = LABEL_KEYS.ljust(len(now.design.labels))
         return page(
-            "label.html.j2", kept=kept, now=now, in_sight=in_sight, left=labels_left(now.outcome.more),
+            "label.html.j2",
+            kept=kept,
+            now=now,
+            at=at,
+            known=None if at is None else _known(now, [now.design.asked[at - 1]])[0],
+            classes=[(key.strip(), str(label)) for key, label in zip(keys, now.design.labels, strict=False)],
+            in_sight="votes" in request.query_params,
+            left=labels_left(now.outcome.more),
             question=question_words(now.design.question.kind, now.outcome.rules),
-        )  # fmt: skip
+        )
 
     async def begin_labels(request: Request) -> Response:
         kept = kept_of(request)
@@ -210,14 +215,17 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
         with _ONE_LABEL:
             decided = runs.stop_stale_check(kept.id)
             try:
-                if sent.get("do") == "undo":
-                    decided |= undo(folder).outcome.decided
-                elif sent.get("do") == "finish":
+                if sent.get("do") == "finish":
                     decided = True
                 else:
-                    draw = whole_number(sent.get("draw", "")) or 0
-                    decided |= give(folder, draw, sent.get("label", "")).outcome.decided
-                    runs.note_in_sight(kept.id, draw, in_sight="votes" in sent)
+                    items = LabelFile.read(folder / TO_LABEL, folder / DESIGN)
+                    if sent.get("do") == "undo":
+                        items = items.undo()
+                    else:
+                        draw = whole_number(sent.get("draw", "")) or 0
+                        items = give(items, draw, sent.get("label", ""))
+                        runs.note_in_sight(kept.id, draw, in_sight="votes" in sent)
+                    decided |= _extended(items).outcome.decided
             finally:
                 if decided:
                     runs.check_labels(kept.id)
@@ -438,14 +446,14 @@ def _answer(kept: Kept) -> dict[str, Any]:
         "cards": answer_cards(facts),
         "say": partial(say, facts),
         "map_text": map_text(facts),
-        "given": 0 if given is None else given.given,
+        "given": 0 if given is None else len(given.labelled),
         "asked": None if given is None or given.design.question.kind in MAIN_QUESTIONS else given.design.question.kind,
         # A rule that labels taught has no name that another design could be drawn for.
         "questions": {}
         if answer["rule"] == LEARNED
         else {kind: question_words(kind, (answer["rule"],)) for kind in other_questions()},
         "accuracy_costs": ACCURACY_COSTS,
-        "in_sight": 0 if given is None else sum(draw in kept.in_sight for draw in given.draws),
+        "in_sight": 0 if given is None else sum(place in kept.in_sight for place in given.labelled),
         "downloads": [
             (name, words.DOWNLOADS[name], words.file_size(path.stat().st_size)) for name, path in kept.downloads.items()
         ],
@@ -457,120 +465,33 @@ def other_questions() -> list[str]:
     return [kind for kind in QUESTIONS if kind not in MAIN_QUESTIONS]
 
 
-@cache
-def _environment() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
-
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
-    )
-    environment.filters["in_page_words"] = in_page_words
-    environment.filters["thousands"] = lambda number: f"{number:,}"
-    return environment
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Labelling:
-    """The state of labelling a design."""
-
-    design: Design
-    outcome: Outcome
-    rows: tuple[Mapping[str, str], ...]  # of the file to label
-    at: int | None  # the draw to label now; None where it is decided or nothing is left
-    own: Mapping[str, Any]  # the item's own columns, such as its text
-    votes: tuple[tuple[str, str], ...]  # who gave it which label
-
-    @property
-    def item(self) -> str:
-        """The item to label now."""
-        return "" if self.at is None else self.rows[self.at - 1]["item"]
-
-    @property
-    def classes(self) -> list[tuple[str, str]]:
-        """Each class with its key; no key where there are more classes than keys."""
-        keys = LABEL_KEYS.ljust(len(self.design.labels))
-        return [(key.strip(), str(label)) for key, label in zip(keys, self.design.labels, strict=False)]
-
-    @property
-    def draws(self) -> list[int]:
-        """The draws that have an answer."""
-        return [draw for draw, row in enumerate(self.rows, 1) if _label(row)]
-
-    @property
-    def given(self) -> int:
-        """How many items have an answer."""
-        return len(self.draws)
-
-
-def labelling(folder: Path) -> Labelling | None:
-    """The state of labelling; None if no items were drawn."""
+def labelling(folder: Path) -> LabelFile | None:
+    """The items to label and the labels so far; None if no items were drawn."""
     with _ONE_LABEL:  # the design and the labels belong together
-        if not (folder / DESIGN).exists():
-            return None
-        design = Design.read(folder / DESIGN)
-        outcome = design.judge(read_answers(folder / TO_LABEL).answers)
-        rows = tuple(table_rows(folder / TO_LABEL))
-    at = max((draw for draw, row in enumerate(rows, 1) if _label(row)), default=0) + 1
-    if outcome.decided or at > len(rows):
-        return Labelling(design=design, outcome=outcome, rows=rows, at=None, own={}, votes=())
-    items = json.loads((folder / LABEL_ITEMS).read_text(encoding="utf-8"))
-    place = design.asked[at - 1]
-    known = items[place] if place < len(items) else {"own": {}, "votes": []}
-    votes = tuple((worker, label) for worker, label in known["votes"])
-    return Labelling(design=design, outcome=outcome, rows=rows, at=at, own=known["own"], votes=votes)
+        return LabelFile.read(folder / TO_LABEL, folder / DESIGN) if (folder / DESIGN).exists() else None
 
 
-def give(folder: Path, draw: int, label: str) -> Labelling:
-    """Write a label, or CANNOT_TELL_WORDS, and draw more items if the question is still open."""
-    now = _current(folder)
-    if not 0 < draw <= len(now.rows):
-        raise ConfigError(f"There is no item {draw} to label.")
-    if label != CANNOT_TELL_WORDS[0] and label not in map(str, now.design.labels):
+def give(items: LabelFile, place: int, label: str) -> LabelFile:
+    """Write a label, or CANNOT_TELL_WORDS."""
+    if not 0 < place <= len(items.rows):
+        raise ConfigError(f"There is no item {place} to label.")
+    if label != CANNOT_TELL_WORDS[0] and label not in map(str, items.design.labels):
         raise ConfigError(f"{label!r} is no class of these votes.")
-    _write(folder, draw, label)
-    return _continued(folder)
+    return items.write(place, label)
 
 
-def undo(folder: Path) -> Labelling:
-    """Undo the last label."""
-    now = _current(folder)
-    if now.draws:
-        _write(folder, now.draws[-1], "")
-    return _continued(folder)
+def _known(items: LabelFile, positions: Sequence[int]) -> list[Mapping[str, Any]]:
+    """The item's own columns, such as its text, and who gave it which label, for positions in the design's order."""
+    known = json.loads((items.path.parent / LABEL_ITEMS).read_text(encoding="utf-8"))
+    return [known[position] if position < len(known) else {"own": {}, "votes": []} for position in positions]
 
 
-def _current(folder: Path) -> Labelling:
-    now = labelling(folder)
-    assert now is not None  # the caller has seen the design
-    return now
-
-
-def _continued(folder: Path) -> Labelling:
-    """The state after a label, with more items if the question is still open and none is left."""
-    now = _current(folder)
-    if now.at is not None or now.outcome.decided:
-        return now
-    longer = now.design.after(10, read_answers(folder / TO_LABEL).answers)
-    start = len(now.design.items)
-    if len(longer.items) == start:
-        return now
-    items = json.loads((folder / LABEL_ITEMS).read_text(encoding="utf-8"))
-    new = [items[place]["own"] if place < len(items) else {} for place in longer.asked[start:]]
-    columns = {name: [own.get(name) for own in new] for name in {name: None for own in new for name in own}}
-    longer.write_more(folder / TO_LABEL, start, design=folder / DESIGN, columns=columns)
-    return _current(folder)
-
-
-def _write(folder: Path, draw: int, label: str) -> None:
-    path = folder / TO_LABEL
-    write_files({path: relabelled_file(path, {draw: label})}, update=[path])
-
-
-def _label(row: Mapping[str, str]) -> str:
-    return (row.get("label") or "").strip()
+def _extended(items: LabelFile) -> LabelFile:
+    """With more items if the question is still open and none is left."""
+    if items.next is not None or items.outcome.decided:
+        return items
+    longer = items.longer(10)
+    new = [one["own"] for one in _known(items, longer.asked[len(items.design.items) :])]
+    if not new:
+        return items
+    return items.extend(longer, {name: [own.get(name) for own in new] for name in dict.fromkeys(chain(*new))})
