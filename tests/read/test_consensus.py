@@ -68,3 +68,11 @@ def test_the_text_of_a_table_goes_into_exports_reviews_and_reports(tmp_path):
     assert CliRunner().invoke(check, [str(votes), "--out", str(tmp_path), "-q"], catch_exceptions=False).exit_code == 0
     assert (tmp_path / "review.csv").read_text().splitlines()[0].endswith(",reason,text")
     assert "Say 1" in (tmp_path / "report.html").read_text()
+
+
+def test_check_exports_the_labels_beside_its_files(tmp_path):
+    told = [str(HERE / "label_studio.json"), "--export", "label-studio"]
+    assert CliRunner().invoke(check, [*told, "--out", str(tmp_path), "-q"], catch_exceptions=False).exit_code == 0
+    tasks = json.loads((tmp_path / "labels-for-label-studio.json").read_text())
+    assert {task["id"]: task["predictions"][0]["result"][0]["value"]["choices"][0] for task in tasks} == MAJORITY
+    assert "--out" in str(CliRunner().invoke(check, told).exception)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from majorant.votes import Account
 
 EXPORT_ENDINGS = {"label-studio": ".json", "argilla": ".json", "prodigy": ".jsonl"}  # of the tools that import labels
+
+
+def export_option(what: str) -> Callable[[Any], Any]:
+    """The option --export, with its help text."""
+    return click.option("--export", type=click.Choice([*EXPORT_ENDINGS]), metavar="TOOL", help=what)
 
 
 @click.command(cls=Grouped)
@@ -43,12 +48,7 @@ EXPORT_ENDINGS = {"label-studio": ".json", "argilla": ".json", "prodigy": ".json
 )
 @table_option("labels.csv")
 @spreadsheet_option
-@click.option(
-    "--export",
-    type=click.Choice([*EXPORT_ENDINGS]),
-    metavar="TOOL",
-    help="Write an import file for label-studio, argilla or prodigy instead.",
-)
+@export_option("Write an import file for label-studio, argilla or prodigy instead.")
 @click.option(
     "--state",
     metavar="FILE",
@@ -132,7 +132,7 @@ def _aggregate(
         if export is None:
             write_or_print({Path(out): _guarded(table, spreadsheet)})
         else:
-            write_or_print({Path(out): _export_text(export, table, list(fit.label_values), backend.votes, source)})
+            write_or_print({Path(out): export_text(export, table, list(fit.label_values), backend.votes, source)})
         return backend.votes.account, fit, count_all_labels(backend, fit)
 
 
@@ -163,7 +163,7 @@ def _guarded(table: Columns | Iterator[Columns], spreadsheet: bool) -> Columns |
     return guarded_columns(table) if isinstance(table, Mapping) else map(guarded_columns, table)
 
 
-def _export_text(name: str, table: Any, labels: Sequence[Any], votes: Any, source: Source) -> str:
+def export_text(name: str, table: Any, labels: Sequence[Any], votes: Any, source: Source) -> str:
     """The labels as a file that a tool imports; of its own export, with the items' fields and the names of controls."""
     from majorant.read.consensus import Consensus, Tool, control_of, item_fields
     from majorant.read.consensus import export_text as text_of

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from majorant.cli.aggregate import EXPORT_ENDINGS, export_option, export_text
 from majorant.cli.options import (
     Grouped,
     claim_option,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 @overwrite_option
 @spreadsheet_option
 @click.option("--report", metavar="FILE", help="Write only the report, as one HTML file.")
+@export_option("With --out: also write a file that a labelling tool imports.")
 @click.option(
     "--summary",
     "digest",
@@ -113,7 +115,10 @@ def check(source: Source, engine: Engine, by: str | None, out: str | None, **opt
                 seed=options["seed"],
                 details=details or options["fail_on"] == "not-optimal",
             )
-        written = [] if out is None else write_result(result, summary, out, spreadsheet=options["spreadsheet"])
+        written = []
+        if out is not None:
+            more = _export(result, source, out, options["export"])
+            written = write_result(result, summary, out, more=more, spreadsheet=options["spreadsheet"])
     if page is not None:
         written.append(write_report(summary, page))
     if digest == "-":
@@ -140,6 +145,17 @@ def _recognise(source: Source, options: dict[str, Any]) -> tuple[Source, Recogni
     if labelled is not None and not labelled.sample:
         source = replace(source, options=replace(source.options, gold_file=None))
     return source, labelled
+
+
+def _export(result: Result, source: Source, out: str, tool: str | None) -> dict[Path, str]:
+    """The file that a labelling tool imports, if one was asked for."""
+    from majorant.render.files import labels_of
+
+    if tool is None:
+        return {}
+    labels = list(result.labels.fit.label_values)
+    text = export_text(tool, labels_of(result), labels, result.backend.votes, source)
+    return {Path(out) / f"labels-for-{tool}{EXPORT_ENDINGS[tool]}": text}
 
 
 def _next_command(result: Result, out: str | None) -> str:
@@ -175,6 +191,10 @@ def _refuse_together(engine: Engine, out: str | None, options: dict[str, Any]) -
         raise ConfigError(f"--out names a folder, and {out} is one file. The page alone: --report FILE.")
     if options["digest"] == "-" and prints_json():
         raise ConfigError("--json and --summary - both print: name a file for the summary.")
+    if options["export"] is not None and out is None:
+        raise ConfigError("--export writes into the folder of --out: name one. Labels alone: majorant aggregate.")
+    if options["export"] is not None and (engine.flag or options["masked"]):
+        raise ConfigError("--export needs all votes and their names: leave out --memory, --engine and --mask.")
     if options["compare"] and engine.flag:
         raise ConfigError(
             f"--compare needs all votes in memory: leave out {engine.flag}, or check a part of the items."
