@@ -187,7 +187,7 @@ def _take_sample(backend: Backend) -> Votes:
 
 
 def _count_agreement(pair_l2: IntArray, part: Part) -> NDArray[np.int64]:
-    """On how many items each pair of workers voted, and agrees: an array (pairs, 2)."""
+    """Number of items each pair of workers shares and agrees on, (pairs, 2)."""
     worker_c, column_l2 = np.unique(pair_l2, return_inverse=True)
     column_j = np.full(len(part.votes.workers), -1)
     column_j[worker_c] = np.arange(len(worker_c))
@@ -206,7 +206,7 @@ def _count_agreement(pair_l2: IntArray, part: Part) -> NDArray[np.int64]:
 
 
 class _Pair(NamedTuple):
-    """Two workers by their codes."""
+    """A pair of workers, by code."""
 
     a: int
     b: int
@@ -218,14 +218,14 @@ class _Pair(NamedTuple):
 
 
 class _Similar(NamedTuple):
-    """Pairs whose agreement beyond chance is high enough for copies, and how many pairs there were to look at."""
+    """Pairs that agree enough to be copies, and the number of pairs examined."""
 
     similar: list[_Pair]
     n_tested: int
 
 
 class _Link(NamedTuple):
-    """Two workers who repeat each other, by their codes."""
+    """Two workers who repeat each other, by code."""
 
     a: int
     b: int
@@ -255,7 +255,7 @@ def _similar_pairs(votes: Votes) -> _Similar:
 
 
 def _covariance(counts: PairCounts, agreement_p: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Agreement beyond chance, and what it would be if the two never differed: 0 if one always gives one label."""
+    """Agreement beyond chance, and its maximum, which is 0 if one worker always gives the same label."""
     n_pairs, n_cells = counts.table_pc.shape
     n_classes = round(n_cells**0.5)
     table = counts.table_pc.tocoo()
@@ -268,7 +268,7 @@ def _covariance(counts: PairCounts, agreement_p: FloatArray) -> tuple[FloatArray
 
 
 def _partners(similar: Sequence[_Pair]) -> dict[int, list[tuple[int, float]]]:
-    """For each worker the others who are similar, and how much, the most similar first."""
+    """Similar workers of each worker with their similarity, most similar first."""
     partners: dict[int, list[tuple[int, float]]] = {}
     for pair in similar:
         partners.setdefault(pair.a, []).append((pair.b, pair.similarity))
@@ -311,7 +311,7 @@ class _VoteIndex:
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """Per shared item the agreement beyond chance of A and B, of each with the rest, and within the rest."""
+    """Per shared item: agreement beyond chance of A and B, of each with the rest, and within the rest."""
 
     ab_i: FloatArray
     ar_i: FloatArray
@@ -395,7 +395,7 @@ def _compare(index: _VoteIndex, pair: _Pair, partners: dict[int, list[tuple[int,
 
 
 def _differ_rarely(pair: _Pair, expected: float | None, n_tested: int) -> bool:
-    """Whether so few differences are improbable, in any of so many pairs, if one repeats REPEATED of the votes.
+    """Whether the pair differs too rarely for a worker who repeats only REPEATED of the votes, among that many pairs.
 
     `expected` is their agreement rate if independent.  With few items or few differences the standard errors
     are too small; these binomial tails are not.
@@ -408,7 +408,7 @@ def _differ_rarely(pair: _Pair, expected: float | None, n_tested: int) -> bool:
 
 
 class _Rest(NamedTuple):
-    """The votes on some items: how many, the sum of their centred indicators, and of the squares of these."""
+    """Votes on some items: their number, and the sums of their centred indicators and squares."""
 
     votes_i: NDArray[np.int64]
     sum_il: FloatArray
@@ -416,7 +416,7 @@ class _Rest(NamedTuple):
 
 
 def _votes_on(index: _VoteIndex, j: int, item: IntArray) -> tuple[int, IntArray, IntArray]:
-    """Where in `item` a worker voted, and what."""
+    """A worker's places in `item`, and labels there."""
     own, label = index.of(j)
     _, place, at = np.intersect1d(item, own, assume_unique=True, return_indices=True)
     return j, place, label[at]

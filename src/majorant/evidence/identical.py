@@ -26,7 +26,7 @@ class Difference(NamedTuple):
 
 
 def count_differences(backend: Backend, present: Fit, other: Fit) -> Difference:
-    """On how many items two rules say different things; a tie is one of its classes, whichever that is."""
+    """Count the items on which two rules give different labels."""
     return backend.sum(of_fits(_differences, present, other), doing="comparing")
 
 

@@ -23,7 +23,7 @@ ORDER_SEED = 2**32 + 1  # seed of the order of the labels, chosen independently 
 
 
 class Leads(NamedTuple):
-    """Of gold items on which two rules differ: who is right, and a random key; and how many gold items there are."""
+    """Gold items on which two rules differ: which rule is right, a random key, and the number of all gold items."""
 
     lead_g: FloatArray
     key_g: Keys
@@ -116,7 +116,7 @@ def lead_evidence(
     level: float,
     beyond: bool = False,
 ) -> Evidence:
-    """The evidence of labels on which a rule is ahead by `lead_g` where the two differ, looked at in order of the keys.
+    """Evidence from labels where two rules differ; `lead_g` is the other rule's lead, and keys set the order.
 
     `alpha` is the probability that the interval misses, at any number of labels ever.  The gain is that on the items
     at hand; with `beyond`, on more items of which these are a sample.
@@ -146,7 +146,7 @@ def lead_evidence(
 
 
 def leads_of(votes: Votes, present: Fit, fit: Fit) -> Leads:
-    """Who is right on the gold items of these votes where two rules differ."""
+    """Which rule is right on the gold items where two rules differ."""
     known = known_items(votes)
     before_gk, after_gk = chances(np.asarray(present.posterior)[known]), chances(np.asarray(fit.posterior)[known])
     differ = np.flatnonzero((before_gk != after_gk).any(axis=1))

@@ -23,7 +23,7 @@ FEWEST_VOTES = 10  # per worker, on average: with fewer the models cannot tell w
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What votes show without any label: who voted on what, and whether workers differ."""
+    """What is known without labels: who voted on what, and whether workers differ."""
 
     panel: bool  # the same few judges vote on (nearly) everything
     votes_per_worker: float
@@ -110,7 +110,7 @@ def _trust(pairs: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
 
 
 def overstatement(panel: bool, sets: Sequence[PublicSet] | None = None) -> tuple[int, Estimate]:
-    """By how much confidence exceeds accuracy on public panels or crowds: the number of sets, and the mean.
+    """Mean excess of confidence over accuracy on public panels or crowds, and the number of data sets.
 
     The interval covers eight of ten sets.
     """

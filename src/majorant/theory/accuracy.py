@@ -265,7 +265,7 @@ def scaled_panel(prior: ArrayLike, confusions: ArrayLike) -> tuple[FloatArray, F
 
 
 def _every_pattern(prior_k: FloatArray, confusion_hkl: FloatArray) -> VotePatterns:
-    """Who voted what, equal voters counted together."""
+    """All vote patterns of a panel, grouping identical voters."""
     n_classes = len(prior_k)
     kinds = Counter(confusion_kl.tobytes() for confusion_kl in confusion_hkl)
     sizes = list(kinds.values())

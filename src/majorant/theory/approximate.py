@@ -1,4 +1,4 @@
-"""Accuracies that take too long to enumerate: between two proved bounds for two classes, else by simulation.
+"""Accuracies that take too long to enumerate: proved bounds for two classes, simulation otherwise.
 
 Bounds: votes are added one voter at a time on a lattice of log-odds.  A cell keeps, for each class, the probability of
 the patterns rounded into it, and the smallest and largest true log-odds among them.  A cell whose log-odds have one

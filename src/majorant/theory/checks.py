@@ -1,4 +1,4 @@
-"""What every theory function asks of its arguments, checked once, with errors that name the entry at fault."""
+"""Argument checks shared by all theory functions, with errors that name the offending entry."""
 
 from __future__ import annotations
 

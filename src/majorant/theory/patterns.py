@@ -35,7 +35,7 @@ class VotePatterns:
 
 
 def can_enumerate(n_votes: int, n_classes: int) -> bool:
-    """Whether the counts of so many votes are few enough to go through: for two classes always."""
+    """Whether there are few enough vote counts to enumerate; always true for two classes."""
     return n_classes == 2 or n_patterns([n_votes], n_classes) * n_classes <= MAX_ENTRIES
 
 
@@ -108,7 +108,7 @@ def log_kernel(count_lc: IntArray, confusion_kl: FloatArray) -> FloatArray:
 
 
 def deficits(log_joint_kb: FloatArray) -> FloatArray:
-    """How far each class falls short of the likeliest, in nats; 0 throughout where no class is possible."""
+    """Log-odds of the likeliest class against each class; 0 if no class is possible."""
     best_b = log_joint_kb.max(axis=0)
     possible_b = np.isfinite(best_b)
     return np.where(possible_b, np.where(possible_b, best_b, 0) - log_joint_kb, 0)
@@ -146,13 +146,13 @@ def majority_share_right(patterns: VotePatterns, prior_k: FloatArray, ties: Ties
 
 
 def map_share_right(patterns: VotePatterns, prior_k: FloatArray, ties: Ties) -> float:
-    """The same for the likeliest class; where several are equally likely it is no matter which."""
+    """The probability that the likeliest class is right; which of several equally likely ones does not matter."""
     share_kb = shares(patterns.deficit_kb == 0, "first", prior_k)
     return _share_right(patterns, prior_k, share_kb * ~_left_out(patterns, ties))
 
 
 def share_lost(patterns: VotePatterns, prior_k: FloatArray, ties: Ties) -> float:
-    """The second minus the first, added up over the patterns that differ, so that the smallest gap keeps its digits."""
+    """The gap, summed over the patterns where the rules differ, so that tiny gaps keep their digits."""
     lost_b = -(shares(patterns.top_kb, ties, prior_k) * np.expm1(-patterns.deficit_kb)).sum(axis=0)
     differ_b = lost_b > 0
     log_best_b = (patterns.log_given_kb[:, differ_b] + safe_log(prior_k)[:, None]).max(axis=0)

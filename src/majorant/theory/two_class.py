@@ -347,7 +347,7 @@ def _region(
     point: tuple[float, float] | None = None,
     point_margin: float | None = None,
 ) -> Region:
-    """A region over the same axis both ways; `names` of what is fixed, across and up."""
+    """A region with the same axis both ways; `names` says what is fixed, what runs across, and what runs up."""
     fixed, x_name, y_name = names
     title = f"{votes} vote{'s' * (votes > 1)}, {fixed}"
     return Region(title, x_name, y_name, axis, axis, margin_yx, votes, point, point_margin)

@@ -45,7 +45,7 @@ def misfit(cells: HistogramCells, items_bc: FloatArray, theta: FloatArray) -> Fl
 def fit_p_value(
     cells: HistogramCells, items_c: FloatArray, theta_3: FloatArray, df: int, rng: np.random.Generator
 ) -> float:
-    """P(a misfit as large), by the chi-square law, or by simulation if expected counts are small.
+    """The p-value of the fit, from the chi-square law, or by simulation if expected counts are small.
 
     `theta_3` is the best fit; data drawn from it are fitted by climbing from there. A simulated p-value is lowered by
     its Monte Carlo error, so that only a clear pass is one; close to TEST_LEVEL more is simulated first.
@@ -83,7 +83,7 @@ def _simulated_misfits(
 def check_independence(
     cells: HistogramCells, items_c: FloatArray, theta_3: FloatArray, rng: np.random.Generator
 ) -> Tested:
-    """Whether two binomials fit the histograms; they fit any histogram of three votes, which is therefore no test.
+    """Test whether two binomials fit the histograms. Three votes per item cannot test this: any histogram fits.
 
     Sees dependence that widens or bends the histograms (hard items, shared errors), but not an error that all workers
     share alike. A test with a power below .8 against typical dependence counts as no test.
@@ -117,7 +117,7 @@ def typical_power(cells: HistogramCells, items_c: FloatArray, theta_3: FloatArra
 
 
 def check_sizes(histograms: Histograms) -> Tested | None:
-    """Whether the shares of votes, and of pairs of votes, for class 0 are alike for all numbers of votes.
+    """Test whether items with different numbers of votes have the same shares of votes, and of pairs, for class 0.
 
     Both are unbiased whatever the number of votes, and however votes on an item depend on each other, if that number
     has nothing to do with the item; so their means over items may differ by chance alone. A Wald test in the limit of
@@ -154,7 +154,7 @@ def _mean_and_precision(n_votes: int, items_k: FloatArray) -> tuple[FloatArray, 
 
 
 def check_counts(votes: Votes, fit: Fit, copies: ArrayLike | None = None) -> Tested:
-    """Whether the number of votes for each label spreads as a mixture of binomials would.
+    """Test whether the number of votes for each label has the distribution of a mixture of binomials.
 
     `fit` holds one confusion matrix for all votes. Under it the votes for label l on an item with H votes are binomial
     given the class; hard items and shared errors spread them wider. A chi-square test for each label and number of
@@ -188,7 +188,7 @@ def check_counts(votes: Votes, fit: Fit, copies: ArrayLike | None = None) -> Tes
 
 
 def _chi_square(seen_m: FloatArray | IntArray, expected_m: FloatArray) -> float | None:
-    """P(a misfit as large) with neighbouring counts joined until each bin expects enough; None with a single bin."""
+    """Chi-square p-value, with neighboring counts pooled until each bin expects enough; None if one bin is left."""
     bins: list[list[float]] = [[0.0, 0.0]]
     for seen, expected in zip(seen_m, expected_m, strict=True):
         bins[-1][0] += seen
@@ -207,7 +207,7 @@ def _chi_square(seen_m: FloatArray | IntArray, expected_m: FloatArray) -> float 
 
 
 def check_exchangeable(votes: Votes, *, rng: int | np.random.Generator, level: float = 0.99) -> Tested:
-    """Whether all workers vote alike, by an exact permutation test.
+    """Test whether workers are exchangeable, by an exact permutation test.
 
     If all workers share one confusion matrix, the votes of an item are exchangeable: who gave which is chance, also if
     items differ in difficulty. The test shuffles votes among the workers of each item and asks how often the workers'
@@ -255,12 +255,12 @@ def check_exchangeable(votes: Votes, *, rng: int | np.random.Generator, level: f
 
 
 def shuffle_within_items(item_n: IntArray, rng: np.random.Generator) -> NDArray[np.int64]:
-    """An order that mixes the votes of each item among themselves, all orders alike; votes are sorted by item."""
+    """A uniformly random order of the votes within each item; votes are sorted by item."""
     return np.argsort(item_n + rng.random(len(item_n)))
 
 
 class _Spread(NamedTuple):
-    """How widely workers spread: their counts of each label and of agreement with fellow voters, squared and scaled.
+    """How much workers differ: their counts of each label and of agreement with fellow voters, squared and scaled.
 
     Shuffling votes within items moves a worker's counts, but not what they would be on average over all shuffles.
     """
@@ -272,7 +272,7 @@ class _Spread(NamedTuple):
 
     @classmethod
     def of(cls, votes: Votes) -> _Spread:
-        """The parts that shuffling does not change."""
+        """The quantities that shuffling does not change."""
         share_ik = counts(votes) / votes.votes_i[:, None]
         agreeing_n = (counts(votes)[votes.item_n, votes.label_n] - 1) / (votes.votes_i[votes.item_n] - 1)
         agreed_i = np.add.reduceat(agreeing_n, votes.offsets_i[:-1]) / votes.votes_i

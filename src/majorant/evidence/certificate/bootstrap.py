@@ -105,7 +105,7 @@ def loss_estimate(value: float, loss_b: FloatArray, level: float, *, refuted: bo
 
 
 def _expected_votes(votes: Votes, fit: Fit, copies_i: FloatArray) -> FloatArray:
-    """How many votes each worker gave on items of each class, (J, K), or all together, (K,), as `fit` sees it."""
+    """Expected number of votes by each worker on items of each class, (J, K), or by all workers, (K,), under `fit`."""
     posterior_nk = (fit.posterior * copies_i[:, None])[votes.item_n]
     if fit.confusion is not None and fit.confusion.ndim == 2:
         return np.asarray(posterior_nk.sum(axis=0))
@@ -170,7 +170,7 @@ def majority_losses(
 
 
 def _probabilities(score_kib: FloatArray) -> FloatArray:
-    """Of each class, from scores up to a constant; these are overwritten."""
+    """Class probabilities from log scores, which are overwritten."""
     score_kib -= score_kib.max(axis=0)
     np.exp(score_kib, out=score_kib)
     score_kib /= score_kib.sum(axis=0)
@@ -196,7 +196,7 @@ def _tables(prior_bk: FloatArray, confusion: FloatArray) -> tuple[FloatArray, Fl
 
 
 def _scores(votes_ic: Any, prior_bk: FloatArray, confusion: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
-    """Some items at a time, and their scores of each class, (K, items, models), relative to the first class."""
+    """Yield blocks of items with their class scores, (K, items, models), relative to the first class."""
     log_prior_kb, log_vote_kcb = _tables(prior_bk, confusion)
     log_vote_kcb -= log_vote_kcb[0].copy()
     n_items, n_models, n_classes = votes_ic.shape[0], *prior_bk.shape
@@ -251,7 +251,7 @@ def deviation(value_b: FloatArray) -> FloatArray:
 
 
 def fresh_to_tell_margin(margin: float, deviation: float, n_items: float, level: float) -> int | None:
-    """Fresh items that tell a margin this large from 0 on their own with probability .8; None if it is not above 0.
+    """New items needed to show that the margin is above 0 with 80% power; None if it is not above 0.
 
     >>> fresh_to_tell_margin(.2, .1, 1000, .95)
     1546

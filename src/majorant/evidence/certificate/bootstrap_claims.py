@@ -43,7 +43,7 @@ VOTES_PER_CLASS = 20  # votes per class that a typical worker must have given to
 
 
 class Finding(NamedTuple):
-    """What a model says about majority vote at the fit, and in each replicate b if there are replicates."""
+    """What a model says about majority vote: at the fit, and in each replicate b, if any."""
 
     margin: float | None  # None if there are too many ballots to find it
     loss: float
@@ -55,7 +55,7 @@ class Finding(NamedTuple):
 
 
 def _claim(family: Family, model: Model, case: Case, finding: Finding, level: float) -> Claim:
-    """The claim of a finding, before its assumptions are looked at."""
+    """Turn a finding into a claim, without looking at assumptions yet."""
     copies_i = as_copies(case.votes, case.copies)
     verdict = Verdict.NOT_OPTIMAL if finding.is_beaten else Verdict.OPTIMAL if finding.is_optimal else Verdict.OPEN
     loss, more = Estimate(finding.loss, reason=Missing.NO_INTERVAL), None
@@ -83,20 +83,20 @@ def _claim(family: Family, model: Model, case: Case, finding: Finding, level: fl
 
 
 def unidentified(family: Family, model: Model, level: float) -> Claim:
-    """A claim that these votes do not identify."""
+    """An open claim, for votes that do not identify the model."""
     reason = Reason.NOT_IDENTIFIED
     return Claim(family=family, reason=reason, model=model, assumptions=_assumptions(model), level=level)
 
 
 def _assumptions(model: Model) -> tuple[Tested, ...]:
-    """What claims by confusion matrices assume, none of it tested here."""
+    """The assumptions of claims based on confusion matrices, not tested here."""
     first = Assumption.BETTER_THAN_GUESSING if model == Model.SHARED_MATRIX else Assumption.STABLE_WORKERS
     others = (Assumption.INDEPENDENT_ITEMS, Assumption.VOTES_PER_ITEM, Assumption.LARGE_SAMPLE)
     return tuple(Tested(one, Status.UNTESTED) for one in (first, *others))
 
 
 def _is_identified(case: Case, *, per_worker: bool) -> bool:
-    """Whether some item has three votes; refuses a fit that no claim can be made with."""
+    """Whether some item has three votes. Raises if the fit has the wrong kind of confusion matrices."""
     if case.fit.confusion is None or case.fit.confusion.ndim != (3 if per_worker else 2):
         whose = "one confusion matrix per worker" if per_worker else "one confusion matrix for all"
         raise ConfigError(f"this claim needs {whose}; a {case.fit.method} fit has none.")
@@ -159,7 +159,7 @@ def is_thin(votes: Votes, copies: ArrayLike | None = None) -> bool:
 
 
 def typical(votes_j: FloatArray) -> float:
-    """How many votes the worker behind the median vote gave; 0 without votes.
+    """Number of votes by the worker who cast the median vote; 0 without votes.
 
     >>> typical(np.array([3., 1.]))
     3.0
@@ -215,7 +215,7 @@ def set_margins(sets: tuple[WorkerSets, ...], fit: Fit) -> SetMargins:
 
 
 def _is_optimal_for_sets(margins: SetMargins, replicates: Replicates, level: float) -> bool:
-    """Whether sets whose margin is above 0 at the level hold all but 1% of the items; tried until they cannot."""
+    """Whether worker sets with a margin above 0 at the level hold all but 1% of the items."""
     room = RARE_SHARE * margins.items_s.sum() - margins.items_s[~(margins.margin_s > 0)].sum()
     if room < 0:
         return False
@@ -237,7 +237,7 @@ def _is_optimal_for_sets(margins: SetMargins, replicates: Replicates, level: flo
 
 
 def _is_beaten(case: Case, item: IntArray, replicates: Replicates, level: float) -> bool:
-    """Whether the best rule clearly decides some of these items otherwise, all untied ones tried together."""
+    """Whether the best rule clearly disagrees with majority vote on one of these items, corrected for their number."""
     votes, fit, top_ik = case.votes, case.fit, leaders(case.votes)
     assert fit.confusion is not None
     item = item[(votes.votes_i[item] > 0) & (top_ik[item].sum(axis=1) == 1)]
@@ -284,13 +284,13 @@ def panel_claim(case: Case, replicates: Replicates | None, *, level: float) -> C
 
 
 def _is_optimal(margin_n: Sequence[float], margin_nb: Sequence[FloatArray], level: float) -> bool:
-    """Whether the margin of each number of votes is above 0 at the level: one that is not passes with the error."""
+    """Whether the margin is above 0 at the level for every number of votes (an intersection-union test)."""
     allowed = most_against(len(margin_nb[0]), level)
     return min(margin_n) > 0 and all(int((margin_b <= 0).sum()) <= allowed for margin_b in margin_nb)
 
 
 def can_count(votes: Votes) -> bool:
-    """Whether the votes of a panel fall in few enough ways to go through all of them."""
+    """Whether a panel has few enough possible vote counts to enumerate them."""
     ways: int = (int(votes.votes_i.max(initial=0)) + 1) ** (len(votes.labels) - 1)
     return ways <= 3_000
 
@@ -303,7 +303,7 @@ class PanelModels(NamedTuple):
 
 
 class PanelCounts(NamedTuple):
-    """The vote counts of items with one number of votes, under each model b: what majority and its rival deserve.
+    """Probabilities of the vote counts of items with one number of votes, under each model b.
 
     `own_bc` is P(counts c, majority's class is true), `best_bc` the same for the best other class, `drawn_bc` for a
     fair draw among the classes with the most votes.
@@ -358,7 +358,7 @@ def _is_beaten_on_counts(
 
 
 def _loss(parts: Sequence[PanelCounts]) -> FloatArray:
-    """Under each model, what majority gives away on untied counts, as a share of all items."""
+    """Loss of majority vote on untied counts under each model, as a share of all items."""
     lost = (cells.items * (np.maximum(cells.best_bc - cells.own_bc, 0) * ~cells.tied_c).sum(axis=1) for cells in parts)
     return np.asarray(sum(lost) / sum(cells.items for cells in parts))
 
@@ -411,7 +411,7 @@ def multiclass_claim(case: Case, replicates: Replicates | None, *, level: float)
 
 
 def align(fit: Fit) -> Fit:
-    """The fit with its latent classes named by the labels that they explain best: the largest sum of P(class, label).
+    """Match latent classes to labels, maximizing the sum of P(class, label).
 
     >>> fit = Fit(method="shared", posterior=np.array([[.9, .1]]), prior=np.array([.9, .1]), votes_i=np.array([3]),
     ...           label_values=("n", "y"), confusion=np.array([[.2, .8], [.7, .3]]))

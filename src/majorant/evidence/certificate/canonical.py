@@ -1,4 +1,4 @@
-"""A canonical order of items, workers and labels, so that random draws depend on the votes and not on their order.
+"""A canonical order of items, workers and labels, so that random draws do not depend on the order of the rows.
 
 Every item, worker and label gets a signature that depends only on who agreed with whom on what (color refinement on the
 graph of votes). Sorting by signature gives the same arrays for the same votes, whatever the order of the rows and the
@@ -21,7 +21,7 @@ from majorant.votes import IntArray, Votes
 
 
 class Canonical(NamedTuple):
-    """Votes in canonical order, and the place that each old code of a worker and a label has in it."""
+    """Votes in canonical order, and the new codes of the old workers and labels."""
 
     votes: Votes
     worker_j: NDArray[np.int64]
@@ -39,7 +39,7 @@ class Canonical(NamedTuple):
 
 
 def canonical_order(votes: Votes) -> Canonical:
-    """The same votes for the same facts, whatever the order of rows and the names of items, workers and labels.
+    """Put votes in an order that does not depend on the order of rows or on any names.
 
     >>> one = Votes.from_codes([0, 0, 1], [0, 1, 0], [1, 1, 0], items="ab", workers="wx", labels="ny")
     >>> two = Votes.from_codes([1, 0, 1], [0, 1, 1], [0, 1, 0], items="ba", workers="xw", labels="yn")
@@ -89,14 +89,14 @@ def _signatures(votes: Votes) -> tuple[Keys, Keys, Keys]:
 
 
 class _Groups(NamedTuple):
-    """The votes of each item, worker or label: an order that puts them next to each other, and where each ends."""
+    """The votes grouped by item, worker or label."""
 
     order_n: NDArray[np.int64]
     sizes: NDArray[np.int64]
 
     @classmethod
     def of(cls, code_n: IntArray, n_codes: int) -> _Groups:
-        """The votes by one of their codes."""
+        """Group votes by one of their codes."""
         return cls(np.argsort(code_n, kind="stable"), np.bincount(code_n, minlength=n_codes))
 
     def sums(self, key_n: Keys) -> Keys:

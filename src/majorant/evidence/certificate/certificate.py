@@ -24,7 +24,7 @@ class Family(StrEnum):
 
 
 class Verdict(StrEnum):
-    """Whether majority vote is as good as the best rule of a family, ties apart."""
+    """Whether majority vote is as good as the best rule of a family, leaving out ties."""
 
     OPTIMAL = "optimal"
     NOT_OPTIMAL = "not optimal"
@@ -203,7 +203,7 @@ class Certificate:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """The claims that there are."""
+        """All claims that were made."""
         return tuple(claim for claim in (self.anonymous, self.named, self.gold) if claim is not None)
 
     @property
@@ -212,7 +212,7 @@ class Certificate:
         return self.anonymous if self.gold is None or self.gold.verdict == Verdict.OPEN else self.gold
 
     def evidence(self) -> tuple[Evidence, ...]:
-        """What the claims say about the gain of the best rule of each family over majority vote."""
+        """The claims as evidence about the gain of the best rule of each family over majority vote."""
         return tuple(_evidence(claim) for claim in self.claims if claim.loss.value is not None)
 
     def __repr__(self) -> str:

@@ -266,16 +266,16 @@ class Examination:
 
     @property
     def assumptions(self) -> tuple[Tested, ...]:
-        """All assumptions that were tested, or could not be."""
+        """All assumptions that were tested or turned out untestable."""
         return tuple(dict.fromkeys((*self.anonymous, *self.named)))
 
     @property
     def is_open(self) -> bool:
-        """Whether claims by a model of the votes are open anyway, so that they need not be made."""
+        """Whether all model-based claims are open whatever the votes say, so there is no need to make them."""
         return doubt(self.anonymous) is not None and doubt(self.named) is not None
 
     def fit_workers(self) -> Case | None:
-        """The votes with one confusion matrix per worker; None if workers gave too few votes, or are too many."""
+        """Fit one confusion matrix per worker; None if there are too few votes per worker or too many workers."""
         votes = self.ordered.votes
         if self.panel is not None or is_thin(votes):
             return self.panel
@@ -344,12 +344,12 @@ def _examine_crowd(known: Examination) -> Examination:
 
 
 def _stream(seed: int, step: str) -> np.random.Generator:
-    """The random numbers of a step, which do not depend on the steps before it."""
+    """A random generator for one step, independent of the steps before it."""
     return np.random.default_rng([seed, *step.encode()])
 
 
 def fit_workers(votes: Votes) -> Case | None:
-    """The votes, equal items merged if that pays, with one confusion matrix per worker; None if these are too many."""
+    """Fit one confusion matrix per worker, merging equal items if that pays; None if there are too many parameters."""
     _, n_workers, n_classes = votes.shape
     if n_classes < 2 or n_workers < 2 or n_workers * n_classes**2 > 250_000:  # cells, of which there are 200 replicates
         return None
@@ -417,6 +417,6 @@ def _named(examination: Examination, case: Case | None, replicates: Replicates |
 
 
 def _merge(general: tuple[Tested, ...], tested: tuple[Tested, ...]) -> tuple[Tested, ...]:
-    """The assumptions of a model, those that were tested with what was found."""
+    """The assumptions of a model, replaced by test results where there are any."""
     known = {one.assumption for one in tested}
     return (*tested, *(one for one in general if one.assumption not in known))

@@ -9,7 +9,7 @@ same for all data sets, so it takes one matrix product.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -22,9 +22,6 @@ from majorant.values import FloatArray
 
 Histograms = Mapping[int, FloatArray]  # number of votes: items with 0, 1, ... votes for class 0
 IntArray = NDArray[np.int64]
-ASCENT_STEPS = 60
-Value = Callable[[FloatArray, IntArray], FloatArray]  # points (P, U) of the problems at these places -> (P,)
-Slopes = Callable[[FloatArray, IntArray], tuple[FloatArray, FloatArray]]  # -> slope (P, U) and curvature (P, U, U)
 HALF_AXIS = [*np.arange(0.5, 4.25, 0.5), 5, 6, 7.5, 9.5, 12, 15, 19, 24, 30, 38]
 AXIS = np.array([*(-at for at in reversed(HALF_AXIS)), 0.0, *HALF_AXIS])  # logit a and logit r
 DEPTH = np.array([-25, -14, -9, -6, -4, -2.5, -1.5, -0.7, 0, 0.7, 1.5, 2.5, 4, 6, 9, 14, 25])  # logit nu
@@ -41,12 +38,12 @@ class HistogramCells:
 
     @property
     def log_orders_c(self) -> FloatArray:
-        """In how many orders such votes can come, as a logarithm."""
+        """Log of the number of orders in which such votes can arrive."""
         ones_c = self.votes_c - self.zeros_c
         return np.asarray(gammaln(self.votes_c + 1) - gammaln(self.zeros_c + 1) - gammaln(ones_c + 1))
 
     def totals(self, items: FloatArray) -> FloatArray:
-        """For each cell the items with as many votes, (..., cells)."""
+        """Number of items with as many votes as each cell has, (..., cells)."""
         total = np.zeros_like(items)
         for h in np.unique(self.votes_c):
             total[..., self.votes_c == h] = items[..., self.votes_c == h].sum(axis=-1, keepdims=True)
@@ -73,7 +70,7 @@ def main_sizes(histograms: Histograms) -> list[int]:
 
 
 def held_cells(histograms: Mapping[int, ArrayLike]) -> tuple[HistogramCells, FloatArray]:
-    """The cells that hold items, and how many: the others do not touch the likelihood.
+    """The nonempty cells and their counts; empty ones do not affect the likelihood.
 
     >>> len(held_cells({2: [1, 0, 3]})[1])
     2
@@ -97,7 +94,7 @@ class Sides:
         return len(self.sign_p)
 
     def take(self, index: IntArray) -> Sides:
-        """The sides at these places."""
+        """The sides with these indices."""
         return Sides(self.votes_p[index], self.zeros_p[index], self.sign_p[index])
 
 
@@ -113,7 +110,7 @@ def everywhere(n_problems: int) -> Sides:
 
 
 def join_sides(*parts: Sides) -> Sides:
-    """Sides one after the other."""
+    """Concatenate sides."""
     columns = zip(*((part.votes_p, part.zeros_p, part.sign_p) for part in parts), strict=True)
     return Sides(*(np.concatenate(column) for column in columns))
 
@@ -140,7 +137,7 @@ EVERYWHERE = everywhere(1)
 
 
 def vote_log_odds(theta: FloatArray, votes: ArrayLike, zeros: ArrayLike) -> FloatArray:
-    """What the votes alone add to the log-odds of class 0; with logit nu, it is L."""
+    """What the votes add to the log-odds of class 0; plus logit nu, this is L."""
     votes, zeros = np.asarray(votes, float), np.asarray(zeros, float)
     a, r = theta[..., 0], theta[..., 1]
     return np.asarray(zeros * (log_expit(a) - log_expit(r)) + (votes - zeros) * (log_expit(-a) - log_expit(-r)))
@@ -174,7 +171,7 @@ def log_shares(cells: HistogramCells, theta: FloatArray) -> FloatArray:
 
 
 def log_likelihood(cells: HistogramCells, items: FloatArray, theta: FloatArray) -> FloatArray:
-    """Of items (..., cells) under theta (..., 3), without the constant of the orders of votes."""
+    """Log-likelihood of items (..., cells) under theta (..., 3), without the constant of the orders of votes."""
     return np.asarray((items * log_cells(cells, theta)).sum(axis=-1))
 
 
@@ -183,21 +180,31 @@ def climb(
 ) -> tuple[FloatArray, FloatArray]:
     """A local maximum of each likelihood within its side and a >= r, uphill from `start_p3`: theta and the value.
 
-    The ascent is in (logit r, logit a - logit r, depth within the side), where both bounds are coordinates.
+    Newton's method with the curvature taken positive in every direction, each step within a radius that shrinks where
+    the step does not pay. It moves in (logit r, logit a - logit r, depth within the side), where both bounds are
+    coordinates, kept by projection.
     """
-
-    def value(point: FloatArray, at: IntArray) -> FloatArray:
-        return log_likelihood(cells, items_pc[at], _outward(point, side.take(at)))
-
-    def slopes(point: FloatArray, at: IntArray) -> tuple[FloatArray, FloatArray]:
-        some = side.take(at)
-        return _derivatives(cells, items_pc[at], _outward(point, some), some)
-
-    low_pu, high_pu = np.full(start_p3.shape, -np.inf), np.full(start_p3.shape, np.inf)
-    low_pu[:, 1] = 0
-    low_pu[side.sign_p != 0, 2] = 0
-    point_pu, value_p = ascend(value, slopes, _inward(start_p3, side), low_pu, high_pu)
-    return _outward(point_pu, side), value_p
+    low_p3 = np.full(start_p3.shape, -np.inf)
+    low_p3[:, 1] = 0
+    low_p3[side.sign_p != 0, 2] = 0
+    point_p3, going = np.maximum(_inward(start_p3, side), low_p3), np.arange(len(side))
+    value_p, radius_p = log_likelihood(cells, items_pc, _outward(point_p3, side)), np.ones(len(side))
+    for _ in range(60):
+        point, low, some = point_p3[going], low_p3[going], side.take(going)
+        slope, bend = _derivatives(cells, items_pc[going], _outward(point, some), some)
+        fixed = (slope <= 0) & (point <= low)
+        step = _step(np.where(fixed, 0, slope), bend, fixed, radius_p[going])
+        promise = np.where(fixed, 0, slope * step).sum(axis=1)
+        tried = np.maximum(point + step, low)
+        value_tried = log_likelihood(cells, items_pc[going], _outward(tried, some))
+        better = value_tried > value_p[going]
+        won = going[better]
+        point_p3[won], value_p[won] = tried[better], value_tried[better]
+        radius_p[going] = np.where(better, np.minimum(2 * radius_p[going], 6.0), radius_p[going] / 4)
+        going = going[(promise > 1e-7) & (radius_p[going] > 1e-7)]  # in nats: the gain that is left
+        if not len(going):
+            break
+    return _outward(point_p3, side), value_p
 
 
 def _boundary(theta_p3: FloatArray, side: Sides) -> FloatArray:
@@ -267,47 +274,8 @@ def theta_derivatives(
     return slope_p3, bend
 
 
-def ascend(
-    value: Value, slopes: Slopes, start_pu: FloatArray, low_pu: FloatArray, high_pu: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """A local maximum of each problem within its bounds: the point and the value.
-
-    Newton's method with the curvature taken positive in every direction, each step within a radius that shrinks where
-    the step does not pay; the bounds are kept by projection.
-
-    >>> low, high = np.array([[-9., 1.]]), np.array([[9., 9.]])
-    >>> def value(point, _):
-    ...     return -(point**2).sum(axis=1)
-    >>> def slopes(point, _):
-    ...     return -2 * point, np.tile(-2 * np.eye(2), (len(point), 1, 1))
-    >>> point, top = ascend(value, slopes, np.array([[3., 4.]]), low, high)
-    >>> point.tolist(), top.tolist()
-    ([[0.0, 1.0]], [-1.0])
-    """
-    point_pu = np.clip(start_pu, low_pu, high_pu)
-    going = np.arange(len(point_pu))
-    value_p, radius_p = value(point_pu, going), np.ones(len(point_pu))
-    for _ in range(ASCENT_STEPS):
-        point, low, high = point_pu[going], low_pu[going], high_pu[going]
-        slope, bend = slopes(point, going)
-        fixed = ((slope <= 0) & (point <= low)) | ((slope >= 0) & (point >= high))
-        step = _step(np.where(fixed, 0, slope), bend, fixed, radius_p[going])
-        promise = np.where(fixed, 0, slope * step).sum(axis=1)
-        tried = np.clip(point + step, low, high)
-        value_tried = value(tried, going)
-        better = value_tried > value_p[going]
-        won = going[better]
-        point_pu[won], value_p[won] = tried[better], value_tried[better]
-        radius_p[going] = np.where(better, np.minimum(2 * radius_p[going], 6.0), radius_p[going] / 4)
-        # Nats: stop when the predicted gain is smaller
-        going = going[(promise > 1e-7) & (radius_p[going] > 1e-7)]
-        if not len(going):
-            break
-    return point_pu, value_p
-
-
 def _step(slope_pu: FloatArray, bend_puu: FloatArray, fixed_pu: NDArray[np.bool_], radius_p: FloatArray) -> FloatArray:
-    """Newton's step with every curvature taken for a hill's, not longer than the radius in any coordinate."""
+    """Newton's step with all curvatures made negative, at most as long as the radius in any coordinate."""
     bend_puu = np.where(fixed_pu[:, :, None] | fixed_pu[:, None, :], 0, bend_puu)
     curve_pu, axis_puu = np.linalg.eigh(bend_puu)
     size_pu = np.abs(curve_pu)
@@ -403,7 +371,7 @@ def _peaks(value_bgd: FloatArray, theta_gd3: FloatArray) -> FloatArray:
 
 
 def _impure(cells: HistogramCells, items_bc: FloatArray, one: Sides) -> FloatArray:
-    """The best model of one class with a few items of another, (B, 1, 3): peaks too narrow for the grid to see."""
+    """The best model with very few items of one class, (B, 1, 3): a peak too narrow for the grid."""
     zeros_b, ones_b = items_bc @ cells.zeros_c, items_bc @ (cells.votes_c - cells.zeros_c)
     common_b = np.log(np.maximum(zeros_b, 1e-9)) - np.log(np.maximum(ones_b, 1e-9))
     rare = np.array([2.0, 4.5, 7.5])  # minus logit of the smaller class

@@ -30,7 +30,7 @@ Pairs = list[tuple[int, int]]
 
 
 class _PairScores(NamedTuple):
-    """The score of each pair, what is left of its information once the parameters are fitted, and what there was."""
+    """The score of each pair, and its information after and before the fitted parameters are projected out."""
 
     score_q: FloatArray
     information_qq: FloatArray
@@ -113,7 +113,7 @@ def _evidence(
 
 
 def _expected_information(sets: tuple[WorkerSets, ...], model: WorkerModel, pairs: Pairs) -> FloatArray:
-    """The information of the model itself: all patterns of all worker sets, each with its probability."""
+    """Expected information under the model, summed over all patterns of all worker sets."""
     n_workers, n_classes, _ = model.confusion_jkl.shape
     parts = []
     for group in sets:
@@ -124,7 +124,7 @@ def _expected_information(sets: tuple[WorkerSets, ...], model: WorkerModel, pair
 
 
 def _test_all_pairs(evidence: _PairScores, level: float) -> Tested | None:
-    """The score test of all pairs, and of what many have in common; None where nothing is left to test."""
+    """Joint score test of all pairs, and for many pairs of their common part; None if nothing is left to test."""
     scale_q = np.sqrt(np.where(evidence.raw_q > 0, evidence.raw_q, np.inf))
     value_d, vector_qd = np.linalg.eigh(evidence.information_qq / np.outer(scale_q, scale_q))
     # Directions that keep less than this share of their information are left out of the test
@@ -142,7 +142,7 @@ def _test_all_pairs(evidence: _PairScores, level: float) -> Tested | None:
 
 
 def _test_by_gold(tests: PairTests, level: float) -> Tested:
-    """The tests of all pairs together, on gold items: if votes are independent, so in the limit are the tests."""
+    """Joint test of all pairs on gold items; under independence the pair tests are asymptotically independent."""
     known_q = tests.z_q[np.isfinite(tests.z_q)]
     if not len(known_q):  # no two workers ever err
         return Tested(Assumption.INDEPENDENT_WORKERS, Status.UNTESTABLE)
@@ -160,7 +160,7 @@ def _untested(reason: Missing) -> Dependence:
 
 
 def _one_step(evidence: _PairScores) -> PairTests:
-    """Each pair's correlation by one step from independence, where the data can tell."""
+    """One-step estimate of each pair's correlation, where the data are informative."""
     left_q = np.diag(evidence.information_qq)
     left_q = np.where(left_q > UNTOLD * evidence.raw_q, left_q, np.nan)
     return PairTests(evidence.score_q / left_q, evidence.score_q / np.sqrt(left_q))
@@ -181,7 +181,7 @@ def _pair_results(votes: Votes, pairs: Pairs, tests: PairTests) -> tuple[Pair, .
 
 
 def _rough_worth(evidence: _PairScores, n_votes: float) -> Estimate:
-    """n / (1 + (n - 1) rho), rho the one correlation for all pairs that fits the votes best.
+    """Effective panel size n / (1 + (n - 1) rho), with one correlation rho for all pairs fitted to the votes.
 
     Strong dependence draws the estimated truth to itself, so no interval would hold its level.
     """
@@ -208,12 +208,12 @@ class PatternScores(NamedTuple):
 
     @property
     def both_rc(self) -> FloatArray:
-        """Those of the parameters, then those of the pairs."""
+        """Scores of the parameters, followed by those of the pairs."""
         return np.concatenate([self.own_rp, self.pair_rq], axis=1)
 
 
 def label_matrix(votes: Votes) -> IntArray:
-    """What each worker said on each item, (I, J), -1 for no vote; of several votes on an item the last."""
+    """Label of each worker on each item, (I, J), -1 for no vote; the last of several votes."""
     label_ij = np.full((len(votes.items), len(votes.workers)), NO_LABEL, dtype=np.int32)
     label_ij[votes.item_n, votes.worker_n] = votes.label_n
     return label_ij
@@ -227,7 +227,7 @@ def every_pattern(worker_h: IntArray, n_workers: int, n_classes: int) -> IntArra
 
 
 def drawn_patterns(voted_rj: NDArray[np.bool_], model: WorkerModel, rng: np.random.Generator) -> IntArray:
-    """Labels drawn from the model for those who voted, (R, J)."""
+    """Labels simulated from the model for those who voted, (R, J)."""
     class_r = rng.choice(len(model.prior_k), size=len(voted_rj), p=model.prior_k)
     threshold_rjl = np.cumsum(model.confusion_jkl, axis=2)[:, class_r, :-1].transpose(1, 0, 2)
     label_rj = (rng.random(voted_rj.shape)[:, :, None] > threshold_rjl).sum(axis=2)
@@ -235,7 +235,7 @@ def drawn_patterns(voted_rj: NDArray[np.bool_], model: WorkerModel, rng: np.rand
 
 
 def scores(label_rj: IntArray, model: WorkerModel, pairs: Pairs) -> PatternScores:
-    """The scores at independence.
+    """Score of each pair and parameter at independence.
 
     A correlation rho of workers a and b multiplies P(votes | class k) by 1 + rho g_k(their labels), where g_k is the
     excess of their agreement over what independence expects, scaled to variance 1; for two classes rho is the
@@ -265,7 +265,7 @@ def _posterior(label_rj: IntArray, model: WorkerModel) -> tuple[FloatArray, Floa
 
 
 def _excess_agreement(one_kl: FloatArray, two_kl: FloatArray) -> FloatArray:
-    """g_k(l, m) of `scores`, (L, M, K); 0 for a class in which the two cannot but agree, or never vary."""
+    """g_k(l, m) of `scores`, (L, M, K); 0 for a class in which the two always agree or never vary."""
     n_classes = len(one_kl)
     expected_k = np.einsum("kl,kl->k", one_kl, two_kl)
     excess_lmk = np.eye(n_classes)[:, :, None] - two_kl.T[:, None, :] - one_kl.T[None, :, :] + expected_k
@@ -295,7 +295,7 @@ class GoldItems(NamedTuple):
 
     @property
     def n_items(self) -> float:
-        """With all copies."""
+        """Number of items, counting copies."""
         return float(self.copies_g.sum())
 
 
@@ -331,7 +331,7 @@ def pair_tests(gold: GoldItems, pairs: Pairs) -> PairTests:
 
 
 class AgreementMoments(NamedTuple):
-    """Of the number of agreements of two workers, if their votes were shuffled among the items of each class."""
+    """Moments of the number of agreements of two workers under shuffling within each class."""
 
     excess: float  # of the agreements seen, over the mean
     variance: float
@@ -341,7 +341,7 @@ class AgreementMoments(NamedTuple):
 
 
 def agreement_moments(gold: GoldItems, a: int, b: int) -> AgreementMoments:
-    """Exact, given how often each of the two said each label in each class."""
+    """Exact moments, given how often each of the two gave each label in each class."""
     both = (gold.label_gj[:, a] != NO_LABEL) & (gold.label_gj[:, b] != NO_LABEL)
     excess = variance = third = 0.0
     spread, half_step = np.zeros(2), 1.0
@@ -366,7 +366,7 @@ def agreement_moments(gold: GoldItems, a: int, b: int) -> AgreementMoments:
 
 
 def normal_score(z: float, skew: float) -> float:
-    """The standard normal number with the same tail as `z` has, of a law with this skewness (Pearson's third type).
+    """The normal score with the same tail probability as `z` under a Pearson type III law with this skewness.
 
     One shared error of two workers who hardly ever err is 8 standard errors from the mean, and not significant on its
     own.
@@ -382,7 +382,7 @@ def normal_score(z: float, skew: float) -> float:
 
 
 def worth_by_gold(gold: GoldItems, level: float) -> Estimate:
-    """How many independent votes vary as much, given the class, as those of an item: n over Kish's design effect.
+    """Effective panel size from gold: n over Kish's design effect of the votes given the class.
 
     With e the votes less their worker's mean in the class, the design effect is `sum |sum_j e|^2 / sum sum_j |e|^2`.
     Its interval is a jackknife over items on the log scale, with half an item added: for the low end one on which all
@@ -408,7 +408,7 @@ def worth_by_gold(gold: GoldItems, level: float) -> Estimate:
 
 
 def _effect_bound(gold: GoldItems, square_gs: FloatArray, added_s: FloatArray, quantile: float) -> float:
-    """A one-sided bound of the design effect by the jackknife, with something of these squares added."""
+    """One-sided jackknife bound of the design effect, with an item with these squared errors added."""
     copies_g, square_gs = np.append(gold.copies_g, 1.0), np.vstack([square_gs, added_s])
     n, total_s = gold.n_items + 1, copies_g @ square_gs
     log_gs = np.log(total_s - square_gs)

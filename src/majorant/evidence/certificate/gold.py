@@ -62,14 +62,14 @@ def claim_from_cells(cells: GoldCells, *, level: float) -> Claim:
 
 
 def _counted(cells: GoldCells) -> NDArray[np.bool_]:
-    """Cells of a number of votes that at least RARE_SHARE of the items hold, or of the commonest ones."""
+    """Cells whose number of votes occurs on at least RARE_SHARE of the items, or is the most common."""
     _, size_c = np.unique(cells.counts_ck.sum(axis=1), return_inverse=True)
     share_s = np.bincount(size_c, weights=cells.share_c)
     return np.asarray(share_s[size_c] >= min(RARE_SHARE, share_s.max()))
 
 
 def _margin(cells: GoldCells, alpha: float) -> float | None:
-    """The smallest estimated log-odds of majority's class against its rival, half an item added to each.
+    """Smallest estimated log-odds of majority's class against its rival, with half an item added to each.
 
     Over the cells whose gold could tell anything at this level, if there are any: a few items give wild odds.
     """
@@ -79,7 +79,7 @@ def _margin(cells: GoldCells, alpha: float) -> float | None:
 
 
 def more_gold(cells: GoldCells, alpha: float) -> int | None:
-    """About how many fresh gold items, drawn at random and judged by themselves, would decide.
+    """Approximate number of new random gold items that would decide on their own.
 
     None where no feasible number would.  At the estimated odds in each untied cell, one imaginary gold item added at
     majority's overall accuracy.
@@ -115,7 +115,7 @@ def gold_needed(odds_c: FloatArray, share_c: FloatArray, n_classes: int, alpha: 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GoldCells:
-    """The vote counts that occur, a row each; all but `gold_ck` is known from the votes alone.
+    """Gold labels by vote count, one row per count; only `gold_ck` depends on gold.
 
     Majority vote is a fair draw among the classes with the most votes: one of them, or several tied ones.
     """
@@ -151,7 +151,7 @@ class GoldCells:
 
     @property
     def right_c(self) -> FloatArray:
-        """Gold items on which majority is right; where votes are tied, on average of its draws."""
+        """Gold items on which majority is right, in expectation where votes are tied."""
         return np.asarray((self.gold_ck * self.top_ck).sum(axis=1) / self.top_ck.sum(axis=1))
 
     @property
@@ -165,7 +165,7 @@ class GoldCells:
         return np.asarray(self.items_c / max(self.items_c.sum(), 1))
 
     def select(self, chosen_c: NDArray[np.bool_]) -> GoldCells:
-        """Some of the cells."""
+        """A subset of the cells."""
         return GoldCells(self.counts_ck[chosen_c], self.items_c[chosen_c], self.gold_ck[chosen_c])
 
 
@@ -246,7 +246,7 @@ def simes(p_value_c: FloatArray) -> float:
 
 
 def _at_least(wins: NDArray[Any], trials: NDArray[Any], chance: FloatArray | float) -> FloatArray:
-    """P(at least so many wins in so many trials)."""
+    """Binomial tail: the probability of at least that many wins."""
     return np.where(wins > 0, betainc(np.maximum(wins, 1), np.maximum(trials - wins, 0) + 1.0, chance), 1.0)
 
 
@@ -280,7 +280,7 @@ def _product(positive: FloatArray, factor: FloatArray) -> tuple[FloatArray, Floa
 
 
 def _error_shares(cells: GoldCells, alpha: float) -> tuple[float, NDArray[np.bool_]]:
-    """What each bound may fail with, and which untied cells hold enough gold for bounds of their own.
+    """Error probability of each bound, and which untied cells have enough gold for bounds of their own.
 
     A cell has enough if majority would be proved right if all of its gold labels agreed.  Both follow from the
     votes and from which items are gold, not from their labels.  The cells that lack gold share one bound.
@@ -313,7 +313,7 @@ def _cell_bounds(cells: GoldCells, tail: float) -> tuple[FloatArray, FloatArray]
 
 
 def _errors_bound(cells: GoldCells, share_c: FloatArray, tail: float) -> float:
-    """Upper bound on majority's share of errors in these cells together, which is at least what it gives away there.
+    """Upper bound on majority's errors in these cells together, and so on its loss there.
 
     A gold item stands for share / gold items of its cell; scaled by the largest such weight, errors are independent
     numbers in 0..1, to whose mean Hoeffding's inequality in its relative-entropy form applies.
