@@ -11,7 +11,7 @@ import pickle
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from majorant.backend.base import Part
 from majorant.backend.stage import PartFacts, count_part, is_empty_name
 from majorant.errors import DataError
-from majorant.kernels import Block
+from majorant.kernels import Block, make_block
 from majorant.read.build import first_per_item, resolve
 from majorant.read.table import arrow_view
 from majorant.votes import Account, IntArray, Votes
@@ -171,8 +171,6 @@ class Places:
 
 def blocks_of(batch: Any, places: Places) -> Iterator[Block]:
     """The blocks in a batch of packed rows: worker * classes + label of each vote, the offsets of items, and gold."""
-    from scipy.sparse import csr_array
-
     for row in range(batch.num_rows):
         part = batch.column("part")[row].as_py()
         index = int(np.searchsorted(places.part_b, part))
@@ -180,22 +178,14 @@ def blocks_of(batch: Any, places: Places) -> Iterator[Block]:
         if part not in places.part_b or zlib.crc32(content) != places.seal_b[index]:
             raise DataError(CHANGED)
         column_n, offsets_i, gold_i = pickle.loads(content)
-        shape = (len(offsets_i) - 1, places.n_workers * places.n_classes)
-        matrix = csr_array((np.ones(len(column_n)), column_n, offsets_i), shape=shape)
-        yield Block(
-            index=index,
-            start=int(places.item_b[index]),
-            stop=int(places.item_b[index + 1]),
-            n_classes=places.n_classes,
-            matrix=matrix,
-            transpose=matrix.T,
-            gold_i=gold_i if places.has_gold else None,
-        )
+        entries = np.ones(len(column_n)), column_n, offsets_i
+        size, known_i = (places.n_workers, places.n_classes), gold_i if places.has_gold else None
+        yield make_block(index, int(places.item_b[index]), entries, size, gold_i=known_i)
 
 
 def without_gold(block: Block) -> Block:
     """The block as models see it, which learn from votes alone."""
-    return Block(block.index, block.start, block.stop, block.n_classes, block.matrix, block.transpose)
+    return replace(block, gold_i=None)
 
 
 def votes_of(block: Block) -> Votes:
