@@ -50,7 +50,7 @@ class Block:
 
     @property
     def items(self) -> slice:
-        """Where the items of this block are among all items."""
+        """The positions of this block's items among all items."""
         return slice(self.start, self.stop)
 
 
@@ -82,7 +82,7 @@ class Engine(ABC):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """Rows of all items that are computed block by block, where the items are stored."""
+    """Rows for all items, computed block by block where the items are stored."""
 
     of_block: Callable[[Block], FloatArray]
 
@@ -160,7 +160,7 @@ def make_block(
     weight_i: FloatArray | None = None,
     gold_i: IntArray | None = None,
 ) -> Block:
-    """A block from a 1 and the column (see `vote_columns`) of each vote and the offsets of its items.
+    """Build a block from a 1 per vote, the column of each vote (see `vote_columns`) and the offsets of its items.
 
     `size` is (workers, classes).
     """

@@ -184,7 +184,7 @@ def make_vote_matrix(votes: Votes, n_weightings: int, *, shared: bool) -> VoteMa
 
 
 def make_weighting(matrix: VoteMatrix, weight_bi: NDArray[Any]) -> Weighting:
-    """Turn rows of weights, (B, items), into the columns that an EM step needs."""
+    """Turn rows of weights, (B, items), into the form that an EM step needs."""
     weights, votes_cb, start = [], np.zeros((matrix.whole.shape[1], len(weight_bi))), 0
     for block, transpose in matrix.blocks:
         stop = start + block.shape[0]
@@ -337,7 +337,7 @@ def _accelerate(newton: NewtonMethod, point: _Point, past: list[_Point]) -> Para
 
 
 def _keep_inside(params: Params, plain: Params) -> Params:
-    """Replace rows of probabilities that a step leads out of their range by those of EM."""
+    """Replace rows that left the range of probabilities by those of an EM step."""
     outside = [(part <= 0).any(axis=axis, keepdims=True) for part, axis in zip(params, (1, 0), strict=True)]
     return Params(*(np.where(out, em, part) for out, em, part in zip(outside, plain, params, strict=True)))
 
@@ -505,7 +505,7 @@ def _information(weighting: Weighting, start: Params) -> FloatArray:
 
 
 def _distance(old: Params, new: Params, information: FloatArray) -> FloatArray:
-    """How far each weighting's confusions are apart, in standard errors (root mean square)."""
+    """The distance between two points of each weighting, in standard errors (root mean square)."""
     apart = new.confusion - old.confusion
     apart *= apart
     apart *= information

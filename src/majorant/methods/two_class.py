@@ -188,7 +188,7 @@ def skill_sizes(agreement: PairAgreement, *, dense_up_to: int = 2_048) -> FloatA
 def _agreement_between(
     agreement: PairAgreement, worker_u: IntArray, dense_up_to: int
 ) -> Callable[[IntArray], tuple[FloatArray, FloatArray]]:
-    """A function from workers among `worker_u` to their agreements with each other and their common items."""
+    """A function that returns the agreements and common items among any workers of `worker_u`."""
 
     def slice_out(worker_p: IntArray) -> tuple[FloatArray, FloatArray]:
         mean_ab, items_ab, _ = agreement
@@ -230,7 +230,7 @@ class PairAgreement(NamedTuple):
 
 
 def measure_agreement(name: str, votes: Votes, weight_i: FloatArray, *, workers_at_once: int = 256) -> PairAgreement:
-    """How each two workers agree on the items they share; NotIdentified if no two share one.
+    """How often each pair of workers agrees on shared items; raises NotIdentified if no pair shares an item.
 
     A worker who votes more than once on an item counts there with the mean sign. Of a worker's co-workers, the PARTNERS
     with the most common items are kept; of those with equally many, the busier ones and then those who agree more.
@@ -284,7 +284,7 @@ def _keep_partners(
 
 
 def _choose_partners(common_p: FloatArray, items_p: FloatArray, agreement_p: FloatArray) -> IntArray:
-    """The places of the PARTNERS largest entries, and of those that equal the last: order does not matter."""
+    """The places of the PARTNERS largest entries, with all that equal the last, so that order does not matter."""
     if len(common_p) <= PARTNERS:
         return np.arange(len(common_p))
     first = np.lexsort((-agreement_p, -items_p, -common_p))[:PARTNERS]

@@ -140,7 +140,7 @@ def one_list(values: Any) -> Any:
 
 
 def _item_codes(column: Any) -> tuple[NDArray[np.int64], Any]:
-    """The place of each row's item among the items, which are sorted."""
+    """The code of each row's item, and the sorted items."""
     import pyarrow.compute as pc
 
     encoded = column.combine_chunks().dictionary_encode()
@@ -159,7 +159,7 @@ def _codes(table: Any, name: str, code_map: NDArray[np.int32] | None = None) -> 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """The position of each block among all, which gives its items their codes."""
+    """Where each block starts, which determines the codes of its items."""
 
     part_b: NDArray[np.int64]  # rising
     item_b: NDArray[np.int64]  # where its items begin, and the end
@@ -184,7 +184,7 @@ def blocks_of(batch: Any, places: Places) -> Iterator[Block]:
 
 
 def without_gold(block: Block) -> Block:
-    """The block as models see it, which learn from votes alone."""
+    """The block without gold labels, for models, which learn from votes alone."""
     return replace(block, gold_i=None)
 
 
@@ -208,5 +208,5 @@ def votes_of(block: Block) -> Votes:
 
 
 def part_of(block: Block) -> Part:
-    """The votes of a block with their gold labels, and the block as models see it."""
+    """The votes of a block with gold labels, and the block without them for models."""
     return Part(votes_of(block), block.start, without_gold(block))
