@@ -33,13 +33,12 @@ ITEMS_AT_ONCE = 1_024
 SINGLE_FROM = 300_000  # items x weightings from which single precision is used; see `VoteMatrix`
 WEIGHTINGS_AT_ONCE = 200  # weightings per thread
 LONGEST_LEAP = 16.0
-PRECISION = 5e-4  # EM ends when no parameter moves by more than this over the square root of a cell's votes
-MOST_EM_STEPS = 600
 MOST_INVERTED = 250  # parameters; beyond, bounded EM takes a twentieth of the time, and spreads agree within 5%
-# With more parameters, EM ends sooner: what is left is a twentieth of a standard error, and the spread of the fits is
-# within one percent of that of converged ones.
-PRECISION_OF_MANY = 0.01  # standard errors, root mean square
-MOST_EM_STEPS_OF_MANY = 30
+# When EM ends: precision and most steps. A parameter may move by the precision over the square root of a cell's votes.
+FINE = (5e-4, 600)
+# With more than MOST_INVERTED parameters the precision is in standard errors (root mean square). What is left is a
+# twentieth of one, and the spread of the fits is within one percent of that of converged ones.
+COARSE = (0.01, 30)
 CLOSE = 1e-4  # standard errors that may be left to the maximum, in the worst direction
 
 
@@ -428,10 +427,10 @@ def _run_em(
     params = Params(*(np.repeat(part, n_weightings, axis=-1) for part in start))
     done = Params(*(part.copy() for part in params))
     if many := start.confusion.size > MOST_INVERTED:
-        tol, max_iter, leap = PRECISION_OF_MANY, MOST_EM_STEPS_OF_MANY, _leap_by_worker
+        (tol, max_iter), leap = COARSE, _leap_by_worker
     else:
-        tol = PRECISION / np.sqrt(max(1.0, float(weighting.votes_cb.max(initial=1.0))))
-        max_iter, leap = MOST_EM_STEPS, _leap
+        (precision, max_iter), leap = FINE, _leap
+        tol = precision / np.sqrt(max(1.0, float(weighting.votes_cb.max(initial=1.0))))
     information = _information(weighting, start) if many else None
     active = np.arange(n_weightings)
     moved_b = np.full(n_weightings, np.inf)
