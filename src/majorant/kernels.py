@@ -50,7 +50,7 @@ class Block:
 
     @property
     def items(self) -> slice:
-        """Where the items of this block are among all items."""
+        """The positions of this block's items among all items."""
         return slice(self.start, self.stop)
 
 
@@ -82,7 +82,7 @@ class Engine(ABC):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """Rows of all items that are computed block by block, where the items are stored."""
+    """Rows for all items, computed block by block where the items are stored."""
 
     of_block: Callable[[Block], FloatArray]
 
@@ -141,11 +141,34 @@ def in_memory(
     longest = max((int(votes.offsets_i[b] - votes.offsets_i[a]) for a, b in bounds), default=0)
     ones_n = np.ones(longest)  # one buffer serves every block
     gold_i = votes.gold_i if clamp_gold else None
-    blocks = tuple(
-        _cut_block(index, slice(start, stop), votes, column_n, ones_n, weight_i, gold_i)
-        for index, (start, stop) in enumerate(bounds)
-    )
-    return MemoryEngine(votes.shape, blocks, thread_count(threads))
+    blocks = []
+    for index, (start, stop) in enumerate(bounds):
+        first, last = votes.offsets_i[start], votes.offsets_i[stop]
+        offsets_i = (votes.offsets_i[start : stop + 1] - first).astype(column_n.dtype)
+        weight_b = None if weight_i is None else weight_i[start:stop]
+        gold_b = None if gold_i is None else gold_i[start:stop]
+        entries = ones_n[: last - first], column_n[first:last], offsets_i
+        blocks.append(make_block(index, start, entries, votes.shape[1:], weight_b, gold_b))
+    return MemoryEngine(votes.shape, tuple(blocks), thread_count(threads))
+
+
+def make_block(
+    index: int,
+    start: int,
+    entries: tuple[FloatArray, IntArray, IntArray],
+    size: tuple[int, int],
+    weight_i: FloatArray | None = None,
+    gold_i: IntArray | None = None,
+) -> Block:
+    """Build a block from a 1 per vote, the column of each vote (see `vote_columns`) and the offsets of its items.
+
+    `size` is (workers, classes).
+    """
+    from scipy.sparse import csr_array
+
+    n_items, (n_workers, n_classes) = len(entries[2]) - 1, size
+    matrix = csr_array(entries, shape=(n_items, n_workers * n_classes))
+    return Block(index, start, start + n_items, n_classes, matrix, matrix.T, weight_i, gold_i)
 
 
 def _block_bounds(votes: Votes, block_items: int | None, usual_items: int) -> list[tuple[int, int]]:
@@ -159,34 +182,6 @@ def _block_bounds(votes: Votes, block_items: int | None, usual_items: int) -> li
     n_blocks = max(1, -(-n_items // block_items))
     edges = np.linspace(0, n_items, n_blocks + 1).astype(int).tolist()
     return list(pairwise(edges))
-
-
-def _cut_block(
-    index: int,
-    items: slice,
-    votes: Votes,
-    column_n: IntArray,
-    ones_n: FloatArray,
-    weight_i: FloatArray | None,
-    gold_i: IntArray | None,
-) -> Block:
-    from scipy.sparse import csr_array
-
-    _, n_workers, n_classes = votes.shape
-    first, last = votes.offsets_i[items.start], votes.offsets_i[items.stop]
-    offsets_i = (votes.offsets_i[items.start : items.stop + 1] - first).astype(column_n.dtype)
-    entries = (ones_n[: last - first], column_n[first:last], offsets_i)
-    matrix = csr_array(entries, shape=(items.stop - items.start, n_workers * n_classes))
-    return Block(
-        index=index,
-        start=items.start,
-        stop=items.stop,
-        n_classes=n_classes,
-        matrix=matrix,
-        transpose=matrix.T,
-        weight_i=None if weight_i is None else weight_i[items],
-        gold_i=None if gold_i is None else gold_i[items],
-    )
 
 
 def vote_columns(votes: Votes) -> IntArray:

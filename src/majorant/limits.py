@@ -88,7 +88,7 @@ def beyond_fixed(name: str, source: str, what: str, instead: str) -> DataError:
 
 
 def refuse_size(n_items: int, n_workers: int, n_classes: int, n_votes: int) -> None:
-    """Refuse votes whose models would take far longer, or more memory, than the votes themselves."""
+    """Refuse votes whose models would need far more time or memory than the votes themselves."""
     few = "Merge rare labels, check that labels are labels, or label with majorant aggregate --method one-coin"
     n_cells = n_workers * n_classes**2
     if n_cells > limit("CELLS_A_VOTE") * n_votes:
@@ -98,18 +98,18 @@ def refuse_size(n_items: int, n_workers: int, n_classes: int, n_votes: int) -> N
 
 
 def refuse_slices(n_slices: int) -> None:
-    """Refuse more slices than the level can be shared among."""
+    """Refuse more slices than can share the error level."""
     what = "slices, too little of the level is left for each"
     refuse_beyond("SLICES", n_slices, what, "Slice by a column with fewer values")
 
 
 def too_many_classes(n_classes: int, n_items: int) -> bool:
-    """Whether a confusion matrix has more cells than there are items to learn it from, and is large."""
+    """Whether a confusion matrix is large, and has more cells than there are items to learn it from."""
     return n_classes > max(limit("RESAMPLED_CLASSES"), math.isqrt(n_items))
 
 
 def sizes_within(items_h: Mapping[int, float]) -> list[int]:
-    """The numbers of votes per item that can be looked at together: the most common, as far as COUNT_CELLS allows.
+    """The most common numbers of votes per item, as many as COUNT_CELLS allows.
 
     >>> sizes_within({3: 900, 5: 80, 100_000: 1})
     [3, 5]
@@ -124,19 +124,19 @@ def sizes_within(items_h: Mapping[int, float]) -> list[int]:
 
 
 def limit_native_threads(fn: Callable[P, T]) -> Callable[P, T]:
-    """Limit BLAS to one thread while `fn` runs: our matrices are small, and more threads would only wait.
+    """Limit BLAS to one thread while `fn` runs: our matrices are too small to gain from more.
 
     The host process keeps its own setting before and after.
     """
 
     @wraps(fn)
-    def calm(*args: P.args, **kwargs: P.kwargs) -> T:
+    def limited(*args: P.args, **kwargs: P.kwargs) -> T:
         from threadpoolctl import threadpool_limits
 
         with threadpool_limits(limits=1, user_api="blas"):
             return fn(*args, **kwargs)
 
-    return calm
+    return limited
 
 
 def thread_count(threads: int | None = None) -> int:
@@ -189,7 +189,7 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 
 def parse_memory(text: str) -> int:
-    """Bytes from a text such as 2GB, 500MB or 1.5GiB.
+    """Parse a memory limit such as 2GB, 500MB or 1.5GiB, in bytes.
 
     >>> parse_memory("2GB"), parse_memory("1.5 GiB")
     (2000000000, 1610612736)
@@ -200,7 +200,7 @@ def parse_memory(text: str) -> int:
 
 
 def parse_size(text: str, argument: str) -> int:
-    """Bytes from a text; `argument` is what a message calls it.
+    """Parse a size in bytes; `argument` is its name in error messages.
 
     >>> parse_size("20kB", "limit")
     20000

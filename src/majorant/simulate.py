@@ -1,4 +1,4 @@
-"""Votes drawn from a known model: crowds and panels, alike or unequal, with item difficulty and workers who copy.
+"""Simulate votes of crowds and panels, with equal or unequal workers, item difficulty and workers who copy.
 
 Every label is the quantile of one uniform number: worker j facing class k gives the right label if the number lies
 below confusion[j, k, k].  Difficulty and copying only make the numbers of one item depend on each other; each stays
@@ -124,7 +124,7 @@ def one_coin_crew(skill: ArrayLike, n_classes: int = 2) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class _Crowd:
-    """What `simulate` was asked for, checked; threshold holds the cumulated rows of each worker and class."""
+    """The validated arguments of `simulate`; thresholds are the cumulated rows of each worker and class."""
 
     n_workers: int
     threshold_jkp: FloatArray  # one worker if all share a confusion
@@ -137,7 +137,7 @@ class _Crowd:
 def distinct_workers(
     rng: np.random.Generator, local_n: Indices, start_i: Indices, votes_i: Counts, n_workers: int
 ) -> Codes:
-    """Distinct workers for each item, in random order; all of them in their own order if every item wants all."""
+    """Distinct workers for each item in random order, or all workers in their own order if every item gets all."""
     if (votes_i == n_workers).all():
         return np.tile(np.arange(n_workers, dtype=np.int32), len(votes_i))
     worker_n = rng.integers(0, n_workers, len(local_n), dtype=np.int32)
@@ -188,7 +188,7 @@ def _deal(rng: np.random.Generator, worker_n: Codes, start_i: Indices, votes_i: 
 
 
 def urn(rng: np.random.Generator, start_n: Indices, concentration_n: FloatArray) -> Indices:
-    """Which vote each vote takes its number from, so that the numbers of an item come from one Dirichlet process.
+    """The vote from which each vote copies its number, so that the numbers of an item follow a Dirichlet process.
 
     The urn of Blackwell and MacQueen: after h votes on an item the next repeats one of them, each equally likely,
     with probability h / (c + h).  Any partition of 0..1 into labels then has Dirichlet probabilities on the item.
@@ -213,7 +213,7 @@ def thresholds(probability: FloatArray) -> FloatArray:
 
 
 def quantile(threshold: FloatArray, row_n: Indices, uniform_n: FloatArray) -> Codes:
-    """How many thresholds of its row each number has reached: a binary search of all votes at once."""
+    """The number of thresholds in its row that each number reaches, by a binary search for all votes at once."""
     flat, width = threshold.reshape(-1), threshold.shape[-1]
     base_n = row_n * width
     reached_n = np.zeros(len(row_n), dtype=np.intp)
@@ -344,7 +344,7 @@ def _blocks(offsets_i: Counts, n_groups: int) -> Iterator[tuple[int, int]]:
 def _draw_uniforms(
     rng: np.random.Generator, model: _Crowd, local_n: Indices, start_i: Indices, worker_n: Codes, truth_n: Indices
 ) -> FloatArray:
-    """One uniform number per vote; those of an item depend on each other as the model says."""
+    """One uniform number per vote, dependent within items as the model says."""
     uniform_n = rng.random(len(local_n))
     if model.concentration_k is not None:
         uniform_n = uniform_n[urn(rng, start_i[local_n], model.concentration_k[truth_n])]
@@ -365,7 +365,7 @@ def _labels_given(threshold_jkp: FloatArray, worker_n: Codes, truth_n: Indices, 
 
 
 def _draw_gold(share: float, truth_i: Codes, rng: np.random.Generator) -> Codes:
-    """Drawn after the votes, so that these are the same with any share of gold."""
+    """Choose the items with gold labels, after the votes are drawn so that these do not depend on `share`."""
     gold_i = np.full(len(truth_i), -1, dtype=np.int32)
     known = rng.choice(len(truth_i), round(share * len(truth_i)), replace=False, shuffle=False)
     gold_i[known] = truth_i[known]
@@ -373,14 +373,14 @@ def _draw_gold(share: float, truth_i: Codes, rng: np.random.Generator) -> Codes:
 
 
 def _objects(names: tuple[Hashable, ...]) -> NDArray[Any]:
-    """An array of the names as they are: numpy must not turn them into its own types."""
+    """An object array of the names, so that NumPy does not convert them to its own types."""
     array = np.empty(len(names), dtype=object)
     array[:] = names
     return array
 
 
 def numbers(name: str, values: ArrayLike) -> FloatArray:
-    """A number or a rectangular array of them; `name` is what the caller calls it."""
+    """A number or a rectangular array of numbers; `name` is used in error messages."""
     try:
         return np.asarray(values, dtype=float)
     except (TypeError, ValueError):

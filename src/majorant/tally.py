@@ -1,4 +1,4 @@
-"""Votes -> counts: per item, per number of votes, per worker, per pair of workers."""
+"""Count votes: per item, per number of votes, per worker, and per pair of workers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Patterns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tally:
-    """All that counting says about votes: what `check` computes once and the report shows.
+    """All counts of the votes, computed once by `check`.
 
     `histograms` is None where there are more than two classes; `patterns` then holds the same facts.
     """
@@ -62,7 +62,7 @@ class Tally:
 
 
 def tally(votes: Votes) -> Tally:
-    """Count `votes` in every way that later steps need, in two passes over them.
+    """Make all counts that later steps need, in two passes over the votes.
 
     >>> votes = Votes.from_codes([0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 1], items="abc", workers="wx", labels="ny")
     >>> t = tally(votes)
@@ -85,7 +85,7 @@ def tally(votes: Votes) -> Tally:
 
 
 def is_panel(shape: tuple[int, int, int], n_votes: int) -> bool:
-    """Whether a few judges labelled (nearly) everything, rather than a crowd in which each item finds its own workers.
+    """Whether a few judges labelled nearly every item, as opposed to a crowd where workers vary from item to item.
 
     The table of items by judges of a panel is at least half full.  Public panels and crowds differ in what their votes
     say about accuracy: judges of a panel often share mistakes.
@@ -98,7 +98,7 @@ def is_panel(shape: tuple[int, int, int], n_votes: int) -> bool:
 
 
 def counts(votes: Votes) -> NDArray[np.int32]:
-    """How many votes item i holds for class k, (I, K); a row of zeros where nobody voted.
+    """The number of votes for class k on item i, (I, K); zeros for an item without votes.
 
     Works through the votes in blocks: beside the result it needs a few megabytes, whatever the number of votes.
 
@@ -169,7 +169,7 @@ def distinct_counts(counts_ik: IntArray) -> Patterns:
 
 
 def by_votes(patterns: Patterns) -> dict[int, Patterns]:
-    """The patterns of items with 1, 2, ... votes apart, for any number of classes; items without votes are left out.
+    """The patterns grouped by number of votes, for any number of classes; items without votes are left out.
 
     >>> grouped = by_votes(distinct_counts(np.array([[1, 0, 1], [0, 0, 0], [1, 0, 0], [1, 0, 1]])))
     >>> {n_votes: (group.counts_pk.tolist(), group.items_p.tolist()) for n_votes, group in grouped.items()}
@@ -233,7 +233,7 @@ def two_class_histograms(patterns: Patterns) -> dict[int, IntArray]:
 
 
 def _chunks(offsets: IntArray, limit: int) -> Iterator[tuple[int, int]]:
-    """Ranges of things with at most `limit` entries together, or a single thing with more, from their offsets."""
+    """Consecutive ranges with at most `limit` entries each, or a single element with more, from offsets."""
     start, n_things = 0, len(offsets) - 1
     while start < n_things:
         stop = max(start + 1, int(np.searchsorted(offsets, offsets[start] + limit, side="right")) - 1)
@@ -259,7 +259,7 @@ def _row_keys(counts_ik: IntArray, base: int) -> NDArray[np.int64]:
 
 
 def _ranked_row_keys(counts_ik: IntArray, base: int) -> NDArray[np.int64]:
-    """Keys where the digits of a whole row overflow: keep the rank of what was read so far, add one class at a time."""
+    """Keys for rows whose digits would overflow: add one class at a time and replace keys by their ranks."""
     key_i = np.zeros(len(counts_ik), dtype=np.int64)
     for count_i in counts_ik.T:
         _, key_i = np.unique(key_i * base + count_i, return_inverse=True)
@@ -313,12 +313,12 @@ class PairCounts:
 
     @property
     def vote_pairs_p(self) -> NDArray[np.int64]:
-        """How many pairs of votes on the same item the two workers gave."""
+        """The number of pairs of votes that the two workers gave on the same item."""
         return np.asarray(self.table_pc.sum(axis=1))
 
     @property
     def agreed_p(self) -> NDArray[np.int64]:
-        """In how many of these pairs the two votes are the same label."""
+        """The number of these pairs in which both votes are the same label."""
         n_classes = round(self.table_pc.shape[1] ** 0.5)
         return np.asarray(self.table_pc @ np.eye(n_classes, dtype=np.int64).ravel())
 

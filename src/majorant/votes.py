@@ -20,7 +20,7 @@ ItemTexts = Callable[[Sequence[Any]], list[str | None]]
 
 
 class NoteKind(StrEnum):
-    """What a note on the input is about; `changes_meaning` says whether it is shown without being asked for."""
+    """The subject of a note on the input; notes that `changes_meaning` are shown by default."""
 
     # These change what the votes mean: they are shown on the terminal, and are warnings in Python.
     MISSING_LABEL = "missing-label"  # labels: label -> votes, such as NA or refused
@@ -58,14 +58,14 @@ class NoteKind(StrEnum):
 
     @property
     def changes_meaning(self) -> bool:
-        """Whether someone who does not know this may take the result for something else."""
+        """Whether the result could be misread without this note."""
         kinds = list(NoteKind)
         return kinds.index(self) < kinds.index(NoteKind.THRESHOLD)
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something to know about the input, as facts (JSON values); `majorant.render.notes` puts it into words."""
+    """A fact about the input, as JSON values; `majorant.render.notes` puts it into words."""
 
     kind: NoteKind
     facts: Mapping[str, Any] = field(default_factory=dict, hash=False)
@@ -100,7 +100,7 @@ class Account:
 
     @property
     def balanced(self) -> bool:
-        """Whether every row read is either a vote or named among those that are not."""
+        """Whether every row that was read is accounted for."""
         return self.rows == self.votes + self.abstained + self.merged + self.dropped
 
 
@@ -109,7 +109,7 @@ class Votes(Tabular):
     """Vote n says: worker worker_n[n] gave label label_n[n] to item item_n[n].
 
     Codes are sorted by item; item i holds the votes offsets_i[i] to offsets_i[i + 1].  Items and workers keep the
-    order in which they first appeared, labels are sorted.  An item may hold no vote at all.  Arrays are read-only.
+    order in which they first appeared, labels are sorted.  An item may have no votes.  Arrays are read-only.
 
     >>> votes = Votes.from_codes([0, 0, 1], [0, 1, 0], [1, 1, 0], items="ab", workers="wx", labels=("no", "yes"))
     >>> votes.shape, votes.n_votes, votes.offsets_i.tolist()
@@ -131,7 +131,7 @@ class Votes(Tabular):
     slices: tuple[Hashable, ...] = ()
     ordered: bool = False  # labels are listed from lowest to highest, as the user gave their order
     label_type: Any = None  # of the labels in the frame that was read, for the frames that come out
-    text: ItemTexts | None = None  # looks the text of some items up where they were read
+    text: ItemTexts | None = None  # looks up the text of items where they were read
 
     def __post_init__(self) -> None:
         n_items, n_votes = len(self.items), len(self.item_n)
@@ -219,12 +219,12 @@ class Votes(Tabular):
 
     @property
     def n_votes(self) -> int:
-        """How many votes there are."""
+        """The number of votes."""
         return len(self.item_n)
 
     @property
     def n_gold(self) -> int:
-        """How many items with votes have a gold label."""
+        """The number of items with votes and a gold label."""
         return 0 if self.gold_i is None else int(((self.gold_i >= 0) & (self.votes_i > 0)).sum())
 
     @property
@@ -234,7 +234,7 @@ class Votes(Tabular):
 
     @property
     def votes_i(self) -> NDArray[np.int64]:
-        """How many votes each item holds."""
+        """The number of votes on each item."""
         return np.diff(self.offsets_i)
 
     @property
@@ -285,7 +285,7 @@ def _as_codes(name: str, values: ArrayLike, dtype: DTypeLike = np.int32) -> NDAr
 
 
 def names_of(votes: Any) -> Names | None:
-    """The names of votes in memory; votes elsewhere have too many items to hand their names around."""
+    """The names of votes in memory; elsewhere there may be too many items to pass their names around."""
     return votes.names if isinstance(votes, Votes) else None
 
 

@@ -42,9 +42,8 @@ def crowd(n_classes, n_items=400):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_each_refit_equals_the_fit_of_the_estimator(n_classes, newton, monkeypatch):
     monkeypatch.setattr("majorant.methods.refit.CLOSE", 1e-6)
-    for many in ("", "_OF_MANY"):
-        monkeypatch.setattr(f"majorant.methods.refit.PRECISION{many}", 1e-6)
-        monkeypatch.setattr(f"majorant.methods.refit.MOST_EM_STEPS{many}", 3_000)
+    for end in ("FINE", "COARSE"):
+        monkeypatch.setattr(f"majorant.methods.refit.{end}", (1e-6, 3_000))
     monkeypatch.setattr("majorant.methods.refit.MOST_INVERTED", 1_000 if newton else 0)
     votes = crowd(n_classes)
     fit = DawidSkene(tol=1e-9).fit(votes)
@@ -120,8 +119,7 @@ def test_few_steps_for_very_many_workers_leave_the_spread_as_it_is(n_classes, mo
     fit, weight_bi = DawidSkene().fit(votes), resampled(votes, np.ones(1_500), 60)
     monkeypatch.setattr("majorant.methods.refit.MOST_INVERTED", 0)
     few = refit_dawid_skene(votes, weight_bi, fit).confusion
-    monkeypatch.setattr("majorant.methods.refit.PRECISION_OF_MANY", 1e-5)
-    monkeypatch.setattr("majorant.methods.refit.MOST_EM_STEPS_OF_MANY", 3_000)
+    monkeypatch.setattr("majorant.methods.refit.COARSE", (1e-5, 3_000))
     end = refit_dawid_skene(votes, weight_bi, fit).confusion
     deviation = end.std(axis=0)
     off = np.sqrt((((few - end) / np.maximum(deviation, 1e-3)) ** 2).mean())

@@ -8,7 +8,7 @@ import pytest
 from crowds import random_votes
 from majorant.errors import ConfigError, NotIdentified
 from majorant.methods import ESTIMATORS, two_class
-from majorant.methods.two_class import Triplet, measure_agreement, skill_sizes
+from majorant.methods.two_class import Triplet, measure_agreement
 from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
 
@@ -82,12 +82,6 @@ def test_many_partners_are_cut_to_those_with_most_common_items(monkeypatch):
     assert found.items_ab.nnz < 40 * 39
     assert (found.items_ab != found.items_ab.T).nnz == 0
     assert np.mean(np.array(Triplet().fit(votes).labels()) == truth) > 0.85
-
-
-def test_dense_and_sparse_look_up_agree():
-    votes, _ = simulate([0.5, 0.5], one_coin_crew(np.linspace(0.6, 0.9, 20)), n_items=300, n_votes=4, rng=0)
-    agreement = measure_agreement("triplet", votes, np.ones(300))
-    np.testing.assert_array_equal(skill_sizes(agreement, dense_up_to=0), skill_sizes(agreement))
 
 
 def test_two_parts_of_a_crowd_without_a_common_item_each_find_their_side():

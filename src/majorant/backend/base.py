@@ -41,7 +41,7 @@ class Part:
     block: Block | None = None  # the same votes, where the rows of a fit are computed block by block
 
     def of(self, fit: Fit) -> Fit:
-        """The part of a fit that is about these items."""
+        """The rows of a fit for these items."""
         if self.block is not None:
             posterior_ik = rows_in(fit.posterior, self.block)
         else:
@@ -57,7 +57,7 @@ class LabelFiles(NamedTuple):
 
 
 class AnyVotes(Protocol):
-    """What is known about votes without a pass over them."""
+    """Facts about votes that need no pass over them."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -81,11 +81,11 @@ class AnyVotes(Protocol):
 
     @property
     def account(self) -> Account:
-        """How many input rows became votes, and why the others did not."""
+        """Number of input rows that became votes, and why the others did not."""
 
     @property
     def slices(self) -> tuple[Hashable, ...]:
-        """The values of the column by which the items are sliced."""
+        """The values of the column that slices the items."""
 
     @property
     def slice_i(self) -> IntArray | None:
@@ -104,7 +104,7 @@ class Backend(ABC):
     place: ClassVar[str] = "here"  # completes the message "it does not run ..."
     keeps_items: ClassVar[bool] = True  # whether a fit may hold a number per item in one place
     teaches: ClassVar[bool] = True  # whether blocks carry gold labels, for methods that learn from them
-    votes: AnyVotes  # what is known about them without a pass
+    votes: AnyVotes
     progress: Progress | None = None  # called after each step of a fit
 
     @property
@@ -123,7 +123,7 @@ class Backend(ABC):
 
     @abstractmethod
     def take(self, item_p: IntArray) -> Votes:
-        """The votes of the items with these codes, which ascend, in memory."""
+        """The votes of the items with these codes (in ascending order), in memory."""
 
     @property
     def whole(self) -> Votes | None:
@@ -177,7 +177,7 @@ class Backend(ABC):
         )
 
     def fit(self, method: str) -> Fit:
-        """Fit a method to all votes; its rows may be stored in a file, or computed when they are needed."""
+        """Fit a method to all votes; the rows of the fit may be in a file, or computed on demand."""
         self.refuse(method)
         return self.fit_with(ESTIMATORS[method]())
 
@@ -188,7 +188,7 @@ class Backend(ABC):
         return estimator.fit(cast("Votes", self.votes), engine=self.engine, **watched)
 
     def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:
-        """What `fn` returns for the items of each block, joined for all items."""
+        """What `fn` returns for each block, concatenated over all items."""
         return self.engine.rows(fn)
 
     def labelled(self, fits: Sequence[Fit], table: LabelTable) -> Columns | Iterator[Columns]:
@@ -221,7 +221,7 @@ def fit_of_items(backend: Backend, fit: Fit, item_p: IntArray) -> Fit:
 
 
 def rows_alone(fit: Fit) -> Fit:
-    """The fit without what was learned about workers, so that it is small to send to another machine."""
+    """The fit without anything learned about workers, so that little is sent to other machines."""
     return replace(fit, confusion=None, skill=None, learned={}, trace=(), resume=None, names=None)
 
 
@@ -258,7 +258,7 @@ class MemoryBackend(Backend):
         return tuple(ESTIMATORS)
 
     def refuse(self, method: str) -> None:
-        """Accept every method: one that cannot be fitted to these votes says so itself."""
+        """Accept every method; one that does not suit these votes raises its own error."""
 
     def map(self, fn: Callable[[Part], T], *, doing: str) -> Iterator[T]:  # noqa: ARG002
         """What `fn` returns for all votes."""

@@ -14,7 +14,7 @@ from majorant.backend.base import Backend, LabelTable, Part
 from majorant.backend.prepare import no_room
 from majorant.backend.stage import Report, silent
 from majorant.backend.store import StoredVotes
-from majorant.kernels import Block, Engine
+from majorant.kernels import Block, Engine, make_block
 from majorant.limits import BASE, T, in_order, require, thread_count
 from majorant.methods.fit import Fit, Progress
 from majorant.output import Columns
@@ -128,8 +128,6 @@ class StoredEngine(Engine):
         return block
 
     def _read(self, number: int) -> Block:
-        from scipy.sparse import csr_array
-
         stored, (first, last) = self.stored, self.bounds[number]
         _, n_workers, n_classes = self.shape
         start, stop = int(stored.item_g[first]), int(stored.item_g[last])
@@ -138,9 +136,8 @@ class StoredEngine(Engine):
         column_n += label_n
         offsets_i = np.zeros(stop - start + 1, dtype=np.int32)
         np.cumsum(stored.votes_i[start:stop], out=offsets_i[1:])
-        entries = (self.ones_n[: len(column_n)], column_n, offsets_i)
-        matrix = csr_array(entries, shape=(stop - start, n_workers * n_classes))
-        return Block(index=number, start=start, stop=stop, n_classes=n_classes, matrix=matrix, transpose=matrix.T)
+        entries = self.ones_n[: len(column_n)], column_n, offsets_i
+        return make_block(number, start, entries, (n_workers, n_classes))
 
 
 def stored_engine(

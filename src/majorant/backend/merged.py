@@ -1,4 +1,4 @@
-"""Votes in which groups of workers count as one; each part is merged when it is read."""
+"""Votes in which groups of workers count as one worker; outside memory, parts are merged as they are read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def groups_of(workers: Sequence[Hashable], groups: Sequence[Sequence[Hashable]])
 
 
 def merge_workers(votes: Votes, groups: Groups) -> Votes:
-    """At most one vote per group and item: the label that most of the group gave, the first worker's among equals.
+    """Keep one vote per group and item: the most common label, or the first worker's among tied ones.
 
     All workers keep their codes; all but the first of each group have no votes left.
 
@@ -46,7 +46,7 @@ def merge_workers(votes: Votes, groups: Groups) -> Votes:
 
 
 def take_votes(votes: Votes, kept: IntArray, worker_n: IntArray | None = None) -> Votes:
-    """Some of the votes, perhaps under the names of other workers."""
+    """A subset of the votes, optionally reassigned to other workers."""
     counts_i = np.bincount(votes.item_n[kept], minlength=len(votes.items))
     return replace(
         votes,
@@ -114,7 +114,7 @@ class _MergedEngine(Engine):
 
 
 class _MergedVotes:
-    """What is known about merged votes without a pass; everything but their number is unchanged."""
+    """Facts about merged votes; everything but their number is unchanged."""
 
     def __init__(self, given: Any, n_votes: int, votes_i: Any) -> None:
         self.given, self.n_votes, self.votes_i = given, n_votes, votes_i

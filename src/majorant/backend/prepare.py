@@ -136,7 +136,7 @@ def no_room(folder: Path, reason: str) -> ConfigError:
 
 
 def _stamp(source: Any, options: ReadOptions) -> tuple[list[str], Stamp]:
-    """The files of a source as they are now; standard input has none."""
+    """The files of a source with their current size and time; standard input has none."""
     names: list[Any] = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     if options.gold_file is not None:
         names.append(options.gold_file)
@@ -203,7 +203,7 @@ def _build(source: Any, work: WorkFolder, fingerprint: str, memory: int, report:
 
 @contextmanager
 def _sorter(staged: Staged, work: WorkFolder, memory: int, threads: int | None) -> Iterator[Any]:
-    """A DuckDB that sees the staged rows, works within the limit and spills to the working folder."""
+    """A DuckDB connection with the staged rows as a view, a memory limit, and the working folder to spill to."""
     import duckdb
 
     settings: dict[str, Any] = {
@@ -247,7 +247,7 @@ Rows = dict[str, NDArray[Any]]  # by column; `item` ascends and tells items apar
 
 
 def _sorted_rows(connection: Any, staged: Staged) -> Iterator[Rows]:
-    """All rows sorted by item, rows of an item in the order of the table."""
+    """All rows sorted by item; rows of one item keep the order of the table."""
     others = [f"rows.{role}" for role in staged.coded.table.columns if role != "item"]
     sql = f"""
         SELECT items.first AS item, {", ".join(others)}, row FROM rows JOIN items ON rows.item = items.name
@@ -257,7 +257,7 @@ def _sorted_rows(connection: Any, staged: Staged) -> Iterator[Rows]:
 
 
 def _staged_rows(staged: Staged) -> Iterator[Rows]:
-    """All rows as they are, where the rows of every item are already contiguous."""
+    """All rows as they are, for a table in which the rows of each item are already contiguous."""
     import pyarrow.parquet as pq
 
     n_rows, others = 0, [role for role in staged.coded.table.columns if role != "item"]
@@ -286,7 +286,7 @@ def _whole_items(batches: Iterator[Rows]) -> Iterator[Rows]:
 
 
 class _Resolver:
-    """Applies the rules of reading to the rows of some items at a time."""
+    """Applies the reading rules to the rows of a few items at a time."""
 
     def __init__(
         self, coded: Coded, named: LabelCodes, options: ReadOptions, items: StoredNames, workers: Sequence[Any],
@@ -332,7 +332,7 @@ class _Resolver:
         return start, votes, arrays
 
     def count(self, start: int, votes: SortedVotes, arrays: Mapping[str, NDArray[Any]]) -> PartFacts:
-        """What the account needs to know of these votes."""
+        """The facts about these votes that the account needs."""
         size = len(arrays["votes"]), len(self.workers), len(self.named.labels)
         gold_i = arrays.get("gold")
         return count_part(

@@ -149,7 +149,7 @@ def find_workers(connection: Any, coded: Coded) -> tuple[list[Any], Codes]:
 
 
 def locate_labels(connection: Any, coded: Coded) -> Coded:
-    """The vocabularies with an entry for each label and gold label, at the row where it appears first."""
+    """The vocabularies, with the first row of each label and gold label."""
     roles: list[str] = [role for role in ("label", "gold") if role in coded.known]
     found = {
         role: connection.execute(
@@ -206,7 +206,7 @@ def is_empty_name(names: Any) -> NDArray[np.bool_]:
 
 
 class PartFacts(NamedTuple):
-    """What the account of votes needs to know of a part of the items; facts of several parts add up."""
+    """Counts over some of the items that the account needs; counts of several parts add up."""
 
     items: int
     votes_l: NDArray[np.int64]
@@ -242,7 +242,7 @@ def count_part(
 def measure_coverage(
     facts: PartFacts, named: LabelCodes, workers: Sequence[Any], items: Sequence[Any] = ()
 ) -> Coverage:
-    """The coverage of votes, from the facts of all parts."""
+    """The coverage of all votes, from the counts of all parts."""
     silent_j = np.flatnonzero(~facts.voted_j)
     has_gold = named.gold_map is not None or named.gold_i is not None
     return Coverage(
@@ -275,7 +275,7 @@ class _ItemColumn:
         self.n_runs = 0
 
     def count_runs(self, item: Any) -> NDArray[np.int64]:
-        """The number of each row's run, counted over all rows so far."""
+        """The run of equal items that each row belongs to, counting from the first row of the table."""
         import pyarrow.compute as pc
 
         starts_n = np.ones(len(item), dtype=bool)

@@ -54,7 +54,7 @@ class StoredNames(Sequence[Hashable]):
             yield from self[start : start + NAMES_PER_GROUP]
 
     def take(self, code_p: IntArray) -> list[Hashable]:
-        """The names of some codes in ascending order."""
+        """The names of some codes, which must ascend."""
         names_p: list[Hashable] = []
         group_p = np.asarray(code_p) // NAMES_PER_GROUP
         for group in np.unique(group_p):
@@ -112,7 +112,7 @@ def write_names(path: Path, parts: Iterator[Any]) -> int:
 
 
 def read_groups(path: Path, groups: Sequence[int], columns: Sequence[str]) -> list[Any]:
-    """Columns of some row groups of a file of ours, as Arrow arrays."""
+    """Columns of some row groups of a stored file, as Arrow arrays."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -125,7 +125,7 @@ def read_groups(path: Path, groups: Sequence[int], columns: Sequence[str]) -> li
 
 
 def damaged(path: Path, reason: str) -> DataError:
-    """The error for a file of ours that changed since it was written."""
+    """The error for a stored file that changed since it was written."""
     return DataError(
         f"{path} is damaged ({reason.splitlines()[0] if reason else 'unreadable'}). Remove {path.parent} and run again "
         "without resume=True."
@@ -206,7 +206,7 @@ class StoredVotes:
         )
 
     def take_items(self, code_p: IntArray) -> Votes:
-        """The votes of the items with these codes, which ascend, in memory."""
+        """The votes of the items with these codes (in ascending order), in memory."""
         code_p = np.asarray(code_p)
         group_p = np.searchsorted(self.item_g, code_p, side="right") - 1
         parts = []
@@ -284,7 +284,7 @@ class StoreWriter:
             self.item_g[-1] = start + len(arrays["votes"]) if len(self.item_g) > 1 else 0
 
     def close(self, n_items: int, facts: Mapping[str, Any], account: Account) -> None:
-        """Complete the folder."""
+        """Write the manifest, which completes the folder."""
         self.file.close()
         self.item_g[-1] = n_items
         kept = {entry.name: getattr(account, entry.name) for entry in fields(account)}

@@ -1,4 +1,4 @@
-"""Working folders: this module decides which intermediate files may be removed.
+"""Working folders for intermediate files: what may be created in them and removed from them.
 
 A working folder is one that we created, or that was empty. The file `.majorant-work` in it lists each of our files
 before it is written. Only listed files are ever removed, and a folder that holds files but no such list is refused. The
@@ -23,7 +23,7 @@ WORK_FOLDER = "majorant-work"  # what the folder is called inside one that the u
 
 @dataclass(frozen=True, slots=True)
 class WorkFolder:
-    """A folder of ours.
+    """A folder that majorant created or found empty.
 
     >>> import tempfile
     >>> work = WorkFolder.open(Path(tempfile.mkdtemp()) / "work")

@@ -121,7 +121,7 @@ def _bare(name: str) -> str:
 
 
 class Caveat(StrEnum):
-    """Why a method cannot be used on some votes, or what to know about its fit."""
+    """Why a method cannot be used on some votes, or a warning about its fit."""
 
     TWO_CLASSES_ONLY = "for two classes only"
     NEEDS_MATRICES = "needs confusion matrices"
@@ -132,7 +132,7 @@ class Caveat(StrEnum):
 
 
 def unsuited(method: str, votes: Votes) -> Caveat | None:
-    """Why these votes cannot be given to the method; None if they can.
+    """Why the method cannot be used on these votes; None if it can.
 
     >>> votes = Votes.from_codes([0, 1, 2], [0, 0, 0], [0, 1, 2], items="abc", workers="w", labels="xyz")
     >>> unsuited("kos", votes)
@@ -151,7 +151,7 @@ def unsuited(method: str, votes: Votes) -> Caveat | None:
 
 
 def fit_method(method: str, votes: Votes, start: Fit | None = None) -> Fit:
-    """The method's fit.
+    """Fit a method by its name.
 
     An iterative method goes on from `start`, a fit of its own to other votes of the same workers.
 

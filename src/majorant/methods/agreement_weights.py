@@ -196,7 +196,7 @@ def linear_posterior(data: VoteData, weight_j: FloatArray) -> tuple[FloatArray, 
 
 
 def weight_table(weight_j: FloatArray, n_classes: int) -> FloatArray:
-    """The table in which a vote of worker j adds weight_j to its own label and nothing to the others."""
+    """The table in which a vote of worker j adds weight_j to its label."""
     return (weight_j[:, None, None] * np.eye(n_classes)).reshape(-1, n_classes)
 
 

@@ -66,7 +66,7 @@ class Traits:
 
 
 class FitOptions(TypedDict, total=False):
-    """What an iterative method takes beside the votes; other methods take some of it.
+    """Arguments of an iterative method's `fit` besides the votes; other methods take some of them.
 
     Attributes
     ----------
@@ -255,7 +255,7 @@ class Fit(Tabular):
         )
 
     def state(self) -> State:
-        """The state that `update(state, new_votes)` goes on from.
+        """The state from which `update(state, new_votes)` continues.
 
         Returns
         -------

@@ -11,7 +11,7 @@ from majorant.values import FloatArray
 
 
 def find_judges(workers: Sequence[Hashable], rule: str) -> tuple[int, ...]:
-    """The codes of the workers that a rule names, joined by "+" if they are several; empty where it names none.
+    """The codes of the workers named in a rule, separated by "+"; empty if it does not name workers.
 
     >>> find_judges(["gpt", "gemini", "a+b"], "gpt+gemini"), find_judges(["gpt", "gemini", "a+b"], "a+b")
     ((0, 1), (2,))
@@ -22,7 +22,7 @@ def find_judges(workers: Sequence[Hashable], rule: str) -> tuple[int, ...]:
 
 
 def judge_shares(weight_j: FloatArray, block: Block) -> FloatArray:
-    """The shares of the votes of the workers with weight 1 on each item, of all workers where these did not vote."""
+    """Vote shares among the workers with weight 1, or among all workers on items where these did not vote."""
     matrix, n_classes = block.matrix, block.n_classes
     item_n = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     worker_n, label_n = np.divmod(matrix.indices, n_classes)

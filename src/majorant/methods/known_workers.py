@@ -1,4 +1,4 @@
-"""Rules for workers whose confusion matrices or accuracies are given, or counted on items with gold labels."""
+"""Methods for workers whose confusion matrices or accuracies are given, or counted on items with gold labels."""
 
 from __future__ import annotations
 

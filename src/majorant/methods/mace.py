@@ -85,7 +85,7 @@ class MACE:
         return expect(data, self.tables(params))
 
     def m_step(self, counts: ExpectedCounts, params: HabitParams | None) -> HabitParams:
-        """Of the votes that match the class, a part was copied; all others are habit."""
+        """Of the votes that match the class some were copied; all others come from habit."""
         n_workers, n_classes, _ = counts.votes_jgl.shape
         if params is None:  # as if each worker copied half of the time
             copies_j2, habit_jl = np.full((n_workers, 2), 0.5), np.full((n_workers, n_classes), 1 / n_classes)

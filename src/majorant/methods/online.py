@@ -30,7 +30,7 @@ CODE_AXES = {"item": "i", "worker": "j", "label": "l"}
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class State:
-    """What an online method remembers of the votes so far; `update` continues from it.
+    """What an online method remembers of the votes so far.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ def first_state(model: Any, votes: Votes) -> State:
 
 
 def votes_of_items(state: State, items: tuple[Hashable, ...]) -> Votes:
-    """Return all votes that a state remembers on some items, in the order of these."""
+    """Return all remembered votes on some items, in the order of these items."""
     place = {name: code for code, name in enumerate(state.items)}
     codes = (state.arrays[name] for name in CODE_AXES)
     votes = Votes.from_codes(*codes, items=state.items, workers=state.workers, labels=state.labels)
@@ -192,7 +192,7 @@ def _fit_all_votes(model: Any, state: State, new: Votes) -> Fit:
 def _join_votes(
     old: list[NDArray[Any]], new: list[NDArray[Any]], names: tuple[tuple[Hashable, ...], ...], repeats: str
 ) -> list[NDArray[Any]]:
-    """Append new votes (codes of item, worker and label) to old ones; `repeats` says what a second vote does."""
+    """Append new votes (codes of item, worker and label) to old ones; `repeats` is the policy for repeated votes."""
     stale_n, repeat_n = np.zeros(len(old[0]), dtype=bool), np.zeros(len(new[0]), dtype=bool)
     if repeats != "each" and len(old[0]):
         items, workers, labels = names

@@ -33,13 +33,12 @@ ITEMS_AT_ONCE = 1_024
 SINGLE_FROM = 300_000  # items x weightings from which single precision is used; see `VoteMatrix`
 WEIGHTINGS_AT_ONCE = 200  # weightings per thread
 LONGEST_LEAP = 16.0
-PRECISION = 5e-4  # EM ends when no parameter moves by more than this over the square root of a cell's votes
-MOST_EM_STEPS = 600
 MOST_INVERTED = 250  # parameters; beyond, bounded EM takes a twentieth of the time, and spreads agree within 5%
-# With more parameters, EM ends sooner: what is left is a twentieth of a standard error, and the spread of the fits is
-# within one percent of that of converged ones.
-PRECISION_OF_MANY = 0.01  # standard errors, root mean square
-MOST_EM_STEPS_OF_MANY = 30
+# When EM ends: precision and most steps. A parameter may move by the precision over the square root of a cell's votes.
+FINE = (5e-4, 600)
+# With more than MOST_INVERTED parameters the precision is in standard errors (root mean square). What is left is a
+# twentieth of one, and the spread of the fits is within one percent of that of converged ones.
+COARSE = (0.01, 30)
 CLOSE = 1e-4  # standard errors that may be left to the maximum, in the worst direction
 
 
@@ -184,7 +183,7 @@ def make_vote_matrix(votes: Votes, n_weightings: int, *, shared: bool) -> VoteMa
 
 
 def make_weighting(matrix: VoteMatrix, weight_bi: NDArray[Any]) -> Weighting:
-    """Turn rows of weights, (B, items), into the columns that an EM step needs."""
+    """Turn rows of weights, (B, items), into the form that an EM step needs."""
     weights, votes_cb, start = [], np.zeros((matrix.whole.shape[1], len(weight_bi))), 0
     for block, transpose in matrix.blocks:
         stop = start + block.shape[0]
@@ -337,7 +336,7 @@ def _accelerate(newton: NewtonMethod, point: _Point, past: list[_Point]) -> Para
 
 
 def _keep_inside(params: Params, plain: Params) -> Params:
-    """Replace rows of probabilities that a step leads out of their range by those of EM."""
+    """Replace rows that left the range of probabilities by those of an EM step."""
     outside = [(part <= 0).any(axis=axis, keepdims=True) for part, axis in zip(params, (1, 0), strict=True)]
     return Params(*(np.where(out, em, part) for out, em, part in zip(outside, plain, params, strict=True)))
 
@@ -428,10 +427,10 @@ def _run_em(
     params = Params(*(np.repeat(part, n_weightings, axis=-1) for part in start))
     done = Params(*(part.copy() for part in params))
     if many := start.confusion.size > MOST_INVERTED:
-        tol, max_iter, leap = PRECISION_OF_MANY, MOST_EM_STEPS_OF_MANY, _leap_by_worker
+        (tol, max_iter), leap = COARSE, _leap_by_worker
     else:
-        tol = PRECISION / np.sqrt(max(1.0, float(weighting.votes_cb.max(initial=1.0))))
-        max_iter, leap = MOST_EM_STEPS, _leap
+        (precision, max_iter), leap = FINE, _leap
+        tol = precision / np.sqrt(max(1.0, float(weighting.votes_cb.max(initial=1.0))))
     information = _information(weighting, start) if many else None
     active = np.arange(n_weightings)
     moved_b = np.full(n_weightings, np.inf)
@@ -505,7 +504,7 @@ def _information(weighting: Weighting, start: Params) -> FloatArray:
 
 
 def _distance(old: Params, new: Params, information: FloatArray) -> FloatArray:
-    """How far each weighting's confusions are apart, in standard errors (root mean square)."""
+    """The distance between two points of each weighting, in standard errors (root mean square)."""
     apart = new.confusion - old.confusion
     apart *= apart
     apart *= information

@@ -163,48 +163,29 @@ class Triplet:
         return data.fit_of(self, posterior=posterior_ik, prior=prior_k, confusion=confusion_jkl, skill=theta_j)
 
 
-def skill_sizes(agreement: PairAgreement, *, dense_up_to: int = 2_048) -> FloatArray:
+def skill_sizes(agreement: PairAgreement) -> FloatArray:
     """|theta| of each worker, NaN if no triangle reaches the worker."""
+    from scipy.sparse import csr_array
+
     mean_ab, items_ab, items_j = agreement
+    # Both matrices have their entries in the same places: slicing a matrix of places slices them at once.
+    place_e = np.arange(1, len(mean_ab.data) + 1)
+    place_ab = csr_array((place_e, mean_ab.indices, mean_ab.indptr), shape=mean_ab.shape)
+    size_e, common_e = np.append(0.0, np.abs(mean_ab.data)), np.append(0.0, items_ab.data)
     size_j = np.full(mean_ab.shape[0], np.nan)
-    own_j = [
-        a + _choose_partners(items_ab.data[a:b], items_j[mean_ab.indices[a:b]], mean_ab.data[a:b])
-        for a, b in pairwise(mean_ab.indptr)
-    ]
-    look_up = _agreement_between(agreement, np.unique(mean_ab.indices[np.concatenate(own_j)]), dense_up_to)
-    for j, own in enumerate(own_j):
-        mean_p, items_p = mean_ab.data[own], items_ab.data[own]
-        among_pq, common_pq = look_up(mean_ab.indices[own])
-        among_pq = np.abs(among_pq)
-        worth_pq = among_pq * np.sqrt(np.minimum(common_pq, np.minimum.outer(items_p, items_p)))
+    for j, (first, last) in enumerate(pairwise(mean_ab.indptr)):
+        partner = mean_ab.indices[first:last]
+        own = _choose_partners(items_ab.data[first:last], items_j[partner], mean_ab.data[first:last])
+        own_p, worker_p = 1 + first + own, partner[own]
+        place_pq = place_ab[worker_p][:, worker_p].toarray()  # 0 for two workers without a common item
+        among_pq, items_p = size_e[place_pq], common_e[own_p]
+        worth_pq = among_pq * np.sqrt(np.minimum(common_e[place_pq], np.minimum.outer(items_p, items_p)))
         best = worth_pq.max(initial=0.0)
         if best > 0:
             row, column = np.nonzero(worth_pq >= best * (1 - EQUAL))
-            square = np.abs(mean_p[row] * mean_p[column]) / among_pq[row, column]
+            square = size_e[own_p[row]] * size_e[own_p[column]] / among_pq[row, column]
             size_j[j] = min(np.sqrt(square.mean()), 1.0)
     return size_j
-
-
-def _agreement_between(
-    agreement: PairAgreement, worker_u: IntArray, dense_up_to: int
-) -> Callable[[IntArray], tuple[FloatArray, FloatArray]]:
-    """A function from workers among `worker_u` to their agreements with each other and their common items."""
-
-    def slice_out(worker_p: IntArray) -> tuple[FloatArray, FloatArray]:
-        mean_ab, items_ab, _ = agreement
-        return mean_ab[worker_p][:, worker_p].toarray(), items_ab[worker_p][:, worker_p].toarray()
-
-    if len(worker_u) > dense_up_to:
-        return slice_out
-    mean_uu, items_uu = slice_out(worker_u)
-    place_j = np.zeros(agreement.mean_ab.shape[0], dtype=np.int64)
-    place_j[worker_u] = np.arange(len(worker_u))
-
-    def look_up(worker_p: IntArray) -> tuple[FloatArray, FloatArray]:
-        both = np.ix_(place_j[worker_p], place_j[worker_p])
-        return mean_uu[both], items_uu[both]
-
-    return look_up
 
 
 def skill_signs(agreement: PairAgreement, size_j: FloatArray) -> FloatArray:
@@ -230,7 +211,7 @@ class PairAgreement(NamedTuple):
 
 
 def measure_agreement(name: str, votes: Votes, weight_i: FloatArray, *, workers_at_once: int = 256) -> PairAgreement:
-    """How each two workers agree on the items they share; NotIdentified if no two share one.
+    """How often each pair of workers agrees on shared items; raises NotIdentified if no pair shares an item.
 
     A worker who votes more than once on an item counts there with the mean sign. Of a worker's co-workers, the PARTNERS
     with the most common items are kept; of those with equally many, the busier ones and then those who agree more.
@@ -284,7 +265,7 @@ def _keep_partners(
 
 
 def _choose_partners(common_p: FloatArray, items_p: FloatArray, agreement_p: FloatArray) -> IntArray:
-    """The places of the PARTNERS largest entries, and of those that equal the last: order does not matter."""
+    """The places of the PARTNERS largest entries, with all that equal the last, so that order does not matter."""
     if len(common_p) <= PARTNERS:
         return np.arange(len(common_p))
     first = np.lexsort((-agreement_p, -items_p, -common_p))[:PARTNERS]

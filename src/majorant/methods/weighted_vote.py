@@ -114,7 +114,7 @@ def _mean(arrays: list[FloatArray]) -> FloatArray:
 
 
 def differ_beyond_noise(votes: Votes) -> bool:
-    """Whether workers differ in agreement or label frequencies by clearly more than noise.
+    """Whether workers differ in agreement or label frequencies by clearly more than chance.
 
     If workers are exchangeable, permuting an item's votes among its voters changes nothing, so worker j's total excess
     over the item means is a sum of independent draws of known variance. The squared totals, in units of their variance,
@@ -139,7 +139,7 @@ def differ_beyond_noise(votes: Votes) -> bool:
 
 
 def _features(votes: Votes) -> Iterator[FloatArray]:
-    """How many votes on its item agree with each vote, and for each label but the most frequent whether it is that."""
+    """For each vote: the number of agreeing votes on its item; and an indicator of each label but the most frequent."""
     n_classes = len(votes.labels)
     key_n = votes.item_n.astype(np.int64) * n_classes + votes.label_n
     yield np.bincount(key_n, minlength=len(votes.items) * n_classes)[key_n].astype(float)
@@ -148,7 +148,7 @@ def _features(votes: Votes) -> Iterator[FloatArray]:
 
 
 def _distance(value_n: FloatArray, votes: Votes) -> tuple[float, float, float]:
-    """The workers' squared total excesses in units of their variance, added up, with the mean and variance of that."""
+    """The sum over workers of the squared total excess over its variance, with the mean and variance of the sum."""
 
     def by_worker(value_n: FloatArray) -> FloatArray:
         return np.bincount(votes.worker_n, weights=value_n, minlength=len(votes.workers)).astype(float)

@@ -107,7 +107,7 @@ def _unpickle(pickled: bytes) -> Any:
 
 @cache
 def _freeze() -> None:
-    """Exclude what is imported by now from garbage collection, once per worker.
+    """Exclude everything imported so far from garbage collection, once per worker.
 
     Spark collects garbage after each task, which takes ten times as long as a pass over a block.
     """
@@ -203,7 +203,7 @@ class SparkVotes:
         return SparkEngine(self.blocks, self.places)
 
     def take_items(self, item_p: IntArray) -> Votes:
-        """The votes of the items with these codes, which ascend, in the driver's memory."""
+        """The votes of the items with these codes (in ascending order), in the driver's memory."""
         import pyarrow.compute as pc
 
         code_p = np.asarray(item_p, dtype=np.int64)

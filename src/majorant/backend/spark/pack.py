@@ -11,7 +11,7 @@ import pickle
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from majorant.backend.base import Part
 from majorant.backend.stage import PartFacts, count_part, is_empty_name
 from majorant.errors import DataError
-from majorant.kernels import Block
+from majorant.kernels import Block, make_block
 from majorant.read.build import first_per_item, resolve
 from majorant.read.table import arrow_view
 from majorant.votes import Account, IntArray, Votes
@@ -140,7 +140,7 @@ def one_list(values: Any) -> Any:
 
 
 def _item_codes(column: Any) -> tuple[NDArray[np.int64], Any]:
-    """The place of each row's item among the items, which are sorted."""
+    """The code of each row's item, and the sorted items."""
     import pyarrow.compute as pc
 
     encoded = column.combine_chunks().dictionary_encode()
@@ -159,7 +159,7 @@ def _codes(table: Any, name: str, code_map: NDArray[np.int32] | None = None) -> 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """The position of each block among all, which gives its items their codes."""
+    """Where each block starts, which determines the codes of its items."""
 
     part_b: NDArray[np.int64]  # rising
     item_b: NDArray[np.int64]  # where its items begin, and the end
@@ -171,8 +171,6 @@ class Places:
 
 def blocks_of(batch: Any, places: Places) -> Iterator[Block]:
     """The blocks in a batch of packed rows: worker * classes + label of each vote, the offsets of items, and gold."""
-    from scipy.sparse import csr_array
-
     for row in range(batch.num_rows):
         part = batch.column("part")[row].as_py()
         index = int(np.searchsorted(places.part_b, part))
@@ -180,22 +178,14 @@ def blocks_of(batch: Any, places: Places) -> Iterator[Block]:
         if part not in places.part_b or zlib.crc32(content) != places.seal_b[index]:
             raise DataError(CHANGED)
         column_n, offsets_i, gold_i = pickle.loads(content)
-        shape = (len(offsets_i) - 1, places.n_workers * places.n_classes)
-        matrix = csr_array((np.ones(len(column_n)), column_n, offsets_i), shape=shape)
-        yield Block(
-            index=index,
-            start=int(places.item_b[index]),
-            stop=int(places.item_b[index + 1]),
-            n_classes=places.n_classes,
-            matrix=matrix,
-            transpose=matrix.T,
-            gold_i=gold_i if places.has_gold else None,
-        )
+        entries = np.ones(len(column_n)), column_n, offsets_i
+        size, known_i = (places.n_workers, places.n_classes), gold_i if places.has_gold else None
+        yield make_block(index, int(places.item_b[index]), entries, size, gold_i=known_i)
 
 
 def without_gold(block: Block) -> Block:
-    """The block as models see it, which learn from votes alone."""
-    return Block(block.index, block.start, block.stop, block.n_classes, block.matrix, block.transpose)
+    """The block without gold labels, for models, which learn from votes alone."""
+    return replace(block, gold_i=None)
 
 
 def votes_of(block: Block) -> Votes:
@@ -218,5 +208,5 @@ def votes_of(block: Block) -> Votes:
 
 
 def part_of(block: Block) -> Part:
-    """The votes of a block with their gold labels, and the block as models see it."""
+    """The votes of a block with gold labels, and the block without them for models."""
     return Part(votes_of(block), block.start, without_gold(block))

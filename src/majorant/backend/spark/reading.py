@@ -1,4 +1,4 @@
-"""Votes from files or a Spark frame to blocks on the cluster.
+"""Read votes from files or a Spark frame into blocks on the cluster.
 
 Files that this machine can open are read by our own reader, so they mean what they mean in memory; Spark gets them as
 Parquet.  In frames, and in Parquet files that only the cluster can open, workers and labels get their codes by joins.
@@ -124,14 +124,14 @@ def read_frame(
 
 
 def _without_order(options: ReadOptions) -> ReadOptions:
-    """The options, without what Spark has no use for; repeats that need an order of the rows are refused."""
+    """The options that apply to Spark; policies for repeats that depend on the order of rows are refused."""
     if options.repeats not in ("error", "each"):
         raise ConfigError(f"repeats={options.repeats}: rows on Spark have no order. Choose one of error, each.")
     return replace(options, seconds="", threads=None, progress=None)
 
 
 class _TooLargeForDriver(Exception):
-    """The rows are few, but too long for the driver."""
+    """Too many bytes for the driver, in spite of few rows."""
 
 
 def _read_here(frame: Any, options: ReadOptions, source: str) -> Backend:
@@ -263,7 +263,7 @@ def _refuse_types(frame: Any, roles: dict[str, str], source: str) -> None:
 
 
 def _silent_statuses(frame: Any, column: Any, source: str, name: str) -> list[Any]:
-    """The values of a column of status that mean that there is no vote."""
+    """The status values that mean "no vote"."""
     most = 1_000
     values = [row[0] for row in frame.select(column).distinct().limit(most).collect()]
     meanings = {value: voted(value) for value in values}
@@ -285,7 +285,7 @@ def _count_votes(rows: Any, table: Table, options: ReadOptions) -> Any:
 
 
 def _name_all(rows: Any, table: Table, options: ReadOptions, counts: Any) -> tuple[_Vocabulary, list[Any]]:
-    """Workers sorted by name, labels by the rules of all reading, and the items that a gold file names."""
+    """Sort workers by name, read labels by the usual rules, and find the items that a gold file names."""
     import pyarrow.compute as pc
 
     values = _few_values(pc.unique(counts.column("label")).to_pylist(), "label", table, options)
@@ -326,7 +326,7 @@ def _few_values(values: list[Any], role: str, table: Table, options: ReadOptions
 
 
 def _as_coded(table: Table, known: dict[str, list[Any]]) -> Coded:
-    """The vocabularies of a frame as those of a table with a row for each value."""
+    """The vocabularies of a frame, as if read from a table with one row per value."""
     codes = {role: np.arange(len(values), dtype=np.int32) for role, values in known.items()}
     nothing = dict.fromkeys(known, np.empty(0, dtype=np.int32))
     span = Span(0, table.source, "value", 1, None)
@@ -351,7 +351,7 @@ def _gold_of_file(rows: Any, options: ReadOptions) -> tuple[list[Any], Gold | No
 
 
 def _join_codes(rows: Any, column: str, name: str, values: Sequence[Any], code_v: IntArray) -> Any:
-    """The rows with a column of the codes of another one, -1 for values that have none."""
+    """Add a column with the codes of another column, -1 for values without a code."""
     import pyarrow as pa
     from pyspark.sql import functions as F
 
@@ -395,7 +395,7 @@ def _pack_rows(rows: Any, packing: Packing, words: _Vocabulary, options: ReadOpt
 
 
 def _choose_partitions(spark: Any, n_rows: int, packing: Packing) -> int:
-    """Enough for every core, but not so many that the sums of a block outgrow its votes."""
+    """The number of blocks: enough for all cores, but each with more votes than sums."""
     from pyspark.sql.utils import is_remote
 
     cores = int(spark.conf.get("spark.default.parallelism", "0"))

@@ -71,7 +71,7 @@ def require_spark() -> None:
 
 
 def java_version() -> int | None:
-    """The version of the Java that Spark would start, None where there is none."""
+    """The version of the Java that Spark would start; None without Java."""
     home = os.environ.get("JAVA_HOME")
     program = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if program is None:
@@ -143,7 +143,7 @@ def _silent() -> Iterator[None]:
 
 @contextlib.contextmanager
 def spark_errors() -> Iterator[None]:
-    """Turn Spark's exceptions into errors of ours, with the first line of the message."""
+    """Turn Spark's exceptions into our own errors, with the first line of the message."""
     from pyspark.errors import AnalysisException
 
     no_space = "No space left on device"
