@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Final, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,11 @@ from majorant.defaults import LEVEL, TOLERANCE
 from majorant.read.tasks import SKIPPED, UNASKED
 from majorant.values import Estimate, lock
 
-__all__ = ["OPEN", "SKIPPED", "UNASKED", "Codes", "Outcome", "Question", "Wanted", "n_answers"]
+__all__ = ["OPEN", "SKIPPED", "UNASKED", "Codes", "Outcome", "Question", "Verdict", "Wanted", "n_answers"]
 
 Codes = NDArray[np.int64]
-OPEN = "open"
+Verdict = Literal["better", "worse", "same", "within", "reached", "open"]
+OPEN: Final = "open"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +71,7 @@ class Outcome:
     """
 
     kind: str  # of the question
-    verdict: str  # better, worse, same, within or open; accuracy: reached or open
+    verdict: Verdict  # two rules: better, worse or same; several: within; accuracy: reached
     decided: bool  # no further label is needed
     value: Estimate
     level: float

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.ask.betting import bounds, evidence_above
-from majorant.ask.question import OPEN, UNASKED, Codes, Outcome, n_answers
+from majorant.ask.question import OPEN, UNASKED, Codes, Outcome, Verdict, n_answers
 from majorant.defaults import LEVEL, TOLERANCE
 from majorant.values import Estimate, FloatArray, Missing, lock
 
@@ -184,7 +184,7 @@ class Race:
         standing = self.standing(answer_d)
         labels, skipped = n_answers(answer_d)
         pair, leader = len(self.rules) == 2, standing.leader
-        verdict = standing.of_two() if pair else OPEN if len(standing.open_rules) else "within"
+        verdict: Verdict = standing.of_two() if pair else OPEN if len(standing.open_rules) else "within"
         known_d, decided = answer_d >= 0, verdict != OPEN
         return Outcome(
             kind=self.kind,
@@ -330,7 +330,7 @@ class Standing:
     estimate_qr: FloatArray  # mean of x where q and r differ
     decisive_qr: FloatArray  # share of these items on which one of the two is right
 
-    def of_two(self) -> str:
+    def of_two(self) -> Verdict:
         """How the second of two rules compares with the first."""
         if self.beats_qr[1, 0] or self.beats_qr[0, 1]:
             return "better" if self.beats_qr[1, 0] else "worse"

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from majorant.ask.betting import SHARES_F, bounds
 from majorant.ask.learn import LEARNED, LEAST_LABELS, Features, LearnedRule, teach
-from majorant.ask.question import OPEN, SKIPPED, UNASKED, Codes, Outcome, n_answers
+from majorant.ask.question import OPEN, SKIPPED, UNASKED, Codes, Outcome, Verdict, n_answers
 from majorant.ask.race import Race, labels_to_decide
 from majorant.defaults import LEVEL, MAJORITY, TOLERANCE, WEIGHTED_VOTE
 from majorant.kernels import row_maxima, shares
@@ -258,7 +258,7 @@ class Session:
         known_t = y_t[np.isfinite(y_t)]
         value = Estimate(share * float(2 * known_t.mean() - 1) if len(known_t) else None, low, high)
         near = -self.tolerance <= low and high <= self.tolerance
-        verdict = "better" if low > 0 else "worse" if high < 0 else "same" if near else OPEN
+        verdict: Verdict = "better" if low > 0 else "worse" if high < 0 else "same" if near else OPEN
         differ = round(len(place) * n_rest / max(self.size - self.taught.positions, 1))
         more = 0 if verdict != OPEN else max(outcome.more or 0, 10)
         return replace(

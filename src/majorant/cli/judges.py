@@ -22,8 +22,9 @@ from majorant.cli.source import Source, input_options
 def judges(source: Source, bar: float, position: str | None, level: float) -> None:
     """How good each judge is by gold labels, which to keep, and whether they are good enough to gate on."""
     from majorant.render.judges import judges_facts, judges_lines
-    from majorant.results.judges import Gate, find_position
+    from majorant.results.judges import Gate
     from majorant.results.judges import judges as judge
+    from majorant.results.positions import find_position
 
     columns = {name: getattr(source.options, name) for name in ("item", "worker", "label", "gold_file")}
     if position is None and not source.is_dataset:

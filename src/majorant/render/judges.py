@@ -7,7 +7,8 @@ from collections.abc import Hashable, Sequence
 from majorant.render.plain import Facts, facts_of, plain
 from majorant.render.words import count, listed, one_of, quoted_number, shown
 from majorant.render.workers import copies_facts, copies_text
-from majorant.results.judges import Gate, Judge, Judges, Position, Repeats
+from majorant.results.judges import Gate, Judge, Judges, Repeats
+from majorant.results.positions import Position
 from majorant.results.sub_panels import GOLD_TO_CHOOSE, Enough, SubPanel
 
 PRINTED = 30  # judges

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from majorant.evidence.certificate.claims import Counts
     from majorant.evidence.evidence import Evidence
     from majorant.methods.fit import Fit
-    from majorant.results.calibrate import Labels
+    from majorant.results.calibrate import Confidence
     from majorant.results.comparison import Alternative
     from majorant.results.labels import LabelCounts
     from majorant.results.rates import Rates
@@ -230,7 +230,7 @@ def accuracy_facts(result: Result) -> Facts:
     }
 
 
-def confidence_facts(labels: Labels) -> Facts:
+def confidence_facts(labels: Confidence) -> Facts:
     """How confident the labels are, and how often they are right where the truth is known."""
     calibration: Facts = {"temperature": None, "error_rate": None}
     if labels.calibration is not None:

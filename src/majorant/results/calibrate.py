@@ -34,8 +34,8 @@ UNSURE = 1e-300  # a probability of 0 counts as this
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
-class Labels:
-    """The labels of a fit, and how probable it is that each is right.
+class Confidence:
+    """How probable it is that each label of a fit is right.
 
     `source` says what confidence was learned from: "gold", where it can be believed as far as the gold items are a
     random sample; "votes", where it rests on models of the votes; None where there was nothing to learn from.
@@ -77,7 +77,7 @@ def calibrate(
     rng: int | np.random.Generator,
     refit: Refit | None = None,
     crowd: Fit | None = None,
-) -> Labels:
+) -> Confidence:
     """The probability that each label of a fit is right, from models of the votes and from gold if there is enough.
 
     Parameters
@@ -96,8 +96,8 @@ def calibrate(
 
     Returns
     -------
-    Labels
-        Confidence, what it was learned from, and its record on gold items.
+    Confidence
+        The probabilities, what it was learned from, and its record on gold items.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def calibrate(
     if len(votes.labels) < 2 or not votes.n_votes:
         confidence_i = np.where(votes.votes_i > 0, 1.0, np.nan)
         judged = reliability(votes, fit, confidence_i)
-        return Labels(
+        return Confidence(
             fit=fit, confidence_i=confidence_i, calibration=None, reliability=judged, source=None, dependence=None,
         )  # fmt: skip
     lesson = _learn(votes, fit, refit, crowd, as_generator(rng))
@@ -122,7 +122,7 @@ def calibrate(
     if votes.n_gold >= 20:  # with fewer, gold says too little about confidence
         learned, source = _learn_from_gold(learned, votes, fit), "gold"
     confidence_i = label_confidence(learned, votes, fit)
-    return Labels(
+    return Confidence(
         fit=as_calibrated(learned, votes, fit),
         confidence_i=confidence_i,
         calibration=learned,

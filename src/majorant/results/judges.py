@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Unpack
@@ -12,16 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.defaults import LEVEL, MAJORITY
-from majorant.errors import MajorantError
 from majorant.evidence.certificate.dependence import gold_items, label_matrix, worth_by_gold
 from majorant.evidence.copies import Copies, find_copies
 from majorant.evidence.labels import known_items, right_share
 from majorant.methods.majority import Majority
 from majorant.read import Reading, as_votes
-from majorant.read.opening import is_rereadable, open_rows, open_table
-from majorant.read.options import ReadOptions, says_position
-from majorant.read.pair_orders import are_places, candidates, is_tie, shown_in_order, swap_places
-from majorant.read.table import cell_values, is_empty
+from majorant.results.positions import Position, find_position, one_verdict_each
 from majorant.results.sub_panels import SubPanel, best_sub_panels
 from majorant.tabular import Tabular
 from majorant.values import Estimate, Missing, as_level, clopper_pearson, lock
@@ -67,18 +62,6 @@ class Repeats:
     agreed: float
     both_wrong: int
     either_wrong: int
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """How the order of two candidates affects a judge, on items judged in both orders."""
-
-    judge: Hashable
-    pairs: int
-    consistent: int  # the same verdict in both orders
-    first_twice: int  # chose the candidate shown first both times
-    second_twice: int
-    p_value: float | None  # exact sign test of first_twice against second_twice
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
@@ -167,7 +150,7 @@ def judges(
     as_level(level)
     if position is None and not isinstance(votes, Votes):
         position = find_position(votes, reading)
-    table = _one_verdict_each(votes, position, reading) if position else None
+    table = one_verdict_each(votes, position, reading) if position else None
     known = as_votes(votes, **reading) if table is None else table[0]
     positions = () if table is None else table[1]
     if known is None:  # no verdict holds in both orders
@@ -300,96 +283,3 @@ def _repeats(votes: Votes) -> tuple[Repeats, ...]:
                 )
             )  # fmt: skip
     return tuple(sorted(pairs, key=lambda pair: -pair.agreed))
-
-
-def _one_verdict_each(votes: Any, position: str, reading: Any) -> tuple[Votes | None, tuple[Position, ...]]:
-    """Verdicts that hold in both orders as votes, others as abstentions; and how the order affects each judge."""
-    roles = {role: reading.get(role) for role in ("item", "worker", "label")}
-    shown, (first, second) = read_shown(votes, position, **roles)
-    seen: dict[tuple[Any, Any], dict[bool, Any]] = {}
-    for verdict in shown:
-        seen.setdefault((verdict.item, verdict.worker), {})[verdict.in_order] = verdict.label
-    rows = [(item, worker, _held(given)) for (item, worker), given in seen.items()]
-    positions = []
-    for judge in dict.fromkeys(verdict.worker for verdict in shown):
-        kinds = Counter(
-            _kind(given, first, second) for (_, worker), given in seen.items() if worker == judge and len(given) == 2
-        )
-        n_first, n_second = kinds["first"], kinds["second"]
-        positions.append(
-            Position(judge, kinds.total(), kinds["same"], n_first, n_second, sign_test(n_first, n_first + n_second))
-        )
-    table = {"item": [i for i, _, _ in rows], "worker": [w for _, w, _ in rows], "label": [x for *_, x in rows]}
-    if not any(label is not None for label in table["label"]):
-        return None, tuple(positions)
-    return as_votes(table, gold_file=reading.get("gold_file")), tuple(positions)
-
-
-def _held(given: dict[bool, Any]) -> Any:
-    return next(iter(given.values())) if len(set(map(str, given.values()))) == 1 else None
-
-
-def _kind(given: dict[bool, Any], first: Any, second: Any) -> str:
-    if str(given[True]) == str(given[False]):
-        return "same"
-    if is_tie(given[True]) or is_tie(given[False]):
-        return "other"
-    return "first" if given[True] == first and given[False] == second else "second"
-
-
-def sign_test(successes: int, trials: int) -> float | None:
-    """Two-sided p-value of the exact sign test; None without trials."""
-    from scipy.special import bdtr
-
-    return float(min(1.0, 2 * bdtr(min(successes, trials - successes), trials, 0.5))) if trials else None
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A verdict, and whether the first of the two candidates was shown first."""
-
-    item: Any
-    worker: Any
-    label: Any
-    in_order: bool
-
-
-def read_shown(source: Any, position: str, **named: Any) -> tuple[list[Shown], tuple[Any, Any]]:
-    """The verdicts of a table whose column `position` says which candidate was shown first, and the two candidates.
-
-    The column holds the first candidate's name, AB or BA, or whether the pair was swapped.  Rows without a verdict are
-    skipped.
-    """
-    columns: dict[str, list[Any]] = {}
-    with open_table(source, ReadOptions(**named, by=position, seconds="", status="")) as table:
-        for part in table.parts:
-            for role in ("item", "worker", "label", "slice"):
-                columns.setdefault(role, []).extend(cell_values(part.columns[role], table.kind))
-    rows = list(zip(*(columns[role] for role in ("item", "worker", "label", "slice")), strict=True))
-    rows = [row for row in rows if not is_empty(row[2])]
-    first, second = candidates([row[2] for row in rows])
-    in_order = [shown_in_order(row[3], first, second, table.source) for row in rows]
-    label_n = [row[2] for row in rows]
-    if are_places([row[:2] for row in rows], label_n, [row[3] for row in rows], (first, second)):
-        label_n = swap_places(label_n, in_order, (first, second))
-    shown = [Shown(row[0], row[1], label, right) for row, label, right in zip(rows, label_n, in_order, strict=True)]
-    return shown, (first, second)
-
-
-def find_position(source: Any, reading: Mapping[str, Any]) -> str | None:
-    """The column that says which candidate was shown first, if pairs were judged in both orders; else None."""
-    if not is_rereadable(source):
-        return None
-    named: dict[str, Any] = {role: reading.get(role) for role in ("item", "worker", "label")}
-    try:
-        with open_rows(source, ReadOptions(**named)) as every:
-            names = [name for name in every[0].names if says_position(name) and name not in named.values()]
-        if len(names) != 1:
-            return None
-        shown, _ = read_shown(source, names[0], **named)
-    except MajorantError:  # reading the votes reports it
-        return None
-    orders: dict[tuple[Any, Any], set[bool]] = {}
-    for verdict in shown:
-        orders.setdefault((verdict.item, verdict.worker), set()).add(verdict.in_order)
-    return names[0] if any(len(both) == 2 for both in orders.values()) else None

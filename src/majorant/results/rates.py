@@ -25,7 +25,7 @@ from majorant.errors import ConfigError, DataError, DataNote
 from majorant.read import read_with
 from majorant.read.options import ReadOptions
 from majorant.read.pairs import Judged, Pairs, read_pairs
-from majorant.results.judges import sign_test
+from majorant.results.positions import sign_test
 from majorant.results.rate_inputs import Labelled, Measure, Order, Target, find_target, read_labelled
 from majorant.results.rate_panel import Panel, Reported, Sample
 from majorant.tabular import Tabular

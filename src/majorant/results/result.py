@@ -32,8 +32,7 @@ from majorant.methods.fit import NO_LABEL
 from majorant.read.options import ReadOptions
 from majorant.results.agreement import Agreement
 from majorant.results.agreement.measure import Resampling, agreement_from
-from majorant.results.calibrate import Labels as Confidence
-from majorant.results.calibrate import calibrate
+from majorant.results.calibrate import Confidence, calibrate
 from majorant.results.comparison import Alternative, compare, rate_method
 from majorant.results.labels import Known, LabelChanges, Labels, decided_labels, expert_labels, label_changes
 from majorant.results.map import MapPanel, data_map
