@@ -18,7 +18,7 @@ from majorant.errors import ConfigError
 from majorant.values import Estimate, Missing, as_level, lock
 
 AIM = 0.03  # desired half-width of the interval
-SMALL_BETS_F = np.exp(-3 * SHARES_F) / np.exp(-3 * SHARES_F).sum()  # small bets pay when the interval is to be short
+SMALL_BETS_F = np.exp(-3 * SHARES_F) / np.exp(-3 * SHARES_F).sum()  # small bets give shorter intervals
 
 
 def bound_accuracy(right: ArrayLike, *, n_items: int, level: float = LEVEL) -> Estimate:

@@ -80,22 +80,22 @@ class Outcome:
     n_differ: int  # on which the answer depends
     labels: int  # answers given, without skipped items
     skipped: int
-    more: int | None  # about so many more labels should settle it; 0 where it is settled
+    more: int | None  # about how many more labels should settle it; 0 if it is settled
     rules: tuple[str, ...] = ()
     leader: str | None = None  # the rule to use now
     alive: tuple[str, ...] = ()  # rules that may be the best
     right: Mapping[str, int] = field(default_factory=dict)  # answers on which each rule was right
     below: float | None = None  # upper bound on how far the leader is below the best
     same_as: Mapping[str, str] = field(default_factory=dict)  # rules that give every item the label of an earlier one
-    stake: float | None = None  # the most that can lie between two of the rules, as a share of the items
+    stake: float | None = None  # the largest possible difference between two of the rules, as a share of the items
     tied: int = 0  # items whose votes are tied, which are left out
     learned: LearnedRule | None = None  # the rule that labels of a random sample taught
     n_taught: int = 0  # labels of that sample
-    n_proving: int = 0  # labels given after it, where the learned rule and majority vote differ
+    n_proving: int = 0  # labels given after it, on items where the learned rule and majority vote differ
     uniform: bool = False  # items were drawn uniformly from all: what is labelled is a random sample
     n_sampled: int = 0  # labels of such a sample
     waiting: int = 0  # items that were asked and have no answer yet
-    truth: str = ""  # whose labels count as true, where it is not an expert
+    truth: str = ""  # whose labels count as true, if not an expert's
     ignored: tuple[Any, ...] = ()  # labelled items that the design did not draw
     unknown: tuple[Any, ...] = ()  # labels that are not classes of the votes; such items count as skipped
     relabelled: tuple[Any, ...] = ()  # items labelled more than once by one expert: the last label counts

@@ -26,14 +26,14 @@ from majorant.values import Estimate, FloatArray, Missing, lock
 Mask = NDArray[np.bool_]
 ROUNDING = 1e-9
 NEAR_TIE = 1e-6  # of a probability: fits in memory and from files differ by no more
-UNPLANNED = 40  # labels, where nothing tells how far two rules are apart
+UNPLANNED = 40  # labels to plan with if nothing suggests how far apart two rules are
 
 
 def labels_to_decide(lead: float | None, decisive: float, differ: int, least: float) -> int:
     """About how many labels settle which of two rules is better; the constants were fitted to public data.
 
-    `lead` is the mean of 1[one right] - 1[other right] over the `differ` items on which they differ, None where nothing
-    tells, `decisive` that of its square; a lead below `least` is of no use.
+    `lead` is the mean of 1[one right] - 1[other right] over the `differ` items on which they differ, None if unknown,
+    and `decisive` the mean of its square; a lead below `least` does not matter.
 
     >>> labels_to_decide(.6, .9, 200, .1), labels_to_decide(None, 1, 200, .1)
     (21, 40)
@@ -63,7 +63,7 @@ class Race:
     label_rd: Codes  # class codes; positions are those of the order
     differ_qr: Codes  # on how many of the N items two rules differ; the order may hold the first of them only
     n_items: int
-    tied: int = 0  # items whose votes are tied: no part of this, since ties are decided alike under every rule
+    tied: int = 0  # items whose votes are tied: left out, since ties are decided alike under every rule
     favourite: int = 0
     tolerance: float = TOLERANCE
     level: float = LEVEL
@@ -94,12 +94,12 @@ class Race:
 
     @property
     def stake(self) -> float:
-        """The most that can lie between two of the rules, as a share of the items."""
+        """The largest possible difference between two of the rules, as a share of the items."""
         return float(np.max(self.differ_qr, initial=0)) / self.n_items
 
     @property
     def same_as(self) -> dict[str, str]:
-        """Rules that give every item the label of an earlier one: they take no part."""
+        """Rules that give every item the same label as an earlier rule, which stands for both."""
         return {
             self.rules[r]: self.rules[int(np.argmax(self.differ_qr[:r, r] == 0))]
             for r in range(1, len(self.rules))
@@ -137,7 +137,7 @@ class Race:
         return bool((believed_d >= posterior_dk.max(axis=1, initial=0.0) - NEAR_TIE).all())
 
     def expected(self) -> int:
-        """About how many labels settle it, by what a model of the votes expects: constants fitted to public data."""
+        """About how many labels settle it, by what a model of the votes expects."""
         return 0 if self._near_qr[np.ix_(self._runners, self._runners)].all() else self._planned(self._first_choice)
 
     def _planned(self, leader: int, lead_r: FloatArray | None = None, decisive_r: FloatArray | None = None) -> int:
@@ -311,7 +311,7 @@ class Race:
         return worst
 
     def _more(self, standing: Standing, labels: int, left: int) -> int:
-        """What is planned in all less what was given, a few at least, at most what is left."""
+        """The planned number of labels minus those given: at least a few, at most what is left."""
         leader = standing.leader
         enough = labels >= 8  # with fewer the plan is the model's
         by_labels = (standing.estimate_qr[leader], standing.decisive_qr[leader]) if enough else (None, None)

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 TEACHING = 30  # labels of a random sample, first
-MOST_TEACHING = 40  # labels, where the first taught nothing better than what is used without labels
-# Of the error that is allowed: for "the learned rule is better", for "it is worse"; the rest is for what the random
+MOST_TEACHING = 40  # labels, if the first ones taught nothing better than the rule used without labels
+# Shares of the allowed error: for "the learned rule is better" and "it is worse"; the rest is for what the random
 # sample says about other rules.
 BETTER, WORSE = 0.9, 0.05
 # Bets on a lead of about .4, as learned rules have on public panels where they differ from majority vote.
@@ -43,8 +43,8 @@ BETS_F /= BETS_F.sum()
 def expected_lead(learned: LearnedRule, differ: int, n_items: int) -> float:
     """The lead to plan with, as a mean over the items on which the learned rule differs from majority vote.
 
-    The cross-validated lead of 30 labels is mostly noise, so it counts beside 20 labels with the lead of .5 that rules
-    have that pass the guard.  Plans are then off by a factor of 1.8 on public and simulated panels.
+    The cross-validated lead of 30 labels is mostly noise, so it is averaged with 20 imaginary labels at a lead of .5,
+    which is typical of adopted rules.  Plans are then off by a factor of 1.8 on public and simulated panels.
     """
     labels = learned.n_labels * differ / max(n_items, 1)
     return float(np.clip((learned.lead * learned.n_labels + 0.5 * 20) / (labels + 20), -1.0, 1.0))
@@ -132,7 +132,7 @@ class Session:
         return Features.from_shares(self.weighted_dk, shares(self.count_dk), said)
 
     def expected(self) -> int | None:
-        """About how many labels prove the rule; nothing tells before labels have taught one."""
+        """About how many labels prove the rule; unknown until labels have taught one."""
         return None if self.taught is None else self.contest()[0].expected()
 
     @property

@@ -223,7 +223,7 @@ def count_labels(_: Votes, fit: Fit) -> LabelCounts:
 
 
 def compare_labels(votes: Votes, majority: Fit, fit: Fit) -> LabelChanges:
-    """What becomes of the items of two fits."""
+    """Cross-tabulate the labels of two fits to the same items."""
     size = len(majority.label_values) + 1
     voted_i = majority.votes_i > 0
     before_i, after_i = majority.codes()[voted_i] % size, fit.codes()[voted_i] % size  # NO_LABEL is -1
@@ -237,7 +237,7 @@ def count_all_labels(backend: Backend, fit: Fit) -> LabelCounts:
 
 
 def label_changes(backend: Backend, majority: Fit, fit: Fit) -> LabelChanges:
-    """What becomes of all items under majority vote and under another rule, wherever the votes are."""
+    """Cross-tabulate the labels of majority vote and another rule on all items, wherever the votes are."""
     return backend.sum(of_fits(compare_labels, majority, fit), doing="counting")
 
 

@@ -297,7 +297,7 @@ def learn_from_gold(
 
 
 def half_of(backend: Backend, item_p: IntArray, seed: int) -> NDArray[np.bool_]:
-    """Which half of these items teaches: drawn by the items' names alone."""
+    """Choose half of these items to learn from, by a hash of their names."""
     hash_p = name_hashes(backend.take(np.sort(item_p)).items, seed)
     half_p = np.zeros(len(item_p), dtype=bool)
     half_p[np.argsort(item_p)[np.argsort(hash_p, kind="stable")[: len(item_p) // 2]]] = True
