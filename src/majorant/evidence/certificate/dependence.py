@@ -23,7 +23,6 @@ from majorant.values import Estimate, FloatArray, Missing, as_generator, safe_lo
 from majorant.votes import IntArray, Votes
 
 DRAWS = 10_000
-PAIR_ITEMS = 30  # that a pair must share
 UNTOLD = 1e-3  # a pair that keeps less: its correlation looks like other confusion matrices
 ENOUGH_GOLD = 50  # items, with two votes or more
 Pairs = list[tuple[int, int]]
@@ -80,10 +79,10 @@ def dependence(
 
 
 def _pairs(label_ij: IntArray, copies_i: FloatArray) -> Pairs:
-    """The pairs of workers with enough items in common, at most 100 of them, those that share the most items first."""
+    """The pairs of workers with 30 items or more in common, those that share most first, at most 100."""
     voted_ij = (label_ij != NO_LABEL).astype(float)
     common_jj = (voted_ij * copies_i[:, None]).T @ voted_ij
-    enough = [(a, b) for a, b in combinations(range(len(common_jj)), 2) if common_jj[a, b] >= PAIR_ITEMS]
+    enough = [(a, b) for a, b in combinations(range(len(common_jj)), 2) if common_jj[a, b] >= 30]
     return sorted(enough, key=lambda pair: -common_jj[pair])[:100]
 
 
