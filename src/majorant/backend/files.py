@@ -91,7 +91,6 @@ class StoredEngine(Engine):
     ones_n: FloatArray  # shared by all blocks
     report: Report = silent
     kept: dict[int, Block] = field(default_factory=dict)
-    sizes: dict[int, int] = field(default_factory=dict)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -122,9 +121,9 @@ class StoredEngine(Engine):
         if number in self.kept:
             return self.kept[number]
         block = self._read(number)
-        size = block.matrix.indices.nbytes + block.matrix.indptr.nbytes
-        if sum(self.sizes.values()) + size <= self.room:
-            self.kept[number], self.sizes[number] = block, size
+        blocks = [*self.kept.values(), block]
+        if sum(one.matrix.indices.nbytes + one.matrix.indptr.nbytes for one in blocks) <= self.room:
+            self.kept[number] = block
         return block
 
     def _read(self, number: int) -> Block:

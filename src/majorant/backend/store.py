@@ -11,7 +11,7 @@ import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, cast, overload
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,11 +40,7 @@ class StoredNames(Sequence[Hashable]):
     def __len__(self) -> int:
         return self.n_names
 
-    @overload
-    def __getitem__(self, index: int) -> Hashable: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Hashable]: ...
-    def __getitem__(self, index: int | slice) -> Hashable | list[Hashable]:
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return self.take(np.arange(*index.indices(self.n_names)))
         return self.take(np.array([index % self.n_names]))[0]

@@ -7,8 +7,8 @@ step after a leap also evaluates the objective there, so a leap costs nothing ex
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -24,7 +24,7 @@ Norm = Callable[[Parts], Sequence[Any]]  # for each part a length that broadcast
 
 
 class EmModel(Protocol[P]):
-    """The model side of the EM loop; parameters are a (named) tuple of arrays."""
+    """The model side of the EM loop: a dataclass of settings; parameters are a (named) tuple of arrays."""
 
     @property
     def max_iter(self) -> int:
@@ -63,26 +63,15 @@ class Solution(Generic[P]):
         return {"trace": self.trace, "converged": self.converged, "n_iter": self.n_iter}
 
 
-class Limits(NamedTuple):
-    """Overrides for the model's limits."""
-
-    max_iter: int
-    tol: float
-    accelerate: bool
-
-
-def run_em(
-    model: EmModel[P], data: VoteData, start: P, limits: Limits | None = None, *, positive: bool = True
-) -> Solution[P]:
+def run_em(model: EmModel[P], data: VoteData, start: P, *, positive: bool = True) -> Solution[P]:
     """Repeat E and M steps from `start` until the parameters stop moving; the objective never falls.
 
     With `positive`, acceleration must keep parameters above 0.
     """
-    stop = limits or model
     params, trace = start, list[float]()
     history: list[P] = []  # plain steps since the last leap
     fallback: P | None = None  # result of the plain step, kept while a leap is being tested
-    for n_iter in range(1, stop.max_iter + 1):
+    for n_iter in range(1, model.max_iter + 1):
         expected = model.e_step(data, params)
         objective = float(model.objective(params, expected))
         if fallback is not None and not objective >= trace[-1]:
@@ -94,16 +83,16 @@ def run_em(
         if data.progress is not None:
             data.progress(n_iter, objective)
         moved = largest_change(params, updated).item()
-        if moved <= stop.tol:
+        if moved <= model.tol:
             return Solution(updated, tuple(trace), True, n_iter)
         history = [*history, params][-2:]
         # Leaps wait until no parameter moves by more than .01, so that they cannot jump to another optimum.
-        if stop.accelerate and len(history) == 2 and moved < 0.01:
+        if model.accelerate and len(history) == 2 and moved < 0.01:
             leap = _leap(history[0], history[1], updated, positive=positive)
             params, fallback, history = (leap, updated, []) if leap is not None else (updated, None, history)
         else:
             params = updated
-    return Solution(params if fallback is None else fallback, tuple(trace), False, stop.max_iter)
+    return Solution(params if fallback is None else fallback, tuple(trace), False, model.max_iter)
 
 
 def run_starts(model: EmModel[P], data: VoteData, starts: Iterable[P]) -> Solution[P]:
@@ -115,8 +104,8 @@ def run_starts(model: EmModel[P], data: VoteData, starts: Iterable[P]) -> Soluti
     scout_steps = 10  # of several starts, the one that is best after so many steps is followed further
 
     def run(so_far: Solution[P], steps: int) -> Solution[P]:
-        limits = Limits(min(steps, model.max_iter - so_far.n_iter), model.tol, model.accelerate)
-        more = run_em(model, data, so_far.params, limits)
+        limited: Any = replace(cast("Any", model), max_iter=min(steps, model.max_iter - so_far.n_iter))
+        more = run_em(limited, data, so_far.params)
         return Solution(more.params, so_far.trace + more.trace, more.converged, so_far.n_iter + more.n_iter)
 
     scouts = [run(Solution(start), scout_steps) for start in starts]

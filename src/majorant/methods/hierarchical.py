@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple, Unpack
 import numpy as np
 
 from majorant.kernels import Block, scatter, shares
-from majorant.methods.em import Limits, run_em, start_counts, start_params
+from majorant.methods.em import run_em, start_counts, start_params
 from majorant.methods.fit import Fit, FitOptions, Traits
 from majorant.methods.tables import (
     ExpectedCounts,
@@ -227,9 +227,9 @@ class Hierarchical:
     def learn_spread(self, data: VoteData, params: CrowdParams) -> tuple[Hierarchical, CrowdParams]:
         """The model at the spread that the votes suggest, and parameters near its own: a few rounds of a few steps."""
         model = self
-        limits = Limits(max_iter=min(20, self.max_iter), tol=1e-3, accelerate=True)
         for _ in range(8 if len(params.items_k) > 1 else 0):
-            params = run_em(model, data, params, limits).params
+            quick = replace(model, max_iter=min(20, self.max_iter), tol=1e-3, accelerate=True)
+            params = run_em(quick, data, params).params
             spread = likely_spread(*odds_evidence(params, sum_doubts(data, self.tables(params))))
             if abs(spread - (model.spread or 0.0)) <= 0.02 * max(1.0, spread):
                 break
