@@ -1,6 +1,6 @@
 """DuckDB, always with the same locked settings: no network, no extensions, no files that nobody named.
 
-One connection is opened otherwise: to an object store or an address, where the caller allows it.
+The exception is the connection to an object store or a web address, if the caller allows it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The types of files that can be read: one table, from which readers, messages and --format derive.
+"""The table of file types that can be read; readers, messages and the values of --format are derived from it.
 
 It imports nothing, so that `majorant check --help` is quick.
 """

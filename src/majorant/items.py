@@ -1,7 +1,7 @@
-"""Subsets of items: chosen by code, merged if their votes are equal, drawn at random or by name.
+"""Select items by code, merge items with equal votes, and draw items at random or by name.
 
 Items with the same votes are one pattern with a weight: a panel of 5 judges and 2 classes has at most 32. A draw by
-name gives the same items wherever the votes are stored and in whatever order they came.
+name gives the same items regardless of where votes are stored and in which order they are read.
 """
 
 from __future__ import annotations

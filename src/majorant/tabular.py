@@ -1,7 +1,7 @@
 """Results as tables: columns as lists, Arrow, pandas or polars, and cells that are safe in spreadsheets.
 
-A spreadsheet runs what begins with =, +, -, @, a tab or a return; after an apostrophe it is text.  Apostrophes that
-stand there already get one more, so that taking one away gives back every name; numbers stay as they are.
+Spreadsheets run cells that begin with =, +, -, @, a tab or a return as formulas, so such text gets an apostrophe in
+front. Text that already has one gets another, so that removing one restores every name. Numbers are not changed.
 """
 
 from __future__ import annotations

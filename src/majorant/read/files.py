@@ -38,7 +38,7 @@ def refuse_unpacked(name: str, size: int, unpacked: int, harmless: int = 256_000
 
 
 def declared_size(path: Path, packing: str, head: bytes) -> int:
-    """How large packed data say they are; 0 if they do not say."""
+    """The unpacked size that packed data declare; 0 if they declare none."""
     if packing == "zstd":
         return zstd_size(head)
     size = path.stat().st_size

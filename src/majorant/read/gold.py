@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from majorant.errors import ConfigError, DataError
-from majorant.read.build import Coded, Gold, collect_codes, distinct, find_items, first_per_item
+from majorant.read.build import Gold, collect_codes, distinct, find_items, first_per_item
 from majorant.read.files import NamedFile
 from majorant.read.opening import open_table
 from majorant.read.options import ReadOptions
@@ -71,7 +71,10 @@ def load_gold(source: Any, how: ReadOptions, what: str = "gold label") -> GoldFi
         coded = collect_codes(table, how.most_labels)
     item_n, gold_n = coded.codes["item"], coded.codes["gold"]
     own_items = decode(coded.known["item"], table.kind)
-    values = _gold_values(coded, how.no_vote)
+    values = [v if is_vote(v, how.no_vote) else None for v in decode(coded.known["gold"], table.kind)]
+    if table.kind == "text":
+        numbers = numbers_if_all([v for v in values if v is not None])
+        values = [v if v is None else numbers.get(v, v) for v in values]
     for role, cells in (("item", own_items), ("gold", values)):
         distinct(coded, role, cells)  # refuses what is not a single value
     gold_n = np.append([-1 if is_empty(v) else code for code, v in enumerate(values)], -1).astype(np.int32)[gold_n]
@@ -94,17 +97,15 @@ def _as_table(source: Any) -> Any:
         source = dict(source.items())  # a Series
     if isinstance(source, Mapping) and not any(_is_column(values) for values in source.values()):
         return {"item": list(source), "gold": list(source.values())}
-    plain_list = isinstance(source, (list, tuple)) and bool(source) and not any(map(_is_column_or_path, source))
-    if plain_list or isinstance(source, (bool, int, float)):
+    plain_list = isinstance(source, (list, tuple)) and not any(
+        _is_column(one) or isinstance(one, Path) or (isinstance(one, str) and Path(one).suffix != "") for one in source
+    )
+    if (plain_list and source) or isinstance(source, (bool, int, float)):
         raise ConfigError(
             f"gold= is a {type(source).__name__}, which does not say which item each label belongs to. Give a dict "
             "{item: label}, a Series indexed by item, a frame, the name of a column, or a file."
         )
     return source
-
-
-def _is_column_or_path(one: Any) -> bool:
-    return _is_column(one) or isinstance(one, Path) or (isinstance(one, str) and Path(one).suffix != "")
 
 
 def _is_column(values: Any) -> bool:
@@ -148,11 +149,3 @@ def spellings(items: Iterable[Any]) -> set[str]:
     """The texts by which items of a gold file may be found."""
     texts = {str(item) for item in items}
     return texts | {unguarded(text) for text in texts}
-
-
-def _gold_values(coded: Coded, no_vote: frozenset[str]) -> list[Any]:
-    values = [v if is_vote(v, no_vote) else None for v in decode(coded.known["gold"], coded.table.kind)]
-    if coded.table.kind == "text":
-        numbers = numbers_if_all([v for v in values if v is not None])
-        values = [v if v is None else numbers.get(v, v) for v in values]
-    return values

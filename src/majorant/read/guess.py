@@ -1,6 +1,6 @@
 """Guess the columns of items, workers and labels by what is in them, if their names do not say.
 
-A guess adds a note; in case of doubt, there is none, and an error asks for the names of the columns.
+A guess is reported in a note. If the content is ambiguous, nothing is guessed, and an error asks for column names.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ HINTS = {  # words in the names of columns that suggest a role
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """What the first rows show of a column."""
+    """Facts about a column, from the first rows."""
 
     place: int
     code_n: NDArray[np.int64]  # of its values, -1 for an empty cell
@@ -159,7 +159,7 @@ def _fitting_columns(role: str, columns: Sequence[_Column]) -> list[tuple[int, i
 def _score(
     columns: Sequence[_Column], items: tuple[int, int], workers: tuple[int, int], labels: tuple[int, int]
 ) -> int | None:
-    """How well three columns are items, workers and labels; None if they are not, or only the values suggest it."""
+    """Score three columns as items, workers and labels; None if they cannot be, or if no name suggests it."""
     (i, item_hint), (j, worker_hint), (k, label_hint) = items, workers, labels
     item, worker, label = columns[i], columns[j], columns[k]
     if len({i, j, k}) < 3 or max(item_hint, worker_hint) <= 0:
@@ -183,7 +183,7 @@ WORKER_WORDS = frozenset((  # that the columns of workers share: Dr_Lee, rater1,
 
 
 def missing_header(rows: RowSource, choice: Choice) -> DataError | None:
-    """What to say if the first row of a file is a vote: two of its cells are values of their columns."""
+    """The error for a file whose first row is a vote: two of its cells also occur as values of their columns."""
     if rows.kind != "text" or len(rows.names) != 3 or not rows.again or choice.named:
         return None
     columns = [[value for value in values if value is not None] for values in sample_columns(rows, range(3))]

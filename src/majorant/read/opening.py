@@ -1,4 +1,4 @@
-"""Open any source of votes (files, standard input, a frame, columns, a list) as one Table."""
+"""Open any source of votes (files, standard input, a frame, a dict, a list) as one Table with a role per column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of reading, and which column has which role, as the caller says or by the columns' names."""
+"""The options of reading, and the roles of columns: named by the caller, or recognised by their names."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ MAX_CLASSES = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """How labels are to be understood: names of codes, their order, or a threshold that makes two classes."""
+    """How to interpret labels: names for codes, an order, or a threshold that makes two classes."""
 
     order: tuple[str, ...] | None = None
     threshold: float | None = None

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from pathlib import Path
-from typing import Any
 
 from majorant.database import batches, connect, path_literal
 from majorant.errors import DataError
@@ -25,7 +23,11 @@ def open_parquet(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:  
         with connect(1) as connection:
             relation = connection.sql(f"SELECT * FROM {scan}")
             names = tuple(relation.columns)
-            refuse_unpacked(file.name, file.path.stat().st_size, _declared_size(connection, file.path))
+            # At least one byte per cell, because run-length encoding can hide millions of cells
+            sizes = f"sum(num_values), sum(total_uncompressed_size) FROM parquet_metadata({path_literal(file.path)})"
+            [found] = connection.sql(f"SELECT {sizes}").fetchall()
+            unpacked = max(int(size or 0) for size in found)
+            refuse_unpacked(file.name, file.path.stat().st_size, unpacked)
     except (duckdb.Error, RuntimeError, UnicodeError) as error:  # the latter two: names that are not UTF-8
         raise _damaged(file, error) from None
 
@@ -40,13 +42,6 @@ def open_parquet(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:  
             raise _damaged(file, error) from None
 
     return RowSource(source=file.name, names=names, kind="typed", format="Parquet", stream=stream)
-
-
-def _declared_size(connection: Any, path: Path) -> int:
-    """Declared uncompressed size, at least one byte per cell because run-length encoding can hide millions of cells."""
-    sql = f"SELECT sum(num_values), sum(total_uncompressed_size) FROM parquet_metadata({path_literal(path)})"
-    ((n_cells, n_bytes),) = connection.sql(sql).fetchall()
-    return int(max(n_cells or 0, n_bytes or 0))
 
 
 def _damaged(file: File, error: Exception) -> DataError:

@@ -1,7 +1,7 @@
-"""Read a spreadsheet in a process of its own: a damaged or hostile workbook can make its parser abort.
+"""Read a spreadsheet in a separate process, because a damaged or hostile workbook can crash its parser.
 
-Run as a script, with the folder of python-calamine, the file, the sheet ("" for the only one that is filled) and a
-limit on memory; it prints JSON and imports nothing else of this package.
+A script whose arguments are the folder of python-calamine, the file, the sheet ("" for the only one with data) and a
+memory limit. It prints JSON and imports nothing from this package.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Spreadsheets: a sheet of an Excel or OpenDocument workbook, by the extra `excel` (python-calamine)."""
+"""Spreadsheets: one sheet of an Excel or OpenDocument workbook, read by python-calamine (extra `excel`)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,6 @@ from majorant.read.table import RowSource, open_positions
 
 def open_excel(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:  # noqa: ARG001
     """The rows of a sheet: the first row names the columns; the only sheet with anything in it, or the one named."""
-    from dataclasses import replace
-
     book = _read_workbook(file, how.sheet)
     name = _choose_sheet(file.name, book, how.sheet)
     header, *rows = book["rows"]
@@ -32,16 +31,16 @@ def open_excel(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:  # 
         columns.pop()
     names = ["" if column[0] is None else str(column[0]).strip() for column in columns]
     names[0] = names[0] or ROW_NAMES
-    rounded = {p: cell for p, column in enumerate(columns) for cell in column[1:] if _has_lost_digits(cell)}
+    rounded = {  # spreadsheets keep 15 digits of a number
+        p: cell
+        for p, column in enumerate(columns)
+        for cell in column[1:]
+        if isinstance(cell, (int, float)) and abs(cell) >= 1e15
+    }
     opened = open_positions(
         file.name, names, [column[1:] for column in columns], format=f"spreadsheet, sheet {name!r}", first_row=2
     )
     return replace(opened, rounded=rounded)
-
-
-def _has_lost_digits(cell: Any) -> bool:
-    """Whether a number has more than the 15 digits that spreadsheets keep."""
-    return isinstance(cell, (int, float)) and abs(cell) >= 1e15
 
 
 def _read_workbook(file: File, sheet: str | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Tables as readers produce them, batch by batch, columns in memory as such tables, and what cells mean."""
+"""The tables that readers produce, as batches of columns, and helpers that interpret their cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Items for an expert to label, written as a table or as tasks for a tool, and the labels read back and counted."""
+"""Write items for experts to label, as a table or as tasks for a tool, and read and count their labels."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ExpertLabels(NamedTuple):
 
 
 class Tasks(NamedTuple):
-    """What is to be labelled: items in order, their own columns, and the classes to choose from."""
+    """Items to label in order, their own columns, and the classes to choose from."""
 
     items: Sequence[Any]
     columns: Mapping[str, Sequence[Any]]
@@ -299,7 +299,7 @@ def digest_of(content: Mapping[str, Any]) -> str:
 
 
 def sample_size(content: Mapping[str, Any]) -> int:
-    """How many items at the head of a design's order are a random sample of all items, by its content."""
+    """How many of the first items in a design's order are a random sample of all items."""
     question, kind = content["content"], content.get("question")
     if kind == "accuracy":
         return len(content["order"])
