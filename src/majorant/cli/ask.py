@@ -30,13 +30,6 @@ if TYPE_CHECKING:
     from majorant.ask.design import Design, Recognised
     from majorant.backend import Backend
 
-# What does not say how the votes are read.
-NOT_OF_VOTES = (
-    *("teach", "between", "race", "accuracy", "rate", "question", "rule", "n", "more", "design", "expert_from"),
-    *("tolerance", "experts", "tool", "by", "out", "overwrite", "gold_file", "level", "seed", "as_json", "quiet"),
-    "verbose",
-)
-
 
 class _NameLists(Grouped):
     """A command whose --between and --race take names without commas: --between majority gpt-4o."""
@@ -215,8 +208,13 @@ def _call() -> tuple[str, ...]:
     """The files and flags by which the votes were read, to read them again."""
     from majorant.cli.next_command import repeat_call
 
+    not_of_votes = (
+        *("teach", "between", "race", "accuracy", "rate", "question", "rule", "n", "more", "design", "expert_from"),
+        *("tolerance", "experts", "tool", "by", "out", "overwrite", "gold_file", "level", "seed", "as_json", "quiet"),
+        "verbose",
+    )
     ctx = click.get_current_context()
-    return tuple(shlex.split(repeat_call(ctx, "ask", without=NOT_OF_VOTES))[2:])
+    return tuple(shlex.split(repeat_call(ctx, "ask", without=not_of_votes))[2:])
 
 
 def _check_command(files: Sequence[str]) -> str:

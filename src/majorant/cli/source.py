@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from majorant.votes import Account, Votes
 
 Command = Callable[..., Any]
-ABOUT_FILE = """FILE: CSV, TSV, JSON, JSONL, Parquet, Excel, a judge log or a labelling tool's export; also several
-    files, a folder, 'votes-*.csv', - for standard input, or data:NAME (`majorant data list`)."""
 DATASET = "data:"  # before the name of a public data set, in place of a file
 MEMORY = "memory"
 
@@ -266,7 +264,10 @@ _INPUT_OPTIONS = (
 def input_options(command: Command) -> Command:
     """Add FILE and the reading options to a command, which receives them as `source`."""
     with_source = _given(command, _INPUT_OPTIONS, _with_source)
-    with_source.__doc__ = f"{command.__doc__}\n\n    {ABOUT_FILE}"
+    with_source.__doc__ = f"""{command.__doc__}
+
+    FILE: CSV, TSV, JSON, JSONL, Parquet, Excel, a judge log or a labelling tool's export; also several
+    files, a folder, 'votes-*.csv', - for standard input, or data:NAME (`majorant data list`)."""
     return with_source
 
 

@@ -223,18 +223,15 @@ def _facts(facts: list[tuple[str, str]]) -> list[str]:
 
 def certificate_summary(certificate: Certificate) -> Facts:
     """The facts of a certificate with their sentences; infinite numbers are the strings inf and -inf."""
+    claims = {str(family): getattr(certificate, family) for family in Family}
     return {
         "level": certificate.level,
         "standing": str(certificate.standing.family),
         "sentence": certificate_sentence(certificate),
         "untested_sentence": untested_sentence(certificate.claims),
-        **{str(family): _claim_or_none(getattr(certificate, family)) for family in Family},
+        **{name: None if claim is None else claim_summary(claim) for name, claim in claims.items()},
         "design": None if certificate.design is None else design_summary(certificate.design),
     }
-
-
-def _claim_or_none(claim: Claim | None) -> Facts | None:
-    return None if claim is None else claim_summary(claim)
 
 
 def claim_summary(claim: Claim) -> Facts:

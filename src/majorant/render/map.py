@@ -10,10 +10,11 @@ from majorant.results.map import Line, MapPanel, Plane
 
 def map_facts(panels: Sequence[MapPanel]) -> list[Facts]:
     """The planes of the map; lines as two lists."""
+    titles = {Plane.BALANCE: "Class balance against noise", Plane.ACCURACIES: "Accuracy on either class"}
     return [
         {
             "plane": str(panel.plane),
-            "title": _TITLES[panel.plane],
+            "title": titles[panel.plane],
             **dict(zip(("x_name", "y_name"), axes(panel), strict=True)),
             "point": list(panel.point),
             "point_margin": panel.point_margin,
@@ -24,9 +25,6 @@ def map_facts(panels: Sequence[MapPanel]) -> list[Facts]:
         }
         for panel in panels
     ]
-
-
-_TITLES = {Plane.BALANCE: "Class balance against noise", Plane.ACCURACIES: "Accuracy on either class"}
 
 
 def axes(panel: MapPanel) -> tuple[str, str]:

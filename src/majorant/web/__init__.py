@@ -40,8 +40,9 @@ def serve(
     from majorant.web.runs import Runs
 
     token = secrets.token_urlsafe(24)
-    with _listening(port) as listener, _folder() as folder:
-        runs = Runs(folder, memory=memory)
+    private = tempfile.TemporaryDirectory(prefix="majorant-serve-", ignore_cleanup_errors=True)
+    with _listening(port) as listener, private as folder:
+        runs = Runs(Path(folder), memory=memory)
         try:
             for file in files:
                 runs.add_local(Path(file).expanduser())
@@ -95,10 +96,3 @@ def _listening(port: int) -> Iterator[socket.socket]:
             ) from None
         listener.listen(128)
         yield listener
-
-
-@contextlib.contextmanager
-def _folder() -> Iterator[Path]:
-    """A private folder that is removed at the end."""
-    with tempfile.TemporaryDirectory(prefix="majorant-serve-", ignore_cleanup_errors=True) as folder:
-        yield Path(folder)

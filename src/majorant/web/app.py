@@ -54,14 +54,9 @@ ASSETS = {
 }
 _ONE_LABEL = threading.RLock()  # one label at a time is written, from however many browsers
 MAIN_QUESTIONS = (Session.kind, Race.kind)  # which the answer itself rests on
-PAGE_POLICY = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; "
-    "base-uri 'none'; frame-ancestors 'none'"
-)
-# The report holds its own style and one script, by hash; here it gets an origin of its own as well.
-REPORT_POLICY = "sandbox allow-scripts allow-downloads; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 HEADERS = {
-    "content-security-policy": PAGE_POLICY,
+    "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+    "img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "referrer-policy": "same-origin",  # with less, a form of our own would not say where it comes from
     "cache-control": "no-store",
@@ -162,7 +157,9 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
 
     def report(request: Request) -> Response:
         path = _result(kept_of(request), "report.html")
-        return FileResponse(path, media_type="text/html", headers={"content-security-policy": REPORT_POLICY})
+        # The report holds its own style and one script, by hash; here it gets an origin of its own as well.
+        policy = "sandbox allow-scripts allow-downloads; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        return FileResponse(path, media_type="text/html", headers={"content-security-policy": policy})
 
     def download(request: Request) -> Response:
         kept, name = kept_of(request), request.path_params["name"]

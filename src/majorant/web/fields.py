@@ -40,7 +40,6 @@ PLACES = {  # where a field stands, of those that a message may send the user to
     "gold_file": "labelled",
     "design": "labelled",
 }
-ON_THE_COMMAND_LINE = ("format", "max_classes", "allow_network", "status", "seconds", "by", "memory", "threads")
 REPEATS_WORDS = {
     "error": "stop and say so",
     "first": "the first counts",
@@ -67,7 +66,8 @@ def in_page_words(message: str) -> str:
         shown = [value for value in values if value not in ("NAME", "")]
         return f"“{FIELDS[name]}”" + (f" ({', '.join(shown)})" if name == "repeats" and shown else "")
 
-    return respell(message, [*FIELDS, *ON_THE_COMMAND_LINE], spell)
+    flags = ("format", "max_classes", "allow_network", "status", "seconds", "by", "memory", "threads")
+    return respell(message, [*FIELDS, *flags], spell)
 
 
 def troubled_fields(message: str) -> list[str]:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 Tell = Callable[..., None]
 SEED = 0  # as the command line has it, so that both give the same numbers
 TO_LABEL, DESIGN, LABEL_ITEMS = "to_label.csv", "to_label.design.json", "items.json"
-SHOWN = ("answer", "votes", "accuracy", "rate", "map", "input", "sample", "level")  # what the page shows of a result
 
 
 def work(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
@@ -64,8 +63,8 @@ def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
             from majorant.ask.ask import ask as draw
 
             _write_design(job, backend, draw(backend, n=0, rng=SEED, **how))
-    shown = {name: summary[name] for name in SHOWN if name in summary}
-    return {**shown, "live_map": live_map(summary)}
+    shown = ("answer", "votes", "accuracy", "rate", "map", "input", "sample", "level")
+    return {**{name: summary[name] for name in shown if name in summary}, "live_map": live_map(summary)}
 
 
 def ask(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
