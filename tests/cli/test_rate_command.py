@@ -236,6 +236,18 @@ def test_votes_on_disk_give_the_same_answer(folder, by):
     assert [one["winner"] for one in stored["differences"]] == [one["winner"] for one in whole["differences"]]
 
 
+def test_a_bar_outside_the_range_is_refused(folder):
+    words = ["rate", str(folder / "log.csv"), "--gold-file", str(folder / "labels.csv"), "--at-least", "70"]
+    assert "the rate lies between 0 and 1" in str(CliRunner().invoke(majorant, words).exception)
+
+
+def test_a_sample_that_is_not_labelled_yet_asks_for_labels(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    CliRunner().invoke(majorant, ["ask", str(folder / "log.csv"), "--rate", "--n", "20"])
+    said = run(tmp_path, str(folder / "log.csv"), "--gold-file", "to_label.csv")
+    assert said.splitlines()[-1] == "Next     Label the items that were drawn, from the top, and run this again."
+
+
 def test_pairwise_judgements_on_disk_are_refused(folder):
     rows = [(q, "x", "y", "j", "AB"[q % 2]) for q in range(20)]
     write(folder / "arena.csv", ("question", "model_a", "model_b", "judge", "winner"), rows)

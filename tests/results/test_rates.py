@@ -294,3 +294,27 @@ def test_the_tutorials_public_panel_prints_what_it_shows(tmp_path, monkeypatch):
     shown = re.search(r"```text\n(.*?)```", TUTORIAL.read_text(encoding="utf-8"), re.DOTALL)
     assert shown is not None
     assert said == shown[1]
+
+
+def test_expert_labels_match_whatever_their_case_and_unknown_ones_are_named():
+    verdicts = [(item, judge, "pass" if item < "c" else "fail") for item in "abcd" for judge in "xy"]
+    shouted = mj.rate(verdicts, gold={"a": "PASS", "b": " Pass", "c": "Fail", "d": "FAIL"}, label="pass")
+    assert (shouted.value, shouted.unheard) == (0.5, ())
+    unclear = mj.rate(verdicts, gold={"a": "pass", "b": "pass", "c": "fail", "d": "unclear"}, label="pass")
+    assert (unclear.value, unclear.unheard) == (0.5, ("unclear",))
+
+
+def test_drawn_items_without_a_label_are_not_dropped_with_the_votes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table, _, _ = log(questions=40)
+    votes = mj.read(table)
+    mj.ask(votes, question="teach", n=10).write("to_label.csv")
+    with open("to_label.csv", newline="") as file:  # noqa: PTH123
+        rows = list(csv.DictReader(file))
+    with open("to_label.csv", "w", newline="") as file:  # noqa: PTH123
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows({**row, "label": "?" if n == 3 else "pass"} for n, row in enumerate(rows))
+    assert mj.rate(votes, gold="to_label.csv", label="pass").overall.skipped == 1
+    with pytest.raises(mj.DataError, match="without a label .1 here. must count"):
+        mj.rate(mj.read(table, gold_file="to_label.csv"), label="pass")

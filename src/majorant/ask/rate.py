@@ -1,18 +1,19 @@
-"""Bounds for a mean over n units from labels in a random order, helped by a predictor, valid at every label at once.
+"""Bounds on the mean of n units from labels in random order, with the help of a predictor, valid at every label.
 
-The units (items, or questions answered by two systems) have fixed values y in a known range, and the only randomness is
-the order in which they are labelled.  Before each label the votes and the labels so far give a prediction f of every
-unit.  If the mean is m, then after t labels with sum S
+The units (items, or questions that two systems answered) have fixed values y in a known range; only the order in which
+they are labelled is random.  Before each label, the votes and the labels so far give a prediction f for every unit.  If
+the mean is m, then after t labels with sum S
 
     E[y - f] = (n m - S - sum of f over the rest) / (n - t)
 
 for the next unit, whatever f is.  So a bet on y - f at that price is fair, and the capital K(m) of a bettor who never
-risks more than it has is a nonnegative martingale from 1.  Every m whose capital ever reaches 1/a is refuted; the mean
-itself is refuted with probability at most a (Ville).  A poor predictor costs width, never validity.
+risks more than they have is a nonnegative martingale that starts at 1.  Every m for which the capital ever reaches 1/a
+is refuted; the true mean is refuted with probability at most a (Ville).  A poor predictor widens the interval but never
+makes it wrong.
 
-The bettor holds one account per horizon (30, 45, 65, 100, ... labels).  Each account bets as if it hedged an option
-that pays the goal if the residuals end above their boundary at its horizon: near 100 labels the interval is about 1.2
-times as wide as the best one for a single look.  All bets keep the capital monotone in m, so bisection finds the bound.
+The bettor has one account per horizon (30, 45, 65, 100, ... labels).  Each account bets as if it hedged an option that
+pays the goal if the residuals end above a boundary at its horizon.  All bets keep the capital monotone in m, so the
+bound can be found by bisection.
 Proofs: docs/theory/rate.md.
 """
 
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -30,12 +32,11 @@ from majorant.values import FloatArray, lock
 IntArray = NDArray[np.integer[Any]]
 
 INTERCEPT_PENALTY = 0.5  # strength of the prior on the mean, in labels
-ROUNDING = 1e-9  # a candidate counts as impossible only beyond this, relative to the range of a residual
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Features:
-    """What a linear predictor sees of each unit, with the prior of its coefficients."""
+    """Features of each unit for a linear predictor, with the prior of its coefficients."""
 
     value_id: FloatArray
     prior_d: FloatArray
@@ -48,7 +49,7 @@ class Features:
     def of(
         cls, prediction_ip: ArrayLike, judge_ij: ArrayLike | None = None, slice_i: ArrayLike | None = None
     ) -> Features:
-        """The panel's predictions of each item in [0, 1], what each judge says (NaN: nothing) and the item's slice.
+        """Features from the panel's predictions in [0, 1], the judges' votes (NaN: none) and the slice of each item.
 
         >>> Features.of([[.2], [.8]]).value_id.round(1).tolist()
         [[1.0, -0.3], [1.0, 0.3]]
@@ -70,9 +71,9 @@ class Features:
         )
 
     def learn(self, item_t: ArrayLike, y_t: ArrayLike) -> FloatArray:
-        """Coefficients before the first label and after each, (T + 1, d): ridge regression; NaN teaches nothing.
+        """Coefficients of a ridge regression before the first label and after each, (T + 1, d); NaN labels are ignored.
 
-        After some hundred labels the coefficients change only now and then.
+        After a few hundred labels they are updated less often.
         """
         item, y = np.asarray(item_t, dtype=np.int64), np.asarray(y_t, dtype=float)
         told_t = ~np.isnan(y)
@@ -106,20 +107,20 @@ def _centred(column_ip: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Bets:
-    """The bets on offer, one per label: what came out and what was known before it.
+    """The bets on offer, one per label: the outcome, and what was known before it.
 
-    A label that is not known (NaN) counts as the lowest possible value on the way to the lower bound, and as the
-    highest on the way to the upper one; such arrays have two rows.
+    A missing label (NaN) counts as the lowest possible value for the lower bound and as the highest for the upper
+    bound, so some arrays have two rows.
     """
 
     n: int  # units in all
-    drawn: int  # units labelled, of which the first few thousand are bet on
+    drawn: int  # units labelled; only the first few thousand are bet on
     residual_st: FloatArray  # y - f
     known_st: FloatArray  # sum of the labels so far, and of f over the rest, before each label
-    low_t: FloatArray  # the least and the most that the residual could have been
+    low_t: FloatArray  # the range of the residual
     high_t: FloatArray
-    variance_t: FloatArray  # expected of the residual
-    total: tuple[float, float]  # the least and the most that the sum of all n values can still be
+    variance_t: FloatArray  # estimated before each label
+    total: tuple[float, float]  # the range of the sum of all n values
     estimate: float | None  # of the mean
     spread: float  # standard deviation of the residuals, for planning
 
@@ -128,7 +129,7 @@ class Bets:
 
     @property
     def labels(self) -> int:
-        """How many labels are bet on."""
+        """The number of labels that are bet on."""
         return len(self.low_t)
 
 
@@ -141,19 +142,19 @@ def offer_bets(
     low_i: ArrayLike = 0.0,
     high_i: ArrayLike = 1.0,
 ) -> Bets:
-    """Compute the bets from the predictions of all n units before each label.
+    """The bets, from the predictions of all n units before each label.
 
     Parameters
     ----------
     value_ti : iterable of T + 1 arrays (n,), or None
-        The prediction of every unit before each label, and after the last: the same object while it stays the same.
-        None predicts the mean of the labels so far.
+        Predictions of all units before each label and after the last; the same object while nothing changes.  None
+        predicts the mean of the labels so far.
     unit_t : array (T,)
-        The units in the order in which they were labelled: a prefix of a uniformly random order of all n.
+        The units in the order of labelling: the beginning of a uniformly random order of all n.
     y_t : array (T,)
-        Their values; NaN where a label is not known.
+        Their values; NaN if unknown.
     n : int
-        How many units there are.
+        The number of units.
     low_i, high_i : float or array (n,)
         The range of the values of each unit.
 
@@ -162,7 +163,7 @@ def offer_bets(
     Bets
     """
     unit, y = np.asarray(unit_t, dtype=np.int64), np.asarray(y_t, dtype=float)
-    # What is known needs no bets, and after 5,000 the interval is a point wide.
+    # If all values are known there is nothing to bet on; after 5,000 labels, the interval is a point wide.
     n_labels = 0 if len(unit) == n else min(len(unit), 5_000)
     least_i, most_i = (np.broadcast_to(np.asarray(end, dtype=float), n) for end in (low_i, high_i))
     y_st = np.where(np.isnan(y), [least_i[unit], most_i[unit]], y)
@@ -177,7 +178,7 @@ def offer_bets(
             prediction_i = fresh_i
             left = prediction_i[rest]
             predicted, low, high = float(left.sum()), (least_i[rest] - left).min(), (most_i[rest] - left).max()
-        low_t[t], high_t[t] = low, high  # of all that was left at the last fit, which holds what is left now
+        low_t[t], high_t[t] = low, high  # of the units left at the last fit, which include those left now
         residual_st[:, t] = y_st[:, t] - prediction_i[unit[t]]
         known_st[:, t] = total_s + predicted
         total_s, predicted = total_s + y_st[:, t], predicted - float(prediction_i[unit[t]])
@@ -188,7 +189,7 @@ def offer_bets(
     told = ~np.isnan(y)
     scale = float((most_i - least_i).max(initial=0.0)) ** 2
     square_t = np.where(told[:n_labels], residual_st[0], 0.0) ** 2
-    guess, worth = 0.15 * scale, 4.0  # of the variance, and how many labels that guess is worth
+    guess, worth = 0.15 * scale, 4.0  # prior variance, and its weight in labels
     seen_t = worth + np.concatenate([[0.0], np.cumsum(told[:n_labels])])
     variance_t = (worth * guess + np.concatenate([[0.0], np.cumsum(square_t)])) / seen_t
     variance_t = np.maximum(variance_t, 0.002 * scale)
@@ -207,7 +208,7 @@ def offer_bets(
 
 
 def _means(unit_t: IntArray, y_t: FloatArray, middle_i: FloatArray) -> Iterator[FloatArray]:
-    """The middle of each range, moved by how far the labels so far are off it: no predictor at all."""
+    """The middle of each range, shifted by the mean deviation of the labels so far: no predictor at all."""
     off, told = 0.0, 0.0
     yield middle_i
     for unit, y in zip(unit_t, y_t, strict=True):
@@ -217,16 +218,16 @@ def _means(unit_t: IntArray, y_t: FloatArray, middle_i: FloatArray) -> Iterator[
 
 
 def _estimate(prediction_i: FloatArray, unit_t: IntArray, y_t: FloatArray, n: int) -> float:
-    """The labels, and the predictions of the rest corrected by how far off they are on the labels."""
+    """The mean of the labels and of the predictions for the rest, corrected by their mean error on the labels."""
     off = float((y_t - prediction_i[unit_t]).mean())
     rest = float(prediction_i.sum() - prediction_i[unit_t].sum()) + (n - len(y_t)) * off
     return (float(y_t.sum()) + rest) / n
 
 
 def bounds(bets: Bets, alpha: float, *, whole: bool = False) -> tuple[float, float]:
-    """A lower and an upper bound for the mean of all n values; each fails, at any label ever, with at most `alpha`.
+    """A lower and an upper bound on the mean of all n values; each fails at any label with probability at most `alpha`.
 
-    They never leave what the labels make possible, so they meet in the mean once every unit is labelled.  With `whole`
+    They stay within what the labels leave possible, so they equal the mean once every unit is labelled.  With `whole`,
     the values are whole numbers, and so is n times each bound.
 
     >>> y = np.array([1, 1, 0, 1, 1, 1, 1, 1, 0, 1] * 4, dtype=float)
@@ -238,11 +239,11 @@ def bounds(bets: Bets, alpha: float, *, whole: bool = False) -> tuple[float, flo
     least, most = bets.total[0] / bets.n, bets.total[1] / bets.n
     low = _lower(bets, least, most, alpha, whole=whole)
     high = -_lower(mirrored(bets), -most, -least, alpha, whole=whole)
-    return min(low, high), max(low, high)  # they cross only if one of them has failed
+    return min(low, high), max(low, high)  # they cross only if one is wrong
 
 
 def mirrored(bets: Bets) -> Bets:
-    """The same bets on the negative of every value."""
+    """The same bets on the negated values."""
     return replace(
         bets,
         residual_st=-bets.residual_st[::-1],
@@ -253,7 +254,7 @@ def mirrored(bets: Bets) -> Bets:
 
 
 def _lower(bets: Bets, least: float, most: float, alpha: float, *, whole: bool) -> float:
-    """The largest candidate that is refuted; refutation is monotone in the candidate."""
+    """The largest refuted candidate; if one is refuted, so are all below it."""
     refuted, kept = least, most
     for _ in range(4 if most > least else 0):  # to 3e-6 of the range
         candidate_c = np.linspace(refuted, kept, 25)
@@ -268,25 +269,18 @@ def _lower(bets: Bets, least: float, most: float, alpha: float, *, whole: bool) 
 
 
 def evidence_above(bets: Bets, mean: ArrayLike, alpha: float) -> FloatArray:
-    """The largest log capital so far of betting that the mean is above `mean`; at log(1 / alpha) `mean` is refuted.
+    """The largest log capital from betting that the mean is above each candidate, which log(1 / alpha) refutes.
 
-    `mean` (C,) are candidates.  Residuals and all that goes with them may have a last axis of the same length as
-    `mean`: that is how a simulation follows many runs at once, each at its own true mean.
+    The arrays of `bets` may have a last axis of the same length as `mean`, for simulations that follow many runs at
+    once, each at its own true mean.
     """
-    return max_of(log_capitals(bets, mean, alpha), np.zeros(np.shape(mean)))
-
-
-def max_of(log_tc: Iterable[FloatArray], start: FloatArray) -> FloatArray:
-    """The largest of each column."""
-    for log_c in log_tc:
-        start = np.maximum(start, log_c)
-    return start
+    return reduce(np.maximum, log_capitals(bets, mean, alpha), np.zeros(np.shape(mean)))
 
 
 def log_capitals(bets: Bets, mean: ArrayLike, alpha: float) -> Iterator[FloatArray]:
     """The log capital after each label, for each candidate mean; infinite once the labels make it impossible."""
     mean_c, n = np.asarray(mean, dtype=float), bets.n
-    aim = float(-np.log(alpha)) + np.log(1.25)  # above the goal, which accounts would otherwise only approach
+    aim = float(-np.log(alpha)) + np.log(1.25)  # above the goal, which an account would otherwise only approach
     horizon_h, weight_h = horizons(n)
     log_hc = np.repeat(np.log(weight_h)[:, None], len(mean_c), axis=1)
     impossible_c = np.zeros(len(mean_c), dtype=bool)
@@ -299,25 +293,25 @@ def log_capitals(bets: Bets, mean: ArrayLike, alpha: float) -> Iterator[FloatArr
             speed = n / (n - t) / np.sqrt(bets.variance_t[t])
             time_h = np.sqrt(_clock(horizon_h[live:], n) - _clock(t, n))[:, None]
             log_hc[live:] += _bet(log_hc[live:] - aim, speed / time_h, gain_c, risk_c, chance_c)
-            if horizon_h[live] == t + 1 and live + 1 < len(horizon_h):  # what an account has left goes to the next
+            if horizon_h[live] == t + 1 and live + 1 < len(horizon_h):  # its capital goes to the next account
                 log_hc[live + 1] = np.logaddexp(log_hc[live], log_hc[live + 1])
                 log_hc[live] = -np.inf
-        impossible_c |= risk_c < -ROUNDING * (bets.high_t[t] - bets.low_t[t])  # no value is as low as that price
+        impossible_c |= risk_c < -1e-9 * (bets.high_t[t] - bets.low_t[t])  # no value is that low, beyond rounding
         yield np.where(impossible_c, np.inf, np.logaddexp.reduce(log_hc, axis=0))
 
 
 def _bet(
     log_share: FloatArray, speed: FloatArray, gain: FloatArray, risk: FloatArray, chance: FloatArray
 ) -> FloatArray:
-    """The growth of log capital by one bet: the hedge of an option that is worth `log_share` of its payment.
+    """The growth in log capital from one bet: the hedge of an option that is worth `log_share` of its payout.
 
-    With x the normal quantile of that share, the hedge is phi(x) / Phi(x), times `speed`.  It is cut so that no outcome
-    takes more than the account holds, or brings more than it aims for: that keeps the capital monotone.
+    If x is the normal quantile of that share, the hedge is phi(x) / Phi(x) times `speed`.  It is limited so that no
+    outcome can cost more than the account holds or win more than it aims for, which keeps the capital monotone.
     """
     from scipy.special import ndtri_exp
 
     most_staked = 0.99  # of an account
-    least = 1e-6 * (risk + chance)  # beyond these odds, bets would be dominated by rounding
+    least = 1e-6 * (risk + chance)  # at longer odds, rounding would dominate
     log_share = np.minimum(log_share, -1e-9)
     x = ndtri_exp(log_share)
     stake = np.exp(-x * x / 2 - np.log(2 * np.pi) / 2 - log_share) * speed
@@ -327,7 +321,7 @@ def _bet(
 
 
 def horizons(n: int) -> tuple[FloatArray, FloatArray]:
-    """The numbers of labels that accounts aim at, and the capital that each starts with.
+    """The horizon of each account in labels, and its initial capital.
 
     >>> [int(horizon) for horizon in horizons(150)[0]]
     [30, 45, 65, 100, 135]
@@ -335,18 +329,18 @@ def horizons(n: int) -> tuple[FloatArray, FloatArray]:
     near = {30: 2.0, 45: 1.5, 65: 2.0, 100: 6.0, 150: 2.0, 200: 3.0, 300: 1.5, 500: 1.0}
     far = {1000 * 2**k: 0.5 * 0.7**k for k in range(max(n // 1000, 1).bit_length())}
     weight = {horizon: weight for horizon, weight in (near | far).items() if horizon <= 0.75 * n}
-    weight[max(round(0.9 * n), 1)] = 0.5  # of a small file, nearly all
+    weight[max(round(0.9 * n), 1)] = 0.5  # in a small file, nearly all
     weight_h = np.array(list(weight.values()))
     return np.array(list(weight), dtype=float), weight_h / weight_h.sum()
 
 
 def _clock(t: Any, n: int) -> Any:
-    """The information in t of n labels, drawn without replacement: infinite once all are known."""
+    """The information in t of n labels drawn without replacement."""
     return t * n / np.maximum(n - t, 0.5)
 
 
 def labels_for(half_width: float, *, spread: float, n: int, alpha: float, width: float = 1.0) -> int:
-    """About how many labels in all make the interval as short as plus or minus `half_width`.
+    """About how many labels are needed in total for an interval of plus or minus `half_width`.
 
     Fitted to simulated and public panels (benchmarks/rates.py): half the width after k of n labels is about
     .81 sqrt(2 L q) spread + .41 L q width, where q = 1/k - 1/n, L = log(1/alpha), and `width` is the range of a value.

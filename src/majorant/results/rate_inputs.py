@@ -1,4 +1,4 @@
-"""Inputs of a rate: the target and the labelled items."""
+"""Inputs of a rate: what is averaged, and the labelled items."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ class Measure(StrEnum):
 
 
 class Order(StrEnum):
-    """What is known about the order of the labels."""
+    """How much is known about the order of the labels."""
 
     DRAWN = "drawn"  # by `majorant ask`
     GIVEN = "given"  # as the caller gave them
-    SHUFFLED = "shuffled"  # sorted, or a column beside the votes: a sample without an order
+    SHUFFLED = "shuffled"  # a sample without an order, such as a sorted file or a column of the votes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """What is averaged: a number in [0, 1] for each label, which may depend on the slice of the item."""
+    """What is averaged: a number in [0, 1] for each label, possibly different in each slice."""
 
     measure: Measure
     label: Hashable | None
@@ -93,7 +93,7 @@ class Target:
 
 
 def find_target(votes: AnyVotes, pairs: Pairs | None, label: Any, limits: tuple[float, float] | None) -> Target:
-    """The class, score or win rate that is wanted, by what the user says and what the labels look like."""
+    """What to average, given the caller's choice and the labels of the votes."""
     labels = votes.labels
     if pairs is not None and label is None:
         win_sk = np.array([[1.0 if k == a else 0.0 if k == b else 0.5 for k in labels] for a, b in pairs.candidates])
@@ -173,7 +173,7 @@ def _as_number(value: Any) -> float | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labelled:
-    """Items in the order in which they were labelled, and what the expert said; None where that is not known."""
+    """Items in the order of labelling with the expert's labels; None if unknown."""
 
     item_t: Codes
     values: tuple[Any, ...]
@@ -188,8 +188,8 @@ def read_labelled(gold: Any, backend: Backend, how: ReadOptions, rng: np.random.
         skipped = sum(note.facts["items"] for note in votes.account.notes if note.kind is NoteKind.GOLD_SKIPPED)
         if skipped:
             raise DataError(
-                f"{skipped} items of the random sample have no label, which must count as the worst case. Give their "
-                "file as gold=, apart from the votes; on a cluster, label them first."
+                f"Drawn items without a label ({skipped} here) must count as the worst case. Pass their file as gold= "
+                "instead of reading it with the votes; on a cluster, label them first."
             )
         item_p, gold_p = gold_labels(backend)
         mixed = rng.permutation(len(item_p))
@@ -216,7 +216,7 @@ def read_labelled(gold: Any, backend: Backend, how: ReadOptions, rng: np.random.
 
 
 def _drawn_labels(design: Design, answer_d: Codes, backend: Backend) -> Labelled:
-    """The labels of a design's random sample, up to the last one; what is missing above it is not known."""
+    """The labels of a design's random sample up to the last one; missing ones before it are unknown."""
     answer_d = answer_d[: design.n_sample]
     if not design.n_sample:
         raise DataError(
@@ -275,9 +275,9 @@ def count_voted(part: Part) -> int:
 
 
 def find_questions(votes: AnyVotes) -> list[Codes]:
-    """What items may have in common if several columns name them: the codes of all parts of the name but one.
+    """What items share if several columns name them: the codes of all parts of the name but one.
 
-    With slices that one part is the slice: items of a question by several systems have the question in common.
+    With slices, that part is the slice: answers of several systems to a question share the question.
     """
     keys = [split_key(str(item)) for item in votes.items]
     n_parts = len(keys[0]) if keys else 0
@@ -297,7 +297,7 @@ def find_questions(votes: AnyVotes) -> list[Codes]:
 
 
 def came_by_question(question_i: Codes, item_t: Codes) -> bool:
-    """Whether nearly all labelled questions are completely labelled, which does not happen by chance."""
+    """Whether nearly all labelled questions are labelled in full, which is unlikely to happen by chance."""
     if not len(item_t) or len(item_t) > 0.8 * len(question_i):
         return False
     size_q = np.bincount(question_i)
@@ -307,7 +307,7 @@ def came_by_question(question_i: Codes, item_t: Codes) -> bool:
 
 
 def _is_sorted(item_t: Codes) -> bool:
-    """Whether the order is too regular to be random: hardly any descent among neighbours, or hardly any ascent."""
+    """Whether the order is too regular to be random: hardly any descents between neighbours, or hardly any ascents."""
     n = len(item_t)
     if n < 5:
         return False

@@ -1,6 +1,6 @@
-"""What the votes say of each item, and the bets on a rate that labels of some items make possible.
+"""The panel behind a rate: what the votes say about each item, and the bets that labels of some items allow.
 
-Votes are passed over part by part, wherever they are stored; a few numbers per item and judge are kept.
+The votes are read once, part by part, wherever they are stored; a few numbers per item and judge are kept.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MEAN = "mean of the judges"
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """What a rule or a judge says the rate is, without any label."""
+    """The rate according to a rule or a judge, without any labels."""
 
     name: Hashable
     rate: float
@@ -37,7 +37,7 @@ class Reported:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Panel:
-    """What the votes say of the items that have any, as numbers in [0, 1]."""
+    """What the votes say about the items that have any, as numbers in [0, 1]."""
 
     item_i: Codes  # their codes
     slice_i: Codes
@@ -53,8 +53,8 @@ class Panel:
 
     @classmethod
     def of(cls, backend: Backend, target: Target, *, seed: int = 0) -> Panel:
-        """One pass over the votes, after the weighted vote is fitted to them."""
-        judges_rated = 60  # who get a coefficient, and are listed, each
+        """Summarise the votes in one pass, after fitting the weighted vote."""
+        judges_rated = 60  # more judges than that are neither listed nor given coefficients
         votes, fit = backend.votes, None
         _, n_workers, n_classes = votes.shape
         n_items = backend.sum(count_voted, doing="counting")
@@ -84,7 +84,7 @@ class Panel:
         )
 
     def reported(self, s: int | None, target: Target) -> tuple[Reported, ...]:
-        """What each rule and each judge says of the items of a slice, or of all."""
+        """The rates of each rule and each judge on a slice, or on all items."""
         low, high = target.limits
         mine_i = np.ones(len(self.item_i), dtype=bool) if s is None else self.slice_i == s
         said = [Reported(name, low + (high - low) * float(value_i[mine_i].mean()), int(mine_i.sum()), False)
@@ -97,7 +97,7 @@ class Panel:
 
 
 class _View(NamedTuple):
-    """What the votes of a part say."""
+    """What the votes of one part say."""
 
     item_i: Codes
     slice_i: Codes
@@ -145,9 +145,9 @@ def _view(target: Target, steady: Codes, listed: int, n_slices: int, fit: Fit | 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Sample:
-    """Labels in their order, and what a predictor learns from them one by one.
+    """Labels in order, and the predictor learned before each of them.
 
-    `question_i` is set where labels came question by question: then a question is what was drawn at random.
+    `question_i` is set if labels came question by question: then questions were drawn at random, not items.
     """
 
     item_t: Codes
@@ -180,9 +180,9 @@ class Sample:
         )
 
     def bets(self, coefficient_i: FloatArray) -> tuple[Bets, int]:
-        """Bets on the sum of coefficient times y over the units that have one, per unit; and the labels in them.
+        """Bets on the mean of coefficient times y over units with coefficients, and how many labels they use.
 
-        A unit is an item, or all items of a question where labels came question by question.
+        A unit is an item, or all items of a question if labels came question by question.
         """
         pool = np.flatnonzero(coefficient_i)
         unit_of = np.arange(len(pool)) if self.question_i is None else self.question_i[pool]

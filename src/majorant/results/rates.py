@@ -1,7 +1,7 @@
-"""Rates: the share of a class, the mean of a score or a win rate, from votes and a few labels; and who beats whom.
+"""Rates: the share of a class, a mean score or a win rate, from votes and a few labels; and which system is better.
 
-The panel's own rate is biased if judges tend to err in one direction.  A few labels of randomly drawn items measure
-the rate exactly, at any time; the votes make the interval shorter, and cannot make it wrong (`ask/rate.py`).
+The panel's own rate is biased if its judges tend to err in one direction.  Labels of a few randomly drawn items give an
+interval that is exact at any number of labels; the votes narrow it and cannot make it wrong (`ask/rate.py`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Winner(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """A rate with the interval that holds it; None without labels.  In the unit of the labels: a share, or a score."""
+    """A rate and its interval, in the unit of the labels (a share or a score); None without labels."""
 
     name: Hashable | None  # the slice, None for all items
     value: float | None
@@ -51,18 +51,18 @@ class Rate:
     high: float | None
     n_items: int
     labels: int
-    skipped: int  # items drawn whose label is not known: they count as the worst case on either side
+    skipped: int  # drawn items without a label: they count as the worst case on either side
     reported: tuple[Reported, ...]
-    more: Mapping[float, int]  # half-width as a share of the range -> about how many more labels reach it
+    more: Mapping[float, int]  # half-width as a share of the range -> about how many more labels it takes
 
     def said_by(self, name: Hashable) -> float | None:
-        """What a rule or judge reports."""
+        """The rate that a rule or judge reports."""
         return next((one.rate for one in self.reported if one.name == name), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """The rate of one slice less that of another."""
+    """The rate of one slice minus that of another."""
 
     first: Hashable
     second: Hashable
@@ -72,11 +72,11 @@ class Difference:
     n_units: int  # items of both slices, or questions that both answered
     paired: bool  # labelled question by question
     labels: int  # units labelled
-    more: int | None  # about how many more labels of the file settle it; 0: settled, None: not even all would
+    more: int | None  # about how many more labels would settle it; 0: settled, None: not even all of the file
 
     @property
     def winner(self) -> Winner:
-        """Who has the higher rate, as far as the labels show."""
+        """Which slice has the higher rate, if the labels show it."""
         if self.low is not None and self.low > 0:
             return Winner.FIRST
         return Winner.SECOND if self.high is not None and self.high < 0 else Winner.OPEN
@@ -84,20 +84,20 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How a judge takes the order of two candidates."""
+    """How the order of two candidates affects a judge."""
 
     judge: Hashable
     both_orders: int  # pairs that it judged in both orders
     consistent: int  # with the same verdict
-    first_twice: int  # for whichever stood first
+    first_twice: int  # for whichever was shown first
     second_twice: int
-    p_value: float | None  # exact: an unbiased judge contradicts itself either way alike
-    first_share: float | None  # of its verdicts, ties apart, for the one that stood first
+    p_value: float | None  # exact sign test: without bias, contradictions go either way equally often
+    first_share: float | None  # of its verdicts other than ties, for the one shown first
 
 
 @dataclass(frozen=True, slots=True)
 class RateRecord:
-    """By how much majority vote's own rates were off on public panels with gold, as shares."""
+    """The error of majority vote's own rates on public panels with gold, as shares."""
 
     panels: int
     least: float
@@ -107,19 +107,19 @@ class RateRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Rates(Tabular):
-    """What `rate` finds; facts only.  All intervals hold together at the level."""
+    """The result of `rate`.  All intervals hold simultaneously at the level."""
 
     measure: Measure
     label: Hashable | None  # the class
     limits: tuple[float, float]  # of a value
-    candidates: tuple[tuple[Hashable, Hashable], ...]  # of win rates, the two of each pair: wins of the first count
-    account: Account  # what was read
+    candidates: tuple[tuple[Hashable, Hashable], ...]  # for win rates, the pairs; wins of the first are counted
+    account: Account
     overall: Rate
     slices: tuple[Rate, ...]
     differences: tuple[Difference, ...]
     positions: tuple[Position, ...]  # of pairwise judgements
     order: Order
-    clustered: bool  # labels came question by question
+    clustered: bool  # labelled question by question
     ignored: int  # labelled items without votes
     unheard: tuple[Hashable, ...]  # expert labels that no judge gave, so they are not the class
     level: float
@@ -142,7 +142,7 @@ class Rates(Tabular):
 
     @property
     def labels(self) -> int:
-        """How many labels were used."""
+        """The number of labels used."""
         return self.overall.labels
 
     def table(self) -> dict[str, Any]:
@@ -228,7 +228,9 @@ def rate(
             raise ConfigError(f"these votes were read without slices: pass by={by!r} when reading them.")
         return measure_rate(backend, gold, how=how, **settings)
     if type(votes).__module__.startswith("pyspark.sql"):  # gold labels go to the cluster with the votes
-        reading |= ({} if gold is None else {"gold": gold}) | ({} if by is None else {"by": by})
+        if gold is not None:
+            reading["gold_file" if column is None else "gold"] = gold
+        reading |= {} if by is None else {"by": by}
         return measure_rate(as_backend(votes, **reading), None, how=how, **settings)
     how = replace(how, by=by, gold=column if column is not None else how.gold)
     pairs = read_pairs(votes, how)
@@ -250,31 +252,24 @@ def measure_rate(
     level: float = LEVEL,
     rng: int | np.random.Generator = 0,
 ) -> Rates:
-    """The same for votes that are read already; `how` says how labels in files are written."""
+    """The same for votes that have been read; `how` says how label files are written."""
     as_level(level)
     generator = as_generator(rng)
     if limits is not None and len(limits) != 2:
         raise ConfigError("limits= takes two numbers, the lowest and the highest score.")
     if not backend.votes.n_votes:
         raise DataError("No item has a vote.")
-    target = find_target(backend.votes, pairs, label, None if limits is None else (limits[0], limits[1]))
+    votes = backend.votes
+    target = find_target(votes, pairs, label, None if limits is None else (limits[0], limits[1]))
     labelled = read_labelled(gold, backend, how, generator)
-    positions = () if pairs is None else tuple(_position(judged) for judged in pairs.judged)
-    return _measure(backend, target, labelled, level, positions)
-
-
-def _measure(
-    backend: Backend, target: Target, labelled: Labelled, level: float, positions: tuple[Position, ...]
-) -> Rates:
-    """Every rate and difference, at a level that holds for all of them."""
-    votes, panel = backend.votes, Panel.of(backend, target)
+    panel = Panel.of(backend, target)
     sample = Sample.of(panel, votes, target, labelled)
     present = [s for s in range(len(votes.slices)) if (panel.slice_i == s).any()] if votes.slice_i is not None else []
     present = present if len(present) > 1 else []
-    pairs = [(a, b) for n, a in enumerate(present) for b in present[n + 1 :]]
+    compared = [(a, b) for n, a in enumerate(present) for b in present[n + 1 :]]
     if target.measure is Measure.WIN or len(present) > 30:
-        pairs = []  # a slice of win rates is a pair already, and many slices are too many pairs
-    tail = (1 - level) / 2 / (1 + len(present) + len(pairs))
+        compared = []  # the slices of win rates are pairs already, and many slices make too many pairs
+    tail = (1 - level) / 2 / (1 + len(present) + len(compared))
     return Rates(
         measure=target.measure,
         label=target.label,
@@ -283,8 +278,8 @@ def _measure(
         account=votes.account,
         overall=_rate(None, panel, sample, target, tail),
         slices=tuple(_rate(s, panel, sample, target, tail) for s in present),
-        differences=tuple(_difference(a, b, panel, sample, target, tail) for a, b in pairs),
-        positions=positions,
+        differences=tuple(_difference(a, b, panel, sample, target, tail) for a, b in compared),
+        positions=() if pairs is None else tuple(_position(judged) for judged in pairs.judged),
         order=labelled.order,
         clustered=sample.question_i is not None,
         ignored=labelled.ignored,
@@ -333,7 +328,7 @@ def _rate(s: int | None, panel: Panel, sample: Sample, target: Target, tail: flo
 
 
 def _difference(a: int, b: int, panel: Panel, sample: Sample, target: Target, tail: float) -> Difference:
-    """How much higher the rate of slice a is than that of slice b."""
+    """The rate of slice a minus that of slice b."""
     first_i, second_i = panel.slice_i == a, panel.slice_i == b
     paired = sample.question_i is not None
     if sample.question_i is not None:
@@ -368,7 +363,7 @@ def _difference(a: int, b: int, panel: Panel, sample: Sample, target: Target, ta
 
 
 def _position(judged: Judged) -> Position:
-    """How a judge takes the order of two candidates."""
+    """How the order of two candidates affects a judge."""
     first, second = judged.first_twice, judged.second_twice
     decided = judged.for_first + judged.for_second
     return Position(
