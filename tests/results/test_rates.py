@@ -316,5 +316,5 @@ def test_drawn_items_without_a_label_are_not_dropped_with_the_votes(tmp_path, mo
         writer.writeheader()
         writer.writerows({**row, "label": "?" if n == 3 else "pass"} for n, row in enumerate(rows))
     assert mj.rate(votes, gold="to_label.csv", label="pass").overall.skipped == 1
-    with pytest.raises(mj.DataError, match="without a label .1 here. must count"):
+    with pytest.raises(mj.DataError, match="without a label"):
         mj.rate(mj.read(table, gold_file="to_label.csv"), label="pass")

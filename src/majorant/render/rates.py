@@ -1,4 +1,4 @@
-"""Rates in words: the rate, the judges' own rates, who beats whom, and how many labels would narrow it."""
+"""Rates in words: the rate, what the judges report, who beats whom, and how many labels would narrow the interval."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RATES_LISTED = 12  # judges, and comparisons, that are printed one by one
 
 
 def rate_facts(rates: Rates, *, bar: float | None = None, command: str = "") -> dict[str, Any]:
-    """All that a reader sees, as plain data; the report and the page can be made from it."""
+    """Everything that a reader sees, as plain data."""
     facts: dict[str, Any] = to_plain(rates)
     facts["more"] = [{"half_width": aim, "labels": labels} for aim, labels in rates.overall.more.items()]
     for one in (facts["overall"], *facts["slices"]):
@@ -34,7 +34,7 @@ def rate_facts(rates: Rates, *, bar: float | None = None, command: str = "") -> 
 
 
 def rate_text(rates: Rates, *, bar: float | None = None, command: str = "") -> str:
-    """What the terminal shows."""
+    """The text for the terminal."""
     lines = [headline(rates)]
     if bar is not None:
         lines.append(gate_line(rates, bar))
@@ -42,7 +42,8 @@ def rate_text(rates: Rates, *, bar: float | None = None, command: str = "") -> s
         lines += _pair_lines(rates)
     else:
         lines += [panel_line(rates), *_judge_lines(rates), *_slice_lines(rates), *_difference_lines(rates)]
-    lines += [*_position_lines(rates), *_notes(rates)]
+    lines += [f"Order    {said}" for said in _position_sentences(rates)]
+    lines += [f"Note     {said}" for said in _notes(rates)]
     if rates.labels:
         lines.append(f"Sure     {sure_line(rates)}")
     following = next_line(rates)
@@ -54,7 +55,7 @@ def rate_text(rates: Rates, *, bar: float | None = None, command: str = "") -> s
 
 
 def rate_markdown(rates: Rates, *, bar: float | None = None, command: str = "") -> str:
-    """The same for a pull request or a job's summary."""
+    """The same as Markdown, for a pull request or a job summary."""
     passed = None if bar is None else rates.at_least(bar)
     sign = {None: "", True: "✅ ", False: "❌ "}[passed]
     lines = [f"### {sign}{inert(headline(rates))}", ""]
@@ -65,7 +66,7 @@ def rate_markdown(rates: Rates, *, bar: float | None = None, command: str = "") 
         lines += ["", "| | rate | judges say | labels |", "|---|---|---|---:|"]
         lines += [f"| {inert(_name(one))} | {_ends(one, rates)} | {_panel_rate(one, rates)} | {one.labels} |"
                   for one in rates.slices]  # fmt: skip
-    listed = [*_comparisons(rates), *(line.removeprefix("Order    ") for line in _position_lines(rates))]
+    listed = [*_comparisons(rates), *_position_sentences(rates)]
     lines += ["", *(f"- {inert(line)}" for line in listed)] if listed else []
     lines += ["", inert(sure_line(rates))] if rates.labels else []
     following = inert(next_line(rates))
@@ -89,7 +90,7 @@ def headline(rates: Rates) -> str:
 
 
 def panel_line(rates: Rates) -> str:
-    """What the rules over all judges say, and whether the labels refute it."""
+    """The rates that the rules report, and whether the labels refute them."""
     rules = [one for one in rates.overall.reported if not one.judge]
     if rates.overall.value is None and rates.measure is Measure.SCORE:
         return ""
@@ -122,7 +123,7 @@ def gate_line(rates: Rates, bar: float) -> str:
 
 
 def sure_line(rates: Rates) -> str:
-    """How sure the intervals are, and what that rests on."""
+    """The level of the intervals and the assumption behind it."""
     if rates.overall.labels == rates.overall.n_items:
         return "every item has a label, so this is exact."
     level = f"{100 * rates.level:g}%"
@@ -136,7 +137,7 @@ def sure_line(rates: Rates) -> str:
 
 
 def next_line(rates: Rates) -> str:
-    """How many more labels make the interval shorter."""
+    """How many more labels would narrow the interval."""
     if _several_pairs(rates) and rates.labels:
         still_open = any((one.low or 0.0) <= 0.5 <= (one.high or 1.0) for one in rates.slices)
         return "More labels of the random sample would decide the open pairs." if still_open else ""
@@ -166,7 +167,7 @@ def _several_pairs(rates: Rates) -> bool:
 
 
 def _pair_lines(rates: Rates) -> list[str]:
-    """Who wins in each pair, by the labels, or what the judges say where there are none."""
+    """Who wins each pair according to the labels, or to the judges if there are none."""
     lines = []
     for one, (first, second) in zip(rates.slices, rates.candidates, strict=True):
         if one.value is None or one.low is None or one.high is None:
@@ -260,7 +261,7 @@ def _slice_lines(rates: Rates) -> list[str]:
 
 
 def _comparisons(rates: Rates) -> list[str]:
-    """A sentence per decided pair, then the open ones, nearest to a decision first."""
+    """A sentence for each decided pair, then the open ones, closest to a decision first."""
     lines, still_open = [], []
     for one in rates.differences:
         first, second = shown(one.first), shown(one.second)
@@ -287,7 +288,8 @@ def _difference_lines(rates: Rates) -> list[str]:
     return lines if hidden <= 0 else [*lines[:RATES_LISTED], f"{hidden} more comparisons: --json lists them."]
 
 
-def _position_lines(rates: Rates) -> list[str]:
+def _position_sentences(rates: Rates) -> list[str]:
+    """How the order of the candidates affects each judge."""
     lines = []
     for one in rates.positions:
         judge = shown(one.judge)
@@ -296,10 +298,10 @@ def _position_lines(rates: Rates) -> list[str]:
             side = "first" if one.first_twice >= one.second_twice else "second"
             biased = one.p_value is not None and one.p_value < 0.01
             leaning = f", mostly to whichever came {side}" if biased else ""
-            lines.append(f"Order    {judge} changed its mind on {flips:,} of {one.both_orders:,} pairs when the order "
+            lines.append(f"{judge} changed its mind on {flips:,} of {one.both_orders:,} pairs when the order "
                          f"was swapped{leaning}.")  # fmt: skip
         elif one.first_share is not None:
-            lines.append(f"Order    {judge} prefers whichever came first in {100 * one.first_share:.0f}% of pairs.")
+            lines.append(f"{judge} prefers whichever came first in {100 * one.first_share:.0f}% of pairs.")
     return lines[:RATES_LISTED]
 
 
@@ -308,15 +310,15 @@ def _notes(rates: Rates) -> list[str]:
     if rates.measure is Measure.SCORE:
         low, high = rates.limits
         middle = f"{(low + high) / 2:g}"
-        notes.append(f"Note     Labels are scores from {low:g} to {high:g} (--range changes that), and this is their "
+        notes.append(f"Labels are scores from {low:g} to {high:g} (--range changes that), and this is their "
                      f"mean. For the share of {middle} or more: --threshold {middle}.")  # fmt: skip
     if rates.unheard:
         foreign = ", ".join(quoted_number(label) for label in rates.unheard[:5])
-        notes.append(f"Note     No judge says {foreign}, so that counts as not {quoted_number(rates.label)}.")
+        notes.append(f"No judge says {foreign}, so that counts as not {quoted_number(rates.label)}.")
     if rates.overall.skipped:
-        notes.append(f"Note     {count(rates.overall.skipped, 'item')} without a label count as the worst case.")
+        notes.append(f"{count(rates.overall.skipped, 'item')} without a label count as the worst case.")
     if rates.ignored:
-        notes.append(f"Note     {count(rates.ignored, 'labelled item')} without votes were left out.")
+        notes.append(f"{count(rates.ignored, 'labelled item')} without votes were left out.")
     return notes
 
 
