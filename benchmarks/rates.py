@@ -176,8 +176,7 @@ def misses(populations: list[Population], seed: int) -> dict[int, float]:
 def coverage(runs: int = 2000) -> None:
     """Misses at every look: simulated panels of all kinds, tiny files, and real panels in random orders."""
     start, cells = time.process_time(), []
-    error = 100 * np.sqrt(0.05 * 0.95 / runs)
-    print(f"{runs} runs each; standard error at 5 %: {error:.2f} points")
+    print(f"{runs} runs each; standard error at 5 %: {100 * np.sqrt(0.05 * 0.95 / runs):.2f} points")
     panels = {
         "useless": (0.5, 0.0), "weak": (0.65, 0.0), "good": (0.9, 0.0), "perfect": (1.0, 0.0),
         "contrary": (0.2, 0.0), "leaning": (0.85, 0.5),
@@ -196,6 +195,11 @@ def coverage(runs: int = 2000) -> None:
     took = time.process_time() - start
     print(f"most missed: {100 * worst:.2f} % ({where}), of {len(cells)} cells; {took:.0f} s of CPU")
     board.at_most("misses of 95 % intervals at any look, worst cell", f"{100 * worst:.1f} %", where, worst / 0.05, 1.0)
+    _publish("coverage", coverage_table(cells, runs))
+
+
+def coverage_table(cells: list[tuple[str, str, dict[int, float]]], runs: int) -> list[str]:
+    """The worst cell of each kind of file at each look."""
     head = ("files", "settings", "30 labels", *map(str, LOOKS[1:]), "any number")
     lines = [_row(head), "|---" * len(head) + "|"]
     for files in dict.fromkeys(files for files, *_ in cells):
@@ -203,8 +207,9 @@ def coverage(runs: int = 2000) -> None:
         at_look = [[found[look] for found in every if look in found] for look in LOOKS]
         shown = [f"{100 * max(missed):.1f}" if missed else "" for missed in at_look]
         lines.append(_row((files, str(len(every)), *shown, f"{max(100 * max(found.values()) for found in every):.1f}")))
+    error = 100 * np.sqrt(0.05 * 0.95 / runs)
     lines.append(f"\n{runs:,} runs per setting: the standard error of 5 % is {error:.1f} points, and smaller below.")
-    _publish("coverage", lines)
+    return lines
 
 
 def _print_cell(files: str, kind: str, found: dict[int, float]) -> None:
