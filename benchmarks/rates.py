@@ -5,7 +5,7 @@
 `MAJORANT_DATA=... python benchmarks/rates.py limit`     the narrowest interval possible with a single look (3 min)
 `MAJORANT_DATA=... python benchmarks/rates.py record`    write how far off majority vote's rates are on public panels
 
-`widths` and `coverage` write their tables into docs/rates.md.
+`coverage` writes its table into docs/rates.md.
 
 PPI++ is ppi_py's `ppi_mean_ci` with the share of votes as prediction, at level .95: an asymptotic interval for one
 number of labels chosen in advance.  Ours are valid at all numbers of labels simultaneously.
