@@ -5,7 +5,7 @@
 `MAJORANT_DATA=... python benchmarks/rates.py limit`     the narrowest interval possible with a single look (3 min)
 `MAJORANT_DATA=... python benchmarks/rates.py record`    write how far off majority vote's rates are on public panels
 
-`widths` and `coverage` write their tables into docs/rates.md.
+`coverage` writes its table into docs/rates.md.
 
 PPI++ is ppi_py's `ppi_mean_ci` with the share of votes as prediction, at level .95: an asymptotic interval for one
 number of labels chosen in advance.  Ours are valid at all numbers of labels simultaneously.
@@ -208,7 +208,7 @@ def coverage_table(cells: list[tuple[str, str, dict[int, float]]], runs: int) ->
         shown = [f"{100 * max(missed):.1f}" if missed else "" for missed in at_look]
         lines.append(_row((files, str(len(every)), *shown, f"{max(100 * max(found.values()) for found in every):.1f}")))
     error = 100 * np.sqrt(0.05 * 0.95 / runs)
-    lines.append(f"\n{runs:,} runs per setting: the standard error of 5 % is {error:.1f} points, and smaller below.")
+    lines.append(f"\n{runs:,} runs per setting; the standard error of 5% is {error:.1f} points.")
     return lines
 
 
