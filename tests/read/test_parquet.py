@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from majorant.errors import DataError
-from majorant.read import read
+from majorant.read import parquet, read
 
 
 def test_text_numbers_and_dictionaries_go_together(tmp_path):
@@ -48,3 +48,14 @@ def test_a_file_that_breaks_off_within_a_later_row_group_is_refused(tmp_path):
     path.write_bytes(data)
     with pytest.raises(DataError, match="damaged or cut off"):
         read(path)
+
+
+def test_unpacked_size_counts_cells_that_run_lengths_hide(tmp_path, monkeypatch):
+    cells = dict.fromkeys(("item", "worker", "label"), ["a"] * 100_000)
+    pq.write_table(pa.table(cells), tmp_path / "v.parquet")
+    assert (tmp_path / "v.parquet").stat().st_size < 10_000
+    sizes = []
+    monkeypatch.setattr(parquet, "refuse_unpacked", lambda name, size, unpacked: sizes.append((name, size, unpacked)))
+    assert read(tmp_path / "v.parquet").account.merged == 99_999
+    assert sizes
+    assert min(unpacked for *_, unpacked in sizes) >= 300_000

@@ -117,10 +117,12 @@ read.__signature__ = reading_signature("source")  # type: ignore[attr-defined]
 def read_with(source: Any, options: ReadOptions) -> Votes:
     """Read votes with validated options, without emitting warnings."""
     with open_table(source, options) as table:
-        options = one_gold(options, table)
+        if options.gold_file is not None:
+            options = one_gold(options, table)
         coded = collect_codes(table, options.most_labels, options.progress)
         items = ids_of(coded, "item")
-        votes = build_votes(coded, items, gold_of_file(options, items.values), options)
+        gold = None if options.gold_file is None else gold_of_file(options, items.values)
+        votes = build_votes(coded, items, gold, options)
     kind = None if options.threshold is not None else label_type(source, votes.account.columns["label"])
     text = item_text(source, options, votes.account) if options.text or table.ignored else None
     return votes if kind is None and text is None else replace(votes, label_type=kind, text=text)
