@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from majorant.cli.options import common_options
+from majorant.cli.options import common_options, is_quiet, prints_json
 
 if TYPE_CHECKING:
     from paper.store import Finished
@@ -24,9 +24,7 @@ EXIT_UNEXPLAINED = 1
 @click.option("--quick", is_flag=True, help="Fewer draws and coarser grids: under a minute.")
 @click.option("--list", "only_list", is_flag=True, help="Name the tables and figures, and stop.")
 @common_options
-def reproduce(
-    names: tuple[str, ...], out: str, quick: bool, only_list: bool, seed: int, as_json: bool, quiet: bool
-) -> None:
+def reproduce(names: tuple[str, ...], out: str, quick: bool, only_list: bool, seed: int) -> None:
     """Reproduce the tables and figures of the paper, and compare them with the printed ones.
 
     NAME is an item from --list or a common prefix: figure3 means 3a to 3f.  Finished items are kept in DIR and reused
@@ -41,12 +39,12 @@ def reproduce(
     if only_list:
         click.echo("".join(f"{item.name:<20}{item.title}\n" for item in wanted), nl=False)
         return
-    with items_bar([item.name for item in wanted], quiet=quiet) as progress:
+    with items_bar([item.name for item in wanted]) as progress:
         done = run(names, out, quick=quick, rng=seed, progress=progress)
     facts = summary(done)
-    if as_json:
+    if prints_json():
         click.echo(to_json(facts), nl=False)
-    elif not quiet:
+    elif not is_quiet():
         click.echo("".join(f"{_line(one)}\n" for one in done), nl=False)
         counted = ", ".join(f"{count} {mark}" for mark, count in facts["marks"].items() if count)
         click.echo(f"\nCells    {counted}.")
@@ -58,9 +56,9 @@ def reproduce(
 
 
 @contextlib.contextmanager
-def items_bar(names: Sequence[str], *, quiet: bool) -> Iterator[Callable[[str, float], None]]:
+def items_bar(names: Sequence[str]) -> Iterator[Callable[[str, float], None]]:
     """A progress callback for a list of items, which takes the name of an item and the share that is done."""
-    if quiet or not sys.stderr.isatty():
+    if is_quiet() or not sys.stderr.isatty():
         yield lambda *_: None
         return
     from rich.console import Console

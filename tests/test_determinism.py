@@ -110,16 +110,18 @@ def repeated_votes():
 )
 def test_shapes_in_any_order_wherever_they_are_worked_on(run, tmp_path, monkeypatch, shape, where):
     """Twice the same bytes; rows in another order, the same answer, labels and verdicts."""
-    monkeypatch.setattr("majorant.cli.check.command_line", lambda: "majorant check")
     monkeypatch.setattr(files_of_results, "render", lambda summary: "page")  # its bytes are in the test above
     columns, options = shape()
     found = []
     for name, some in (("a", columns), ("b", columns), ("mixed", shuffled(columns, 1))):
-        with (tmp_path / "votes.csv").open("w", newline="", encoding="utf-8") as file:
+        folder = tmp_path / name
+        folder.mkdir()
+        monkeypatch.chdir(folder)  # the same command for each
+        with Path("votes.csv").open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows([some, *zip(*some.values(), strict=True)])
-        code, _, err = run("check", "votes.csv", "--out", name, "-q", *options, *where)
+        code, _, err = run("check", "votes.csv", "--out", "out", "-q", *options, *where)
         assert code == 0, err
-        written = sorted(path for path in (tmp_path / name).iterdir() if path.name != RECORD)
+        written = sorted(path for path in (folder / "out").iterdir() if path.name != RECORD)
         found.append({path.name: path.read_bytes() for path in written})
     first, again, mixed = found
     assert set(first) == {"labels.csv", "workers.csv", "review.csv", "report.html", "result.json"}

@@ -242,7 +242,7 @@ def _bounded(seconds: int) -> Iterator[None]:
 
 
 BUDGETS = {  # a table takes a third of the time where searches end early and resamples are few
-    "ASCENT_STEPS": 20, "N_BOOT": 100, "N_REPLICATES": 20, "POINTS": 20,
+    "N_BOOT": 100, "N_REPLICATES": 20, "POINTS": 20,
 }  # fmt: skip
 SPENDING = ("results", "evidence")  # the rooms that have such budgets
 DATABASES: dict[tuple[object, ...], Any] = {}  # of this process, by their settings

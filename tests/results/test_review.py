@@ -49,7 +49,7 @@ def test_with_models_the_median_doubt_about_the_written_label_decides():
 def test_the_gain_is_a_little_more_than_the_doubt_of_confidence_over_all_items_with_votes():
     found = review(small(), LABELS, SURE, most=2)
     assert np.isclose(found.gain, 1.3 * (0.5 + 0.4) / 4)
-    assert "2 most doubtful items would add about 29 points" in review_line(found)
+    assert "2 most doubtful items would raise accuracy by about 29 points" in review_line(found)
 
 
 def test_review_lists_voters_with_the_written_label_first():

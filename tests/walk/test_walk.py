@@ -145,7 +145,7 @@ GUESSES: dict[str, Callable[[Votes], Any]] = {
     "mj.ask(df, n=)": lambda v: mj.ask(v.frame, n=9).to_pandas().item,
     "mj.ask(result)": lambda v: mj.ask(v.result, n=9),
     "mj.judges(df, gold=)": lambda v: repr(mj.judges(v.judges, gold=gate(v))).index("openai/gpt-4o"),
-    "mj.rate(df, label=)": lambda v: repr(mj.rate(v.judges, gold=gate(v), label="pass")).index("by 60 labels"),
+    "mj.rate(df, label=)": lambda v: repr(mj.rate(v.judges, gold=gate(v), label="pass")).index("from 60 labels"),
 }  # fmt: skip
 NOT_YET = {  # what the message says instead
     "mj.aggregate(df, list)": r"majorant\.compare\(votes, \['majority', 'dawid-skene'\]\)",

@@ -106,6 +106,7 @@ def loss_text(loss: Estimate) -> str:
 def assumption_sentence(tested: Tested) -> str:
     """An assumption and what is known about it.
 
+    >>> from majorant.evidence.evidence import Assumption
     >>> print(assumption_sentence(Tested(Assumption.INDEPENDENT_VOTES, Status.FAILED, .0123)))
     votes on an item are independent given the truth: failed (p = 0.012)
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from majorant.render.plain import Facts, number, plain
-from majorant.render.words import count, in_points
+from majorant.render.words import about_points, count
 from majorant.results.review import Reason, Review
 
 REASON_HEADINGS = {  # above items with the same reason
@@ -23,8 +23,8 @@ def review_line(review: Review) -> str:
     if not len(review.item_p):
         return ""
     items = count(len(review.item_p), "most doubtful item")
-    gain = f"would add about {in_points(review.gain)} of accuracy"
-    return f"Having an expert review the {items} {gain}; review.csv lists them."
+    gain = "slightly" if review.gain < 0.003 else f"by {about_points(review.gain)}"
+    return f"Having an expert review the {items} would raise accuracy {gain}; review.csv lists them."
 
 
 def review_facts(review: Review) -> Facts:

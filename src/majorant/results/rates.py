@@ -155,7 +155,7 @@ class Rates(Tabular):
         panel = next((f"; the panel says {one.rate:.3f}" for one in self.overall.reported if not one.judge), "")
         if self.value is None:
             return f"Rates: not known without labels{panel}\nto_pandas() gives a row for each slice"
-        ends = f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f}) from {self.labels:,} labelled"
+        ends = f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f}) from {self.labels:,} labels"
         return f"Rates: {ends}{panel}\nto_pandas() gives a row for each slice"
 
     def at_least(self, bar: float) -> bool:

@@ -40,8 +40,10 @@ def serve(
     from majorant.web.runs import Runs
 
     token = secrets.token_urlsafe(24)
-    private = tempfile.TemporaryDirectory(prefix="majorant-serve-", ignore_cleanup_errors=True)
-    with _listening(port) as listener, private as folder:
+    with (
+        _listening(port) as listener,
+        tempfile.TemporaryDirectory(prefix="majorant-serve-", ignore_cleanup_errors=True) as folder,
+    ):
         runs = Runs(Path(folder), memory=memory)
         try:
             for file in files:
