@@ -34,8 +34,9 @@ from majorant.evidence.certificate.claims import (
     whole_or_sample,
 )
 from majorant.evidence.certificate.design import VotingDesign, design
-from majorant.evidence.comparison import ENGINES, Comparison
+from majorant.evidence.comparison import Comparison
 from majorant.evidence.copies import Copies, find_copies, without_copies
+from majorant.evidence.engines import ENGINES
 from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status, Tested
 from majorant.evidence.identical import Difference, count_differences, identical_evidence
 from majorant.evidence.labels import gold_evidence

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import majorant as mj
-from majorant.evidence.comparison import ENGINES
+from majorant.evidence.engines import ENGINES
 from majorant.evidence.evidence import Assumption, Evidence, Record, Source, Status, Tested
 from majorant.output import votes_table, write_table
 from majorant.values import Estimate

@@ -1,16 +1,13 @@
-"""Evidence without labels: what its engines may look at, and the table of engines."""
+"""The votes and fitted rules from which a source of evidence without labels draws its conclusions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from majorant.defaults import MAJORITY, WEIGHTED_VOTE
-from majorant.evidence.certificate.certificate import Certificate, Verdict
+from majorant.evidence.certificate.certificate import Certificate
 from majorant.evidence.copies import Copies
-from majorant.evidence.evidence import Evidence, Source
-from majorant.evidence.identical import differences
-from majorant.evidence.track_record import Setting, expected_gain, track_record
+from majorant.evidence.track_record import Setting
 from majorant.methods.fit import Fit
 from majorant.values import FloatArray
 from majorant.votes import Votes
@@ -46,31 +43,3 @@ class Comparison:
     copies: Copies
     certify: Callable[[], Certificate | None]
     level: float
-
-
-def by_track_record(comparison: Comparison) -> tuple[Evidence, ...]:
-    """What the weighted vote gained on public data sets like this one."""
-    fits, belief = comparison.fits, comparison.belief
-    if WEIGHTED_VOTE not in fits or belief is None:
-        return ()
-    present, other = fits[MAJORITY], fits[WEIGHTED_VOTE]
-    return track_record(
-        comparison.setting, expected_gain(present, other, belief), stake=differences(present, other).stake
-    )
-
-
-def by_certificate(comparison: Comparison) -> tuple[Evidence, ...]:
-    """The certificate's claim that no rule beats majority vote; empty if it does not make that claim."""
-    certificate = comparison.certify()
-    if certificate is None:
-        return ()
-    claim = certificate.anonymous if certificate.named is None else certificate.named
-    if claim.verdict != Verdict.OPTIMAL:
-        return ()
-    return tuple(
-        one for one in certificate.evidence() if one.source is Source.CERTIFICATE and one.other == claim.family
-    )
-
-
-# Asked in this order if neither labels nor rules that hardly differ prove anything.
-ENGINES: list[Callable[[Comparison], Iterable[Evidence]]] = [by_track_record, by_certificate]
