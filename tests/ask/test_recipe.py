@@ -55,7 +55,7 @@ def draw_known(backend, wanted):
     """A random sample of all items."""
     item_d = np.arange(backend.votes.shape[0])
     order_d = item_d[random_order(backend, item_d, wanted.seed)]
-    return make_design(backend, Known(size=len(order_d)), order_d, wanted).more(wanted.n or 10)
+    return make_design(backend, Known(size=len(order_d)), order_d, wanted, is_sample=True).more(wanted.n or 10)
 
 
 TEXT = QuestionText(
@@ -99,3 +99,4 @@ def test_the_command_line_asks_it_and_check_says_what_its_labels_show(votes, run
     code, out, err = run("check", "votes.csv", "--gold-file", "to_label.csv")
     assert code == 0, err
     assert "11 of 12 items could be labelled." in out
+    assert "These items are a random sample" in out

@@ -71,7 +71,7 @@ class Design:
     call: tuple[str, ...] = ()  # files and flags of the command that read the votes
     truth: str = ""  # whose labels count as true, where it is not an expert: a file, a column or a worker
     judged_by: str | None = None  # the worker who answers; the votes of the design are those of the others
-    sampled: int = 0  # of a session: how many positions at the head of the order were asked as a random sample
+    sampled: int = 0  # the first so many positions of the order are a random sample of all items
 
     def __post_init__(self) -> None:
         if self.experts not in EXPERTS:

@@ -49,8 +49,13 @@ def item_codes(backend: Backend, names: Iterable[object]) -> Codes:
     return np.array([place[str(name)] for name in names], dtype=np.int64)
 
 
-def make_design(backend: Backend, question: Question, item_d: Codes, wanted: Wanted) -> Design:
-    """The design that asks a question about items, in the order of their codes."""
+def make_design(
+    backend: Backend, question: Question, item_d: Codes, wanted: Wanted, *, is_sample: bool = False
+) -> Design:
+    """The design that asks a question about items, given by their codes in the order in which they are asked.
+
+    `is_sample` says that they come from all items with votes, so that their labels also measure every rule and worker.
+    """
     return Design(
         question=question,
         order=item_names(backend, item_d),
@@ -58,6 +63,7 @@ def make_design(backend: Backend, question: Question, item_d: Codes, wanted: Wan
         votes=votes_digest(backend),
         seed=wanted.seed,
         experts=wanted.experts,
+        sampled=len(item_d) if is_sample else 0,
     )
 
 

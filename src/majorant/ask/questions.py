@@ -116,7 +116,8 @@ def draw_accuracy(backend: Backend, wanted: Wanted) -> Design:
         level=wanted.level,
         confidence=round(float(posterior_dk.max(axis=1).mean()), DECIMALS) if len(item_d) else 1.0,
     )
-    return make_design(backend, question, item_d, wanted).more(FIRST_BATCH if wanted.n is None else wanted.n)
+    design = make_design(backend, question, item_d, wanted, is_sample=True)
+    return design.more(FIRST_BATCH if wanted.n is None else wanted.n)
 
 
 def _voted_items(backend: Backend) -> Codes:

@@ -300,17 +300,14 @@ def digest_of(content: Mapping[str, Any]) -> str:
 
 def sample_size(content: Mapping[str, Any]) -> int:
     """How many of the first items in a design's order are a random sample of all items."""
-    question, kind = content["content"], content.get("question")
-    if kind == "accuracy":
-        return len(content["order"])
-    if kind != "teach":
-        return 0
+    question, sampled = content["content"], int(content.get("sampled", 0))
+    if content.get("question") != "teach":
+        return sampled
     if question["taught"] is None:
         return len(content["order"])
-    taught = int(
-        question["taught"]["positions"]
-    )  # 0 if gold labels trained the rule, because the order then contains only the other items
-    return max(taught, int(content.get("sampled", 0))) if taught else 0
+    # No positions if gold labels trained the rule, because the order then contains only the other items.
+    taught = int(question["taught"]["positions"])
+    return max(taught, sampled) if taught else 0
 
 
 def sample_design(source: Any) -> Mapping[str, Any] | None:
