@@ -22,7 +22,7 @@ from .designs import DESIGNS, SETS, is_here, votes_of
 
 DIGITS = 12
 NUMBERS = Path(__file__).parent / "numbers"
-ARITHMETIC = NUMBERS / "arithmetic.txt"
+ROUNDING = "rounding"  # the entry of a file of numbers that says how the machine rounds that recorded it
 CLAIMS = ("anonymous", "named", "gold")
 COEFFICIENTS = ("percent", "cohen", "fleiss", "krippendorff", "krippendorff_ordinal", "gwet")
 
@@ -37,9 +37,9 @@ def arithmetic() -> str:
     return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()[:16]
 
 
-def as_recorded() -> bool:
-    """Whether this machine rounds as the one that the numbers were recorded on."""
-    return ARITHMETIC.read_text(encoding="utf-8").strip() == arithmetic()
+def rounds_alike(stage: str) -> bool:
+    """Whether this machine rounds like the one on which a stage was recorded."""
+    return recorded(stage).get(ROUNDING) == arithmetic()
 
 
 def plain(value: Any) -> Any:
@@ -179,13 +179,14 @@ def stages() -> list[str]:
 
 @cache
 def recorded(stage: str) -> dict[str, Any]:
-    """What a stage said when it was recorded, by design and public set."""
-    return dict(json.loads((NUMBERS / f"{stage}.json").read_text(encoding="utf-8")))
+    """The recorded numbers of a stage by design and public set, and how that machine rounds; empty for a new stage."""
+    path = NUMBERS / f"{stage}.json"
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
 
 
 def record(stage: str, names: Iterable[str] = (*DESIGNS, *SETS)) -> Path:
     """Write what a stage says now, a line for each design and set; nothing where it says nothing."""
-    results = {name: result(stage, name) for name in names if is_here(name)}
+    results = {ROUNDING: arithmetic()} | {name: result(stage, name) for name in names if is_here(name)}
     lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in results.items() if value is not None]
     path = NUMBERS / f"{stage}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
