@@ -143,7 +143,7 @@ def decide(evidence: Sequence[Evidence], *, tolerance: float = TOLERANCE) -> Ans
         if one.source is Source.CERTIFICATE and _at_most(one.gain, tolerance) and not _doubts(one):
             return answer(Action.KEEP, Certainty.SUPPORTED, one)
     for one in every:
-        if one.source is Source.TRACK_RECORD and (one.gain.value or 0.0) > 0:
+        if one.source is Source.TRACK_RECORD and (one.gain.value or 0.0) > 0 and not _doubts(one):
             return answer(Action.SWITCH, Certainty.LIKELY, one)
     return answer(Action.KEEP, Certainty.UNKNOWN, None)
 

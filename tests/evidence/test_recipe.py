@@ -37,10 +37,16 @@ def votes():
 
 
 @pytest.fixture
-def engine():
-    ENGINES.append(our_projects)
-    yield
-    ENGINES.remove(our_projects)
+def add_engine():
+    """Add an engine to the table, for one test."""
+    before = list(ENGINES)
+    yield ENGINES.append
+    ENGINES[:] = before
+
+
+@pytest.fixture
+def engine(add_engine):
+    add_engine(our_projects)
 
 
 def test_without_gold_accuracy_is_unknown(votes):
@@ -56,7 +62,18 @@ def test_answer_uses_the_new_evidence(votes, engine):
 
 def test_an_assumption_that_failed_lowers_the_certainty(votes, engine, monkeypatch):
     monkeypatch.setitem(STATUS, "status", Status.FAILED)
-    assert mj.check(votes).answer.certainty == "unknown"
+    answer = mj.check(votes).answer
+    assert (answer.action, answer.certainty) == ("keep", "unknown")
+
+
+def test_new_evidence_can_say_keep(votes, add_engine):
+    def barely_differ(comparison):
+        gain = Estimate(None, -0.005, 0.005)
+        return [Evidence(source=Source.IDENTICAL, other=name, gain=gain) for name in comparison.fits]
+
+    add_engine(barely_differ)
+    answer = mj.check(votes).answer
+    assert (answer.action, answer.certainty, answer.source) == ("keep", "proved", "identical")
 
 
 def test_it_is_printed_and_written(votes, engine, run, tmp_path):
