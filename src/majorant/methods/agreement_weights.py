@@ -172,7 +172,7 @@ def _agreement(data: VoteData, weight_j: FloatArray) -> tuple[FloatArray, float]
     table = weight_table(weight_j / largest if largest > 0 else weight_j, n_classes)
     credit_cl = data.engine.map_sum(lambda block: scatter(block, chances(gather(block, table))))
     right_j = np.asarray(np.einsum("jkk->j", credit_cl.reshape(-1, n_classes, n_classes)))
-    votes_j = totals.votes_c.reshape(n_workers, n_classes).sum(axis=1)
+    votes_j = totals.votes_j
     share_j = np.divide(right_j, votes_j, out=np.full(n_workers, 1 / n_classes), where=votes_j > 0)
     return share_j, float(right_j.sum() / max(votes_j.sum(), 1.0))
 

@@ -43,6 +43,11 @@ class Totals(NamedTuple):
     n_workers: int
     n_labels: int
 
+    @property
+    def votes_j(self) -> FloatArray:
+        """How many votes each worker gave, weighted."""
+        return np.asarray(self.votes_c.reshape(self.n_workers, self.n_labels).sum(axis=1))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VoteData:
