@@ -1,7 +1,7 @@
-"""Decide: from all the evidence to one answer, keep or switch, with how sure it is.
+"""Decide from all the evidence whether to keep majority vote or to switch, and how sure that is.
 
-Evidence is taken in the order of what it assumes, least first: labels, identical rules, the certificate, the track
-record.  An assumption that failed or cannot be tested lowers the certainty here, for every engine alike.
+Evidence that assumes the least counts first: labels, identical rules, the certificate, the track record. An assumption
+that failed or cannot be tested lowers the certainty, whatever the source.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ class Action(StrEnum):
 
 
 class Step(StrEnum):
-    """What would make the answer surer."""
+    """What would make the answer more certain."""
 
     NOTHING = "nothing"  # it is proved, or no label can change it
     PROVE = "prove"  # label items on which the two rules differ
     TEACH = "teach"  # label a random sample: it measures every rule and teaches a better one
-    GO_ON = "go on"  # go on with the design that was begun
+    GO_ON = "go on"  # continue with the design whose labels were given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Next:
-    """The cheapest way to be surer: how many labels, drawn from how many items."""
+    """The cheapest way to become more certain: how many labels, from how many items."""
 
     step: Step = Step.NOTHING
     labels: int = 0
-    items: int = 0  # 0 where a design that was begun still teaches
-    waiting: int = 0  # items of the design that were drawn and have no label yet
+    items: int = 0  # 0 while a labelling session still needs labels to learn a rule
+    waiting: int = 0  # items that the design has drawn and that have no label yet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -53,9 +53,9 @@ class Answer:
     rule : str
         The rule whose labels are written: majority vote, or the rule to switch to.
     other : str
-        The rule that majority vote was compared with; majority vote itself where there was none.
+        The rule that majority vote was compared with; majority vote itself if there was none.
     gain : Estimate
-        Accuracy of `other` minus that of majority vote, as a share of the items; no value where nothing is known.
+        Accuracy of `other` minus that of majority vote, as a share of the items; no value if nothing is known.
     certainty : Certainty
         `proved`, `supported`, `likely` or `unknown`.
     basis : Evidence or None
@@ -63,7 +63,7 @@ class Answer:
     evidence : tuple of Evidence
         All the evidence there was.
     next : Next
-        What would make the answer surer.
+        What would make the answer more certain.
     """
 
     action: Action
@@ -86,7 +86,7 @@ class Answer:
 
     @property
     def source(self) -> Source | None:
-        """The kind of evidence that decided, None where there was none."""
+        """The kind of evidence that decided; None if there was none."""
         return None if self.basis is None else self.basis.source
 
     @property
@@ -114,7 +114,7 @@ def decide(evidence: Sequence[Evidence], *, tolerance: float = TOLERANCE) -> Ans
     labels = sorted((one for one in every if one.source is Source.LABELS), key=_changes_least)
 
     def answer(action: Action, certainty: Certainty, basis: Evidence | None) -> Answer:
-        # A certificate speaks of all rules of a family, none of which can be switched to.
+        # A certificate is about all rules of a family, none of which can be switched to.
         other = _compared(every) if basis is None or basis.source is Source.CERTIFICATE else basis.other
         return Answer(
             action=action,
@@ -127,39 +127,55 @@ def decide(evidence: Sequence[Evidence], *, tolerance: float = TOLERANCE) -> Ans
             tolerance=tolerance,
         )
 
+    # Labels prove that a rule is better.
     if better := [one for one in labels if is_better(one.gain, tolerance)]:
-        return answer(Action.SWITCH, Certainty.PROVED, max(better, key=lambda one: round(one.gain.value or 0.0, 9)))
+        return answer(Action.SWITCH, Certainty.PROVED, max(better, key=_rounded_gain))
+
+    # No rule is worth switching to: each is excluded by labels, or changes too few of them.
     rules = dict.fromkeys(one.other for one in every if one.source in (Source.LABELS, Source.IDENTICAL))
-    excluded = [_excluding(every, rule, tolerance) for rule in rules]
-    if excluded and (hardest := [one for one in excluded if one is not None]) and len(hardest) == len(excluded):
-        return answer(Action.KEEP, Certainty.PROVED, max(hardest, key=_strength))
-    if taught := [one for one in labels if one.gain.low is None and (one.gain.value or 0.0) > 0]:
-        return answer(Action.SWITCH, Certainty.LIKELY, max(taught, key=lambda one: round(one.gain.value or 0.0, 9)))
-    if leading := [one for one in labels if one.n_used >= 5 and one.gain.low is not None]:  # fewer are luck
-        leader = max(leading, key=_lead)
-        ahead = _lead(leader) > math.sqrt(2 * math.log(len(leading)))  # the best of several leads by luck alone
-        return answer(Action.SWITCH if ahead else Action.KEEP, Certainty.LIKELY, leader)
+    excluding = [_excluding(every, rule, tolerance) for rule in rules]
+    against = [one for one in excluding if one is not None]
+    if against and len(against) == len(rules):
+        return answer(Action.KEEP, Certainty.PROVED, max(against, key=_strength))
+
+    # A rule learned from the labels leads in cross-validation, which gives no interval.
+    if learned := [one for one in labels if one.gain.low is None and (one.gain.value or 0.0) > 0]:
+        return answer(Action.SWITCH, Certainty.LIKELY, max(learned, key=_rounded_gain))
+
+    # Labels prove nothing yet, but may favour one side. With fewer than five, any lead is luck.
+    if undecided := [one for one in labels if one.n_used >= 5 and one.gain.low is not None]:
+        leader = max(undecided, key=_lead)
+        # If n rules are equally good, luck alone puts the best of them about sqrt(2 log n) standard errors ahead.
+        is_ahead = _lead(leader) > math.sqrt(2 * math.log(len(undecided)))
+        return answer(Action.SWITCH if is_ahead else Action.KEEP, Certainty.LIKELY, leader)
+
+    # Models of the votes, and what happened on public data sets. They count only if no assumption is in doubt.
     for one in every:
-        if one.source is Source.CERTIFICATE and _at_most(one.gain, tolerance) and not _doubts(one):
+        if one.source is Source.CERTIFICATE and _at_most(one.gain, tolerance) and not _has_doubts(one):
             return answer(Action.KEEP, Certainty.SUPPORTED, one)
     for one in every:
-        if one.source is Source.TRACK_RECORD and (one.gain.value or 0.0) > 0 and not _doubts(one):
+        if one.source is Source.TRACK_RECORD and (one.gain.value or 0.0) > 0 and not _has_doubts(one):
             return answer(Action.SWITCH, Certainty.LIKELY, one)
     return answer(Action.KEEP, Certainty.UNKNOWN, None)
 
 
 def _changes_least(one: Evidence) -> tuple[int, str]:
-    """Of rules that are as good, the one that changes fewest labels comes first, whatever the order of the rows."""
+    """Of equally good rules the one that changes the fewest labels comes first, whatever the order of the rows."""
     return one.n_used, one.other
 
 
+def _rounded_gain(one: Evidence) -> float:
+    """The gain without rounding errors, so that equal rules tie."""
+    return round(one.gain.value or 0.0, 9)
+
+
 def _lead(one: Evidence) -> float:
-    """By how many standard errors labels put the other rule ahead."""
+    """How many standard errors the other rule is ahead on the labels."""
     return (one.wins - one.losses) / math.sqrt(max(one.wins + one.losses, 1.0))
 
 
 def is_better(gain: Estimate, tolerance: float) -> bool:
-    """Whether labels prove that a rule gains something, and more than too little to matter."""
+    """Whether labels prove that a rule gains something, and its gain is large enough to matter."""
     return gain.value is not None and gain.low is not None and gain.low > 0 and gain.value > tolerance
 
 
@@ -168,7 +184,7 @@ def _at_most(gain: Estimate, tolerance: float) -> bool:
 
 
 def _excluding(evidence: Sequence[Evidence], rule: str, tolerance: float) -> Evidence | None:
-    """The evidence that switching to a rule is not worth it, None where there is none."""
+    """The strongest evidence that switching to a rule is not worth it; None if there is none."""
     against = [
         one
         for one in evidence
@@ -178,22 +194,23 @@ def _excluding(evidence: Sequence[Evidence], rule: str, tolerance: float) -> Evi
 
 
 def _strength(one: Evidence) -> tuple[bool, bool, float]:
-    """Labels that tell the rules apart, then identical rules; then the rule that comes closest to being worth it."""
+    """Order of evidence against rules: labels on which they differ, identical rules, then the largest possible gain."""
     used = one.source is Source.LABELS and one.n_used > 0
     return used, one.source is Source.IDENTICAL, one.gain.high or 0.0
 
 
-def _doubts(one: Evidence) -> bool:
+def _has_doubts(one: Evidence) -> bool:
+    """Whether an assumption failed or cannot be tested."""
     return bool(one.with_status(Status.FAILED, Status.UNTESTABLE))
 
 
 def _lowered(certainty: Certainty, basis: Evidence) -> Certainty:
-    """The certainty that is left where an assumption failed or cannot be tested."""
-    if not _doubts(basis):
+    """The certainty that is left if an assumption failed or cannot be tested."""
+    if not _has_doubts(basis):
         return certainty
     return Certainty.LIKELY if basis.source is Source.LABELS else Certainty.UNKNOWN
 
 
 def _compared(evidence: Sequence[Evidence]) -> str:
-    """The rule that the evidence is about, where none of it decides."""
+    """The rule that the evidence is about if none of it decides."""
     return next((one.other for one in evidence if one.source is not Source.CERTIFICATE), MAJORITY)

@@ -1,7 +1,7 @@
-"""The flow: votes -> rules -> evidence -> answer; a `Result` computes labels, workers, review and the rest from it.
+"""The flow: votes -> rules -> evidence -> answer. Labels, workers, review and the rest are computed by `Result`.
 
-The flow is the same wherever the votes are: `check` asks the `Backend` for what adds up over all items, and loads the
-rest into memory.
+`_answer` is the whole flow, step by step. It is the same wherever the votes are: the `Backend` adds up what needs all
+items, and everything else is computed from the votes in memory, which may be a random sample of the items.
 """
 
 from __future__ import annotations
@@ -167,15 +167,16 @@ def _answer(backend: Backend, settings: Settings) -> Result:
     """Fit the rules, gather the evidence, decide, and settle the ties."""
     level, seed, labelled = settings.level, settings.seed, settings.labelled
 
-    # The votes, in which copies count as one worker.
+    # 1. The votes. Workers who copy each other count as one.
     merged, copies = without_copies(backend)
     _refuse(merged, settings)
     settings.stage("counting")
     counts = Counts(merged.patterns(), merged.votes_by_worker())
 
-    # The rules, with those that labels add.
+    # 2. The rules: majority vote, the weighted vote, a rule that the user named, and rules that labels add.
     settings.stage("comparing")
     inputs = claim_inputs(merged, rng=seed, counts=counts)
+    # `expert` is what labels of a design of `ask` show, `proof` the same as evidence.
     expert = None if labelled is None else labelled.outcome
     proof = () if labelled is None or expert is None else evidence_from_labels(labelled, expert)
     rules = _fit_rules(merged, inputs, settings, expert)
@@ -183,24 +184,24 @@ def _answer(backend: Backend, settings: Settings) -> Result:
     setting = _setting(rules, shape, counts)
     rules, learned, taught = _learn(rules, setting, settings, expert, proof)
 
-    # Evidence from labels and from how often the rules differ.
-    asked = settings.method if settings.method != MAJORITY else None
-    names = [name for name in rules.by_name if name not in (MAJORITY, settings.ties) and asked in (None, name)]
-    present = rules.compared(MAJORITY)
-    apart = {name: count_differences(rules.backend, present, rules.compared(name)) for name in names}
-    # On a panel there may be a better rule than both, if judges share mistakes.
-    doubts = (Tested(Assumption.INDEPENDENT_WORKERS, Status.UNTESTABLE), copies.tested) if setting.panel else ()
+    # 3. Evidence from labels, and from how rarely the rules differ.
+    named = settings.method if settings.method != MAJORITY else None
+    names = [name for name in rules.by_name if name not in (MAJORITY, settings.ties) and named in (None, name)]
+    majority = rules.compared(MAJORITY)
+    differ = {name: count_differences(rules.backend, majority, rules.compared(name)) for name in names}
+    # On a panel, identical labels prove little: if judges share mistakes, a third rule may be better than both.
+    no_copies = (copies.tested,) if setting.panel else ()
+    of_panel = (Tested(Assumption.INDEPENDENT_WORKERS, Status.UNTESTABLE), *no_copies) if setting.panel else ()
     evidence = [
         *proof,
-        *_gold_evidence(rules, apart, settings),
+        *_gold_evidence(rules, differ, settings),
         *(() if proof else taught),
-        *(identical_evidence(name, apart[name], doubts) for name in names if name != LEARNED),
+        *(identical_evidence(name, differ[name], of_panel) for name in names if name != LEARNED),
     ]
     answer = decide(evidence, tolerance=settings.tolerance)
 
-    # Evidence from models of the votes, which can add nothing to a proof.
-    beside = (copies.tested,) if setting.panel else ()
-    examined = cache(partial(examine, inputs, level=level, rng=seed, beside=beside))
+    # 4. Evidence from models of the votes, if there is no proof yet. It takes a while, so it is computed when needed.
+    examined = cache(partial(examine, inputs, level=level, rng=seed, beside=no_copies))
     certify = cache(lambda: certification_of(examined()))
     if answer.certainty is not Certainty.PROVED:
         settings.stage("testing")
@@ -215,9 +216,9 @@ def _answer(backend: Backend, settings: Settings) -> Result:
         )
         evidence += [one for engine in ENGINES for one in engine(comparison)]
         answer = decide(evidence, tolerance=settings.tolerance)
-    answer = replace(answer, next=_next_step(answer, rules, setting, apart, expert, learned, settings))
+    answer = replace(answer, next=_next_step(answer, rules, setting, differ, expert, learned, settings))
 
-    # The labels, with their ties settled.
+    # 5. The labels, with their ties settled.
     written = settings.method or answer.rule
     other = answer.other if answer.other in rules.by_name else next(iter(names), MAJORITY)
     breaker = None if settings.by_coin else settings.ties or _tie_breaker(written, setting, rules)
@@ -229,7 +230,7 @@ def _answer(backend: Backend, settings: Settings) -> Result:
         setting=setting,
         found_copies=copies,
         answer=answer,
-        differ=apart.get(other, Difference(merged.votes.shape[0], 0)),
+        differ=differ.get(other, Difference(merged.votes.shape[0], 0)),
         learned=learned,
         expert=expert,
         tie_breaker=breaker,
@@ -246,7 +247,7 @@ def _fit_rules(backend: Backend, inputs: ClaimInputs, settings: Settings, expert
     """Fit majority vote, the weighted vote, and the rules that the user or a design names."""
     more = (settings.ties, None if expert is None else rival_of(expert))
     rules = fit_rules(backend, inputs, settings.method, [name for name in more if name], seed=settings.seed)
-    if settings.labelled is not None and backend.votes.shape[0] <= WHOLE_ORDER:  # of more the names are many
+    if settings.labelled is not None and backend.votes.shape[0] <= WHOLE_ORDER:  # beyond that, there are too many names
         everywhere = {name: rule.everywhere for name, rule in rules.by_name.items()}
         refuse_other_labels(rules.backend, settings.labelled.design, everywhere)
     return rules
@@ -255,9 +256,9 @@ def _fit_rules(backend: Backend, inputs: ClaimInputs, settings: Settings, expert
 def _learn(
     rules: Rules, setting: Setting, settings: Settings, expert: Outcome | None, proof: Sequence[Evidence]
 ) -> tuple[Rules, LearnedRule | None, tuple[Evidence, ...]]:
-    """The rules, and those that labels add: judges of a panel, and a rule learned from labels; with its evidence.
+    """Add the rules that labels make possible: judges of a panel, and a rule learned from labels, with its evidence.
 
-    The rule that a labelling session froze stays as it is, since it is the one that labels prove.
+    A rule that a labelling session has frozen is not learned again, because the labels prove that very rule.
     """
     if settings.method is not None:
         return rules, None, ()
@@ -270,11 +271,11 @@ def _learn(
     return learn_from_gold(rules, setting, holds_out=expert is None, **how, seed=settings.seed)
 
 
-def _gold_evidence(rules: Rules, apart: Mapping[str, Difference], settings: Settings) -> tuple[Evidence, ...]:
-    """What gold labels say about the rules, apart from the one that `_learn` taught and judged."""
-    taught = [name for name in apart if learns_from_gold(name)]
+def _gold_evidence(rules: Rules, differ: Mapping[str, Difference], settings: Settings) -> tuple[Evidence, ...]:
+    """What gold labels say about the rules, except for the one that `_learn` taught and evaluated."""
+    taught = [name for name in differ if learns_from_gold(name)]  # evaluated by cross-validation
     unlearned = {
-        name: (rules.compared(name), differ) for name, differ in apart.items() if name not in (LEARNED, *taught)
+        name: (rules.compared(name), count) for name, count in differ.items() if name not in (LEARNED, *taught)
     }
     n_rules = len(unlearned) + (settings.method is None)  # a rule learned from half of the labels shares their error
     level = sample_level(settings.labelled, settings.level)
@@ -287,7 +288,7 @@ def _gold_evidence(rules: Rules, apart: Mapping[str, Difference], settings: Sett
 
 
 def _setting(rules: Rules, shape: VotingDesign, counts: Counts) -> Setting:
-    """What the votes show without labels, of the workers and items that have votes."""
+    """The kind of crowd or panel, from the workers and items that have votes."""
     n_votes = int(counts.votes_jl.sum())
     workers = int((counts.votes_jl.sum(axis=1) > 0).sum())
     items = int(counts.patterns.items_p[counts.patterns.votes_p > 0].sum())
@@ -309,7 +310,7 @@ def _next_step(
     answer: Answer,
     rules: Rules,
     setting: Setting,
-    apart: Mapping[str, Difference],
+    differ: Mapping[str, Difference],
     expert: Outcome | None,
     learned: LearnedRule | None,
     settings: Settings,
@@ -321,25 +322,26 @@ def _next_step(
         return Next(step=Step.GO_ON, labels=expert.more, items=expert.n_differ, waiting=expert.waiting)
     if expert is not None:
         return Next()  # the design has been answered to its end
-    n_items = max((one.items for one in apart.values()), default=rules.backend.votes.shape[0])
+    n_items = max((one.items for one in differ.values()), default=rules.backend.votes.shape[0])
     if any(one.source is Source.LABELS and one.n_labels >= n_items for one in answer.evidence):
         return Next()  # every item has a label
     more_may_teach = answer.n_labels < 2 * TEACHING
     can_teach = (
         setting.panel and more_may_teach and len(rules.votes.labels) > 1 and len(np.unique(rules.votes.worker_n)) > 1
     )
+    # On a panel a random sample tells more than a comparison of two rules, which may share their mistakes.
     teach = Next(step=Step.TEACH, labels=min(TEACHING, n_items), items=n_items) if can_teach else Next()
-    if not apart or (setting.panel and answer.other != LEARNED and settings.method is None):
+    if not differ or (setting.panel and answer.other != LEARNED and settings.method is None):
         return teach
-    other = answer.other if answer.other in apart else next(iter(apart))
+    other = answer.other if answer.other in differ else next(iter(differ))
     pair = {name: rules.compared(name) for name in (MAJORITY, other)}
     _, race = freeze(rules.backend, pair, tolerance=settings.tolerance, level=settings.level)
-    if not race.size:  # the two differ on ties at most
+    if not race.size:  # the two differ only on ties, if at all
         return Next() if other == LEARNED else teach
     labels = race.expected()
     if other == LEARNED and learned is not None:
         labels = plan_proof(learned, race.size, n_items, settings.tolerance)
-    return Next(step=Step.PROVE, labels=min(max(labels, 1), race.size), items=apart[other].differ)
+    return Next(step=Step.PROVE, labels=min(max(labels, 1), race.size), items=differ[other].differ)
 
 
 @limit_native_threads
