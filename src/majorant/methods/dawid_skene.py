@@ -31,10 +31,10 @@ class DawidSkene:
     Parameters
     ----------
     smoothing
-        Imaginary votes in each cell of each worker's matrix, and imaginary items in each class: a Dirichlet prior. 0
-        is maximum likelihood.
+        Pseudo-votes in each cell of each worker's matrix, and pseudo-items in each class: a Dirichlet prior. 0 is
+        maximum likelihood.
     max_iter, tol
-        Stop after so many steps, or when no parameter moves by more than `tol`.
+        Stop after `max_iter` steps, or when no parameter moves by more than `tol`.
     accelerate
         Whether to use SQUAREM steps.
     clamp_gold
@@ -62,22 +62,22 @@ class DawidSkene:
     def fit(self, votes: Votes, **options: Unpack[FitOptions]) -> Fit:
         """Confusion matrices, prior and posterior; EM starts from the vote shares, or from an earlier fit."""
         data = prepare(votes, clamp_gold=self.clamp_gold, **options)
-        begin = self.m_step(share_counts(data)) if data.start is None else start_confusions(data.start, data.votes)
-        solution = run_em(self, data, begin)
+        first = self.m_step(share_counts(data)) if data.start is None else start_confusions(data.start, data.votes)
+        solution = run_em(self, data, first)
         confusion_jkl, prior_k = solution.params
         posterior_ik = data.posterior(self.tables(solution.params))
         return data.fit_of(self, posterior=posterior_ik, confusion=confusion_jkl, prior=prior_k, **solution.steps)
 
     def e_step(self, data: VoteData, params: ConfusionParams) -> ExpectedCounts:
-        """P(class k | votes of i) is prior[k] times the product of confusion[j, k, l] over its votes, normalised."""
+        """Expected counts by class: P(class k | votes of i) is proportional to prior[k] ∏ confusion[j, k, l]."""
         return expect(data, self.tables(params))
 
     def m_step(self, counts: ExpectedCounts, params: ConfusionParams | None = None) -> ConfusionParams:  # noqa: ARG002
-        """The smoothed shares of each label among a worker's expected votes on each class."""
+        """Each label's smoothed share of a worker's expected votes on a class, and each class's of the items."""
         return ConfusionParams(shares(counts.votes_jgl + self.smoothing), shares(counts.items_g + self.smoothing))
 
     def objective(self, params: ConfusionParams, counts: ExpectedCounts) -> float:
-        """The log-posterior up to a constant: the evidence of the votes, and the Dirichlet prior."""
+        """The log-posterior of the parameters up to a constant: log-likelihood of the votes plus log-prior."""
         if self.smoothing == 0:
             return counts.evidence
         log_prior = sum_logs(params.confusion_jkl) + sum_logs(params.prior_k)

@@ -1,7 +1,7 @@
 """The EM loop: E step, M step and objective of a model, repeated until its parameters stop moving, with acceleration.
 
-Acceleration is SQUAREM (Varadhan & Roland 2008): after two plain steps, a leap in the direction in which they lead. The
-step after a leap also evaluates the objective there, so a leap costs nothing extra; one that lowers it is undone.
+Acceleration is SQUAREM (Varadhan & Roland 2008): two plain steps, then a leap in the direction of their change. The
+next step evaluates the objective anyway, so checking a leap costs nothing; one that lowers the objective is undone.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from majorant.votes import Votes
 
 P = TypeVar("P", bound=tuple[Any, ...])
 Parts = Sequence[FloatArray]
-Norm = Callable[[Parts], Sequence[Any]]  # for each part a length that broadcasts to it: one for all, or one per problem
+Norm = Callable[[Parts], Sequence[Any]]  # a length for each part, which broadcasts to it: of all, or per problem
 
 
 class EmModel(Protocol[P]):
-    """The model side of the EM loop: a dataclass of settings; parameters are a (named) tuple of arrays."""
+    """What the EM loop needs of a model: a dataclass of settings; parameters are a (named) tuple of arrays."""
 
     @property
     def max_iter(self) -> int:
-        """The largest number of steps."""
+        """Maximum number of steps."""
 
     @property
     def tol(self) -> float:
-        """Stop when no parameter moves by more (relative to its size, if that is above 1)."""
+        """Stop when no parameter moves by more than this (relative to its size, if that is above 1)."""
 
     @property
     def accelerate(self) -> bool:
@@ -66,15 +66,15 @@ class Solution(Generic[P]):
 def run_em(model: EmModel[P], data: VoteData, start: P, *, positive: bool = True) -> Solution[P]:
     """Repeat E and M steps from `start` until the parameters stop moving; the objective never falls.
 
-    With `positive`, acceleration must keep parameters above 0.
+    With `positive`, no leap may make a parameter 0 or negative.
     """
     params, trace = start, list[float]()
-    history: list[P] = []  # plain steps since the last leap
-    fallback: P | None = None  # result of the plain step, kept while a leap is being tested
+    history: list[P] = []  # up to two previous parameters, since the last leap
+    fallback: P | None = None  # the result of the plain step, until the objective shows whether the leap was good
     for n_iter in range(1, model.max_iter + 1):
         expected = model.e_step(data, params)
         objective = float(model.objective(params, expected))
-        if fallback is not None and not objective >= trace[-1]:
+        if fallback is not None and not objective >= trace[-1]:  # also if it is NaN
             params, fallback, history = fallback, None, []
             continue
         updated = model.m_step(expected, params)
@@ -98,10 +98,10 @@ def run_em(model: EmModel[P], data: VoteData, start: P, *, positive: bool = True
 def run_starts(model: EmModel[P], data: VoteData, starts: Iterable[P]) -> Solution[P]:
     """Run EM from several starts and return the best result; the first start wins ties.
 
-    All starts are followed for a few steps, the first to the end, and the best of the others for as long as it may
-    still end up higher at the pace of its last steps.
+    All starts run for a few steps. Then the first one runs to the end, and the best of the others for as long as it
+    can still end up higher, judging by its latest progress.
     """
-    scout_steps = 10  # of several starts, the one that is best after so many steps is followed further
+    scout_steps = 10
 
     def run(so_far: Solution[P], steps: int) -> Solution[P]:
         limited: Any = replace(cast("Any", model), max_iter=min(steps, model.max_iter - so_far.n_iter))
@@ -123,7 +123,7 @@ def run_starts(model: EmModel[P], data: VoteData, starts: Iterable[P]) -> Soluti
 
 
 def largest_change(old: Parts, new: Parts, n_problems: int = 1) -> FloatArray:
-    """The largest change of a parameter, for each problem (the last axis); relative where a parameter is above 1.
+    """The largest change of a parameter, for each problem (the last axis); relative if a parameter is above 1.
 
     >>> largest_change([np.array([0.5, 0.25])], [np.array([0.5, 0.5])]).tolist()
     [0.25]
@@ -140,7 +140,7 @@ def largest_change(old: Parts, new: Parts, n_problems: int = 1) -> FloatArray:
 
 
 def squarem(old: Parts, first: Parts, second: Parts, norm: Norm, longest: float) -> tuple[list[FloatArray], list[Any]]:
-    """SQUAREM: from three successive points of a fixed-point iteration, leap as far as their change suggests.
+    """Leap ahead from three successive points of a fixed-point iteration (SQUAREM).
 
     Varadhan and Roland, Scandinavian Journal of Statistics 35 (2008), scheme S3: with the step r = x1 - x0 and the
     curvature v = (x2 - x1) - r, the leap ends at x0 + 2 a r + a^2 v with a = |r| / |v|; a = 1 is x2 itself. Returns
@@ -154,11 +154,11 @@ def squarem(old: Parts, first: Parts, second: Parts, norm: Norm, longest: float)
     curvature = [np.asarray(c - b) for b, c in zip(first, second, strict=True)]
     for v, r in zip(curvature, step, strict=True):
         v -= r  # in place: these may be large
-    lengths = [  # 1 where steps no longer change
+    lengths = [  # 1 if the steps no longer change
         np.where(v > 0, np.clip(r / np.maximum(v, TINY), 1.0, longest), 1.0)
         for r, v in zip(norm(step), norm(curvature), strict=True)
     ]
-    for a, r, v, length in zip(old, step, curvature, lengths, strict=True):
+    for a, r, v, length in zip(old, step, curvature, lengths, strict=True):  # r becomes the end point
         r *= 2 * length
         r += a
         v *= length**2
@@ -167,13 +167,13 @@ def squarem(old: Parts, first: Parts, second: Parts, norm: Norm, longest: float)
 
 
 def norm_of_all(parts: Parts) -> list[float]:
-    """One length of all parts together."""
+    """The Euclidean length of all parts together, repeated for each part."""
     return [float(np.sqrt(sum(float((part * part).sum()) for part in parts)))] * len(parts)
 
 
 def _leap(first: P, second: P, third: P, *, positive: bool) -> P | None:
-    """The SQUAREM step from three successive points, or None if there is none or it leaves the allowed range."""
-    leap, lengths = squarem(first, second, third, norm_of_all, longest=1e4)  # beyond, a leap is mostly rounding
+    """The leap from three successive points; None if it goes no further than they do or leaves the allowed range."""
+    leap, lengths = squarem(first, second, third, norm_of_all, longest=1e4)  # longer leaps would be mostly rounding
     if not max(lengths) > 1.0:
         return None
     if positive:
@@ -184,9 +184,10 @@ def _leap(first: P, second: P, third: P, *, positive: bool) -> P | None:
 
 
 def _keep_sums(first: FloatArray, third: FloatArray, leap: FloatArray) -> FloatArray:
-    """The leap with the sums of its last axis restored where plain steps keep them, as rows of probabilities do.
+    """Restore the sums of the leap's last axis if plain steps keep them, as rows of probabilities do.
 
-    A leap adds up small differences times its squared length, and the rounding would raise the objective.
+    A leap multiplies small differences, and so their rounding errors, by its squared length. Rows that add up to more
+    than before would raise the objective.
     """
     total = third.sum(axis=-1, keepdims=True) if third.ndim else third
     if not third.ndim or not np.allclose(first.sum(axis=-1, keepdims=True), total, rtol=1e-9, atol=0):
@@ -202,7 +203,7 @@ class ConfusionParams(NamedTuple):
 
 
 def start_counts(data: VoteData) -> ExpectedCounts:
-    """Expected counts under the confusion matrices of an earlier fit, by default under the vote shares."""
+    """Expected counts to start from: by the confusion matrices of an earlier fit, or else by the vote shares."""
     if data.start is None:
         return share_counts(data)
     return expect(data, confusion_tables(*start_confusions(data.start, data.votes)))
@@ -220,7 +221,7 @@ def start_confusions(start: Fit, votes: Votes) -> ConfusionParams:
 
 
 def start_params(data: VoteData, method: str, *names: str) -> tuple[FloatArray, ...] | None:
-    """Arrays learned by an earlier fit of the same method; None without one. The first has a row per worker."""
+    """Arrays that an earlier fit of the same method learned; None without one. The first has a row per worker."""
     start, votes = data.start, data.votes
     if start is None or start.method != method or not start.learned:
         return None
