@@ -1,4 +1,7 @@
-"""The questions that `ask` can put to an expert, by name: the class that judges the labels, and how items are drawn."""
+"""The questions that `ask` can put to an expert, in the table QUESTIONS at the end.
+
+Each has a class that evaluates the labels, in a file of its own, and a function here that draws its items.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ MOST_RULES = 20
 
 
 def draw_race(backend: Backend, wanted: Wanted) -> Design:
-    """Items on which the rules differ."""
+    """Items on which the rules differ, in random order."""
     if not 2 <= len(wanted.rules) <= MOST_RULES:
         raise ConfigError(f"between= takes two to {MOST_RULES} rules, not {len(wanted.rules)}.")
     fits = {rule: rule_fit(backend, rule, wanted.seed) for rule in wanted.rules}
@@ -43,7 +46,7 @@ def draw_race(backend: Backend, wanted: Wanted) -> Design:
 
 
 def race_between(backend: Backend, fits: Mapping[str, Fit], wanted: Wanted) -> Design:
-    """A design that tells which of these rules is best; they must be fixed before any expert label is seen."""
+    """A design that shows which of these rules is best; they must be fixed before any expert label is seen."""
     favourite = WEIGHTED_VOTE if WEIGHTED_VOTE in fits else None
     item_d, race = freeze(backend, fits, tolerance=wanted.tolerance, level=wanted.level, favourite=favourite)
     order = random_order(backend, item_d, wanted.seed)
@@ -51,10 +54,10 @@ def race_between(backend: Backend, fits: Mapping[str, Fit], wanted: Wanted) -> D
 
 
 def draw_teaching(backend: Backend, wanted: Wanted) -> Design:
-    """A random sample that teaches a rule, then items that prove it.
+    """A random sample from which a rule is learned, then items on which it is proved.
 
-    Gold labels that came with the votes take the place of the sample if they teach a better rule; the items without are
-    then those to prove it on.
+    If the votes have enough gold labels to learn a better rule, these replace the sample, and the rule is proved on the
+    other items.
     """
     weighted, baseline = rule_fit(backend, WEIGHTED_VOTE, wanted.seed), label_free_rule(backend, wanted.seed)
     voted = _voted_items(backend)
@@ -72,12 +75,12 @@ def draw_teaching(backend: Backend, wanted: Wanted) -> Design:
         before = weighted if baseline == WEIGHTED_VOTE else backend.fit(MAJORITY)
         learned = learn_rule(backend, gold_p, truth_p, weighted, baseline=before, seed=wanted.seed)
         proving = replace(session, taught=session.freeze(learned, 0))
-        session = session if proving.is_idle else proving  # then only more labels can teach a rule
+        session = session if proving.is_idle else proving  # idle: nothing to prove, so draw a sample to learn from
     return make_design(backend, session, order, wanted).more(TEACHING if wanted.n is None else wanted.n)
 
 
 def _session(backend: Backend, order: Codes, weighted: Fit, baseline: str, n_items: int, wanted: Wanted) -> Session:
-    """A session on the items of an order, with their votes sorted by name, whatever the order of the rows."""
+    """A session on items in this order; their votes are sorted by name, so that the order of rows does not matter."""
     rising = np.argsort(order)
     some = take_items(backend.take(order[rising]), np.argsort(rising))
     used = sorted(np.unique(some.worker_n).tolist(), key=lambda j: str(some.workers[j]))
@@ -104,10 +107,10 @@ def draw_accuracy(backend: Backend, wanted: Wanted) -> Design:
     """
     rule = wanted.rules[-1]
     fit = rule_fit(backend, rule, wanted.seed)
-    if rule == MAJORITY and label_free_rule(backend, wanted.seed) == WEIGHTED_VOTE:  # which decides ties, then
+    if rule == MAJORITY and label_free_rule(backend, wanted.seed) == WEIGHTED_VOTE:  # which then decides ties
         fit = settle_everywhere(backend, fit, fit, rule_fit(backend, WEIGHTED_VOTE, wanted.seed))
     voted = _voted_items(backend)
-    item_d = voted[random_order(backend, voted, wanted.seed ^ 0x6672_6573)]
+    item_d = voted[random_order(backend, voted, wanted.seed ^ 0x6672_6573)]  # other bits than those of a race
     posterior_dk = fit_of_items(backend, fit, item_d).posterior
     question = WrittenLabels(
         rule=rule,
@@ -130,15 +133,15 @@ def _voted(part: Part) -> Codes:
 
 
 def plain_rule(backend: Backend, rule: str) -> str:
-    """The rule that a name means: `auto` is the weighted vote."""
+    """The usual name of a rule, where `auto` is the weighted vote."""
     named = rule_named(rule, backend.votes.workers, beside=(AUTO, WEIGHTED_VOTE))
     return WEIGHTED_VOTE if named == AUTO else named
 
 
 def label_free_rule(backend: Backend, seed: int = 0) -> str:
-    """The rule to use without labels: the weighted vote where it has a good track record, else majority vote.
+    """The rule to use without labels: the weighted vote if its track record on such votes is good, else majority vote.
 
-    On public panels and thin crowds the weighted vote loses to majority vote as often as it gains.
+    On public panels and thin crowds the weighted vote loses to majority vote as often as it wins.
     """
     setting = Setting(
         panel=is_panel(backend.votes.shape, backend.votes.n_votes),
@@ -149,7 +152,7 @@ def label_free_rule(backend: Backend, seed: int = 0) -> str:
 
 
 class Entry(NamedTuple):
-    """A question: the class that judges its labels, and the function that draws its items."""
+    """A question: the class that evaluates its labels, and the function that draws its items."""
 
     judge: type[Question]
     draw: Callable[[Backend, Wanted], Design]

@@ -1,4 +1,4 @@
-"""Evidence: one engine's statement about majority vote and another rule, with its assumptions."""
+"""What a source of evidence returns: a statement about majority vote and another rule, with its assumptions."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Source(StrEnum):
 class Status(StrEnum):
     """What is known about an assumption."""
 
-    PASSED = "passed"  # tested, and the data show no sign against it
+    PASSED = "passed"  # tested and not rejected
     FAILED = "failed"  # tested and rejected
     UNTESTABLE = "untestable"  # these data cannot test it
     UNTESTED = "untested"  # nothing here tests it
 
 
 class Assumption(StrEnum):
-    """Assumptions of the engines."""
+    """Assumptions on which evidence can rest."""
 
     RANDOM_LABELS = "random labels"  # the labelled items are a random sample
     INDEPENDENT_VOTES = "independent votes"  # given the truth
@@ -55,12 +55,12 @@ class Certainty(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """An assumption, what is known about it, and the p-value of its test where there is one."""
+    """An assumption, what is known about it, and the p-value of its test if there is one."""
 
     assumption: Assumption
     status: Status
     p_value: float | None = None
-    __test__: ClassVar[bool] = False  # pytest takes a class called Test... for tests
+    __test__: ClassVar[bool] = False  # otherwise pytest collects this class, because of its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,29 +76,29 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """An engine's statement about the gain of a rule over the rule in use.
+    """A statement about the gain of a rule over the rule in use.
 
     Parameters
     ----------
     source : Source
-        The kind of engine.
+        Where it comes from, which decides how `decide` uses it.
     other : str
         The rule that is compared with `present`; for a certificate, the best rule of a family.
     gain : Estimate
-        Accuracy of `other` minus accuracy of `present`, as a share of all items; without an interval where it is
-        cross-validated, for a rule that was learned from the same labels.
+        Accuracy of `other` minus accuracy of `present`, as a share of all items; without an interval if `other` was
+        learned from the same labels and evaluated by cross-validation.
     present : str
         The rule in use: majority vote unless another one was asked about.
     level : float
         Probability with which the interval of `gain` holds if the assumptions do.
     assumptions : tuple of Tested
-        What the engine takes for granted, and what is known about each assumption.
+        What is assumed, and what is known about each assumption.
     n_labels : int
-        Expert or gold labels that it rests on.
+        Number of expert or gold labels behind it.
     n_used : int
-        Those of them on items where the two rules differ: the others say nothing about the gain.
+        Number of those on items where the two rules differ; the others say nothing about the gain.
     wins, losses : float
-        Labels that show `other` right and `present` wrong, and the reverse.
+        How many labels show `other` right and `present` wrong, and the reverse; a tie counts in part.
     record : Record or None
         The public data sets behind a track record.
     """

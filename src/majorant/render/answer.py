@@ -1,4 +1,8 @@
-"""The answer in words: what to do, how certain it is, the evidence, and what would make it more certain."""
+"""The answer in words: what to do, how certain it is, the evidence, and what would make it more certain.
+
+`headline` is built by `_switch`, `_keep` or `_keep_for_now`; `evidence_line` by `_basis_text`, with a function for each
+source of evidence.
+"""
 
 from __future__ import annotations
 
@@ -58,6 +62,7 @@ def headline(result: Result) -> str:
 
 
 def _switch(result: Result) -> str:
+    """Why to switch: how much better the other rule is, and how that is known."""
     answer, basis = result.answer, result.answer.basis
     if basis is None or basis.gain.value is None:
         return "it is ahead."
@@ -80,6 +85,7 @@ def _right_of(basis: Evidence) -> str:
 
 
 def _labels_to_decide(answer: Answer) -> str:
+    """How many labels would make the answer more certain; empty if none would."""
     if answer.next.step is Step.PROVE:
         more = "more label" if answer.basis is not None and answer.basis.n_labels else "label"
         return f"{count(answer.next.labels, more)} would prove it."
@@ -95,6 +101,7 @@ def _labels_to_decide(answer: Answer) -> str:
 
 
 def _keep(result: Result) -> str:
+    """Why to keep majority vote, if that is proved or supported."""
     basis, other = result.answer.basis, rule_name(result.answer.other)
     if basis is None:
         return ""
@@ -111,6 +118,7 @@ def _keep(result: Result) -> str:
 
 
 def _keep_for_now(result: Result) -> str:
+    """Why nothing better than majority vote is known yet: the first reason that applies."""
     answer, basis, setting = result.answer, result.answer.basis, result.setting
     decide = _labels_to_decide(answer)
     if basis is not None and basis.source is Source.LABELS:
@@ -151,6 +159,7 @@ def evidence_line(result: Result) -> str:
 
 
 def _basis_text(result: Result) -> str:
+    """On how many items the two rules differ, and the evidence about them."""
     answer, basis, other = result.answer, result.answer.basis, rule_name(result.answer.other, begins=True)
     if answer.other == MAJORITY:
         return "It takes two classes, and items with three votes, to tell good workers from bad."
@@ -164,8 +173,11 @@ def _basis_text(result: Result) -> str:
     if basis.source is Source.CERTIFICATE:
         return f"{differ} The assumptions behind this were tested and passed: see majorant certify."
     if basis.other == LEARNED and result.learned is not None:
-        proof = f"So far it is right on {_right_of(basis)}. " if basis.wins + basis.losses else ""
-        proof = proof if basis.gain.low is None else f"{_by_labels(basis, other)} "
+        proof = ""
+        if basis.gain.low is not None:
+            proof = f"{_by_labels(basis, other)} "
+        elif basis.wins + basis.losses:
+            proof = f"So far it is right on {_right_of(basis)}. "
         return f"{differ} {proof}{_by_learning(result.learned)}{_doubts(basis)}"
     if basis.source is Source.LABELS:
         return f"{differ} {_by_labels(basis, other)}{_doubts(basis)}"
@@ -173,6 +185,7 @@ def _basis_text(result: Result) -> str:
 
 
 def _by_labels(basis: Evidence, other: str) -> str:
+    """What labels say about two rules, and how far that can be trusted."""
     total = round(basis.wins + basis.losses)
     if not basis.n_used:
         return f"None of the {count(basis.n_labels, 'label')} is on an item where the two disagree."
@@ -189,14 +202,15 @@ def _by_labels(basis: Evidence, other: str) -> str:
 
 
 def _by_learning(learned: LearnedRule) -> str:
-    """How the learned rule did on labels that it had not seen, and what it weighs."""
+    """How the learned rule did on labels that it was not trained on, and its largest weights."""
     right = f"It is right on {100 * learned.accuracy:.0f}% of the labels it was not trained on (cross-validation)"
-    heavy = sorted(learned.weights.items(), key=lambda pair: -abs(pair[1]))[:3]
-    shown = ", ".join(f"{worker} {weight:+.1f}" for worker, weight in heavy)
-    return f"{right}. Largest weights beyond one vote each: {shown}."
+    largest = sorted(learned.weights.items(), key=lambda pair: -abs(pair[1]))[:3]
+    listed = ", ".join(f"{worker} {weight:+.1f}" for worker, weight in largest)
+    return f"{right}. Largest weights beyond one vote each: {listed}."
 
 
 def _by_record(basis: Evidence) -> str:
+    """What the other rule gained on similar public data sets."""
     record, gain = basis.record, basis.gain
     if record is None or gain.low is None or gain.high is None:
         return ""
@@ -208,6 +222,7 @@ def _by_record(basis: Evidence) -> str:
 
 
 def _no_guess(result: Result) -> str:
+    """Why there is no evidence at all."""
     if result.setting.panel:
         return "On panels of judges, models of the votes pick the better rule only about half the time."
     return "Public crowds like yours give no clear answer."
@@ -231,7 +246,7 @@ def _doubts(basis: Evidence) -> str:
 
 
 def ties_line(result: Result) -> str:
-    """How many items are tied, and who decided them."""
+    """How many items are tied, and what decided them."""
     if not result.tied:
         return ""
     items = int(result.counts.patterns.items_p.sum())
@@ -241,7 +256,7 @@ def ties_line(result: Result) -> str:
 
 
 def next_line(result: Result) -> str:
-    """What would make the answer surer."""
+    """What to do now."""
     step = result.answer.next
     if step.step is Step.NOTHING:
         return "Use the labels."
@@ -259,7 +274,7 @@ def next_line(result: Result) -> str:
 
 
 def accuracy_warning(panel: bool) -> str:
-    """How far an accuracy estimated without gold was off on public data sets."""
+    """How far accuracies estimated without gold were off on public data sets."""
     n_sets, excess = overstatement(panel)
     if not n_sets or excess.low is None or excess.high is None:
         return "Estimated from the votes alone."
@@ -269,7 +284,7 @@ def accuracy_warning(panel: bool) -> str:
 
 
 def python_command(result: Result) -> str:
-    """The call that takes the next step, for a notebook; empty where there is none."""
+    """The call that takes the next step, for a notebook; empty if there is none."""
     step = result.answer.next
     if step.step in (Step.NOTHING, Step.GO_ON):
         return ""
