@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from majorant.ask.evidence import rival_of
 from majorant.decide import Action
 from majorant.defaults import MAJORITY
 from majorant.evidence.evidence import Source
@@ -108,7 +109,9 @@ def _expert(result: Result) -> list[str]:
     outcome = result.expert
     if outcome is None:
         return []
-    lines = [] if result.answer.source is Source.LABELS else _wrapped("Labels", outcome_sentence(outcome))
+    # The answer itself says what labels prove about its two rules.
+    is_said = result.answer.source is Source.LABELS and rival_of(outcome) is not None
+    lines = [] if is_said else _wrapped("Labels", outcome_sentence(outcome))
     return [
         *lines,
         *(line for note in (*answers_notes(outcome), sample_note(outcome)) for line in _wrapped("Note", note)),
