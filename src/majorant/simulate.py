@@ -108,10 +108,10 @@ def simulate(
     return Simulation(votes, truth)
 
 
-def one_coin_crew(skill: ArrayLike, n_classes: int = 2) -> FloatArray:
+def one_coin_workers(skill: ArrayLike, n_classes: int = 2) -> FloatArray:
     """Worker j gives the right label with probability skill[j], whatever the class, and each wrong one evenly.
 
-    >>> one_coin_crew([.9, .4], n_classes=3).round(2).tolist()[1]
+    >>> one_coin_workers([.9, .4], n_classes=3).round(2).tolist()[1]
     [[0.4, 0.3, 0.3], [0.3, 0.4, 0.3], [0.3, 0.3, 0.4]]
     """
     skill_j = numbers("skill", skill)

@@ -45,8 +45,8 @@ def combination(votes: Votes, starts: Mapping[str, Fit] | None = None) -> Combin
     Weights learned from held-out votes were tried: they are no better, since the model that predicts votes best need
     not be the one that has found the true classes (docs/decide.md).
 
-    >>> from majorant.simulate import one_coin_crew, simulate
-    >>> votes, _ = simulate([.5, .5], one_coin_crew([.9, .8, .8, .7, .6, .6]), n_items=300, n_votes=5, rng=0)
+    >>> from majorant.simulate import one_coin_workers, simulate
+    >>> votes, _ = simulate([.5, .5], one_coin_workers([.9, .8, .8, .7, .6, .6]), n_items=300, n_votes=5, rng=0)
     >>> list(combination(votes).fits)
     ['one-coin', 'hierarchical', 'ebcc', 'majority']
     """
@@ -121,9 +121,9 @@ def differ_beyond_noise(votes: Votes) -> bool:
     are summed and compared with their mean. If the sum is below twice the mean, a model with separate parameters for
     each worker fits noise more than skill.
 
-    >>> from majorant.simulate import one_coin_crew, simulate
-    >>> alike, _ = simulate([.5, .5], one_coin_crew([.8] * 6), n_items=300, n_votes=4, rng=0)
-    >>> unequal, _ = simulate([.5, .5], one_coin_crew([.9, .9, .8, .7, .6, .6]), n_items=300, n_votes=4, rng=0)
+    >>> from majorant.simulate import one_coin_workers, simulate
+    >>> alike, _ = simulate([.5, .5], one_coin_workers([.8] * 6), n_items=300, n_votes=4, rng=0)
+    >>> unequal, _ = simulate([.5, .5], one_coin_workers([.9, .9, .8, .7, .6, .6]), n_items=300, n_votes=4, rng=0)
     >>> differ_beyond_noise(alike), differ_beyond_noise(unequal)
     (False, True)
     """
