@@ -380,7 +380,7 @@ def test_bad_frames_are_refused_in_the_users_words(spark):
         encode(small(spark, **good), repeats="first")
     with pytest.raises((ConfigError, DataError), match="answer"):
         encode(small(spark, **good), label="answer")
-    with pytest.raises(ConfigError, match="several= goes with votes in memory"):
+    with pytest.raises(ConfigError, match="several= works only for votes in memory"):
         encode(small(spark, **good), several=True)
 
 
@@ -404,7 +404,7 @@ def test_wide_tables_are_read_into_memory(spark):
 
 
 def test_addresses_must_be_parquet(spark):
-    with pytest.raises(ConfigError, match="of addresses, Spark reads Parquet only"):
+    with pytest.raises(ConfigError, match="from an address, Spark reads only Parquet"):
         read_files(spark, ["hdfs://node/votes.csv"], ReadOptions())
 
 

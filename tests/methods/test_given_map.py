@@ -55,7 +55,7 @@ def test_wrong_settings_are_named():
     votes = random_votes(np.random.default_rng(0), n_classes=2)
     with pytest.raises(ConfigError, match="give confusion"):
         GivenMap().fit(votes)
-    with pytest.raises(ConfigError, match="3 matrices, these votes have 9 workers"):
+    with pytest.raises(ConfigError, match="3 matrices, but these votes have 9 workers"):
         GivenMap(confusion=[np.eye(2)] * 3).fit(votes)
     with pytest.raises(ConfigError, match="prior has 3 classes"):
         GivenMap(confusion=np.eye(2), prior=[0.2, 0.3, 0.5]).fit(votes)

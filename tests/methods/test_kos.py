@@ -69,5 +69,5 @@ def test_zero_score_is_a_tie():
 
 
 def test_more_than_two_classes_are_refused():
-    with pytest.raises(ConfigError, match="kos is for two classes, these votes have 3"):
+    with pytest.raises(ConfigError, match="kos is for two classes, but these votes have 3"):
         KOS().fit(random_votes(np.random.default_rng(0)))

@@ -64,5 +64,5 @@ def test_votes_that_do_not_identify_skills_are_refused():
     alone = Votes.from_codes([0, 1], [0, 1], [0, 1], items="ab", workers="xy", labels="01")
     with pytest.raises(NotIdentified, match="spectral compares workers on common items"):
         Spectral().fit(alone)
-    with pytest.raises(ConfigError, match="two classes, these votes have 3"):
+    with pytest.raises(ConfigError, match="two classes, but these votes have 3"):
         Spectral().fit(random_votes(np.random.default_rng(0)))

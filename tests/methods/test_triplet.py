@@ -96,11 +96,11 @@ def test_two_parts_of_a_crowd_without_a_common_item_each_find_their_side():
 
 def test_votes_that_do_not_identify_skills_are_refused():
     names = {"items": "ab", "workers": "xyz", "labels": "01"}
-    with pytest.raises(NotIdentified, match="no two workers share one: use majority"):
+    with pytest.raises(NotIdentified, match="no two workers have one: use majority"):
         Triplet().fit(Votes.from_codes([0, 1], [0, 1], [0, 1], **names))
-    with pytest.raises(NotIdentified, match="three workers who share items two by two"):
+    with pytest.raises(NotIdentified, match="three workers who pairwise have items in common"):
         Triplet().fit(Votes.from_codes([0, 0, 1, 1], [0, 1, 1, 2], [0, 0, 1, 1], **names))
-    with pytest.raises(ConfigError, match="triplet is for two classes, these votes have 3"):
+    with pytest.raises(ConfigError, match="triplet is for two classes, but these votes have 3"):
         Triplet().fit(random_votes(np.random.default_rng(0)))
     apart = Votes.from_codes([0, 0, 0, 1, 1], [0, 1, 2, 0, 3], [1, 1, 1, 0, 1], items="ab", workers="xyzq", labels="01")
     assert Triplet().fit(apart).skill[3] == 0  # shares an item with one worker alone
