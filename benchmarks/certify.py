@@ -25,7 +25,7 @@ from majorant.evidence.certificate.anonymous import fresh_items, is_proved, rati
 from majorant.evidence.certificate.claims import certification_of, claim_inputs, examine
 from majorant.evidence.certificate.count_models import flatten
 from majorant.read import read
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from majorant.votes import Votes
 
 LEVEL, RUNS = 0.95, 200
@@ -42,7 +42,9 @@ def public_sets() -> Iterator[tuple[str, Votes]]:
 def crowd(n_items: int, n_votes: int, n_classes: int, n_workers: int) -> Votes:
     """Simulate a crowd of workers of different skill."""
     skill_j = np.linspace(0.55, 0.9, n_workers)
-    return simulate(np.full(n_classes, 1 / n_classes), one_coin_crew(skill_j, n_classes), n_items, n_votes, rng=0).votes
+    return simulate(
+        np.full(n_classes, 1 / n_classes), one_coin_workers(skill_j, n_classes), n_items, n_votes, rng=0
+    ).votes
 
 
 SHAPES = {

@@ -19,7 +19,7 @@ import numpy as np
 import board
 from clock import best_seconds, peak_bytes, seconds
 from majorant.methods import ESTIMATORS, Fit
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from majorant.votes import Votes
 
 VOTES_PER_ITEM = 5
@@ -35,8 +35,10 @@ TOO_SLOW = {"GLAD", "MACE", "KOS"}  # at 1e6 votes: minutes to hours
 def crowd(n_votes: int, n_classes: int) -> Votes:
     """Five votes per item, a worker per 1,000 votes, skills from .5 to .95."""
     n_workers = max(10, n_votes // 1000)
-    crew = one_coin_crew(np.random.default_rng(0).uniform(0.5, 0.95, n_workers), n_classes)
-    return simulate(np.full(n_classes, 1 / n_classes), crew, n_votes // VOTES_PER_ITEM, VOTES_PER_ITEM, rng=0).votes
+    confusions = one_coin_workers(np.random.default_rng(0).uniform(0.5, 0.95, n_workers), n_classes)
+    return simulate(
+        np.full(n_classes, 1 / n_classes), confusions, n_votes // VOTES_PER_ITEM, VOTES_PER_ITEM, rng=0
+    ).votes
 
 
 def steps(name: str, number: int) -> Callable[[Votes], Fit]:

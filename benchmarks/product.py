@@ -21,7 +21,7 @@ import numpy as np
 import board
 from clock import best_seconds, by_turns
 from majorant.output import votes_table, write_table
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 
 IMPORTS = "import scipy.optimize, duckdb, pyarrow"
 SORT = "import duckdb, sys; duckdb.sql(f\"COPY (FROM '{sys.argv[1]}' ORDER BY item) TO '{sys.argv[2]}'\")"
@@ -54,7 +54,7 @@ def votes_file(folder: Path, n_votes: int, n_workers: int, n_classes: int = 2, p
     if not path.exists():
         skill_j = np.random.default_rng(0).uniform(0.55, 0.95, n_workers)
         prior_k = np.full(n_classes, 1 / n_classes)
-        votes, _ = simulate(prior_k, one_coin_crew(skill_j, n_classes), n_votes // per_item, per_item, rng=0)
+        votes, _ = simulate(prior_k, one_coin_workers(skill_j, n_classes), n_votes // per_item, per_item, rng=0)
         write_table(path, votes_table(votes))
     return str(path)
 

@@ -24,7 +24,7 @@ from majorant.ask.ask import ask
 from majorant.ask.session import Session
 from majorant.items import take_items
 from majorant.read.tasks import ExpertAnswer
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from majorant.votes import Votes
 from public_sets import data_sets
 
@@ -91,7 +91,9 @@ def simulated(runs: int) -> None:
     for name, (skills, n_items) in SIMULATED.items():
         found = []
         for seed in range(runs):
-            votes, truth = simulate([0.5, 0.5], one_coin_crew(skills), n_items=n_items, n_votes=len(skills), rng=seed)
+            votes, truth = simulate(
+                [0.5, 0.5], one_coin_workers(skills), n_items=n_items, n_votes=len(skills), rng=seed
+            )
             found.append(run(replace(votes, gold_i=np.asarray(truth, dtype=np.int64)), seed))
         counts = [sum(one.verdict == verdict for one in found) for verdict in ("better", "worse", "same", "open")]
         wrong = sum(one.wrong for one in found)

@@ -83,14 +83,14 @@ def test_methods_raise_only_our_errors(objects, no_hang):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: mj.read(ROWS, item=3), "item must be text, a list of texts or None, not 3."),
+        (lambda: mj.read(ROWS, item=3), "item must be text, a list of strings or None, not 3."),
         (lambda: mj.check(ROWS, target=[]), "target must be a number, not []."),
         (lambda: mj.check(ROWS, level=1.5), "level must lie between 0.5 and 1, not 1.5."),
         (lambda: mj.scores([(0, 0, 1), (0, 1, 2)], n_boot=0), "n_boot must lie between 1 and 1,000,000, not 0."),
-        (lambda: mj.plan(ROWS, max_votes=10**30), "max_votes must lie between 1 and 10,000, not so large a number."),
+        (lambda: mj.plan(ROWS, max_votes=10**30), "max_votes must lie between 1 and 10,000, not a number that large."),
         (lambda: mj.plan(ROWS, max_votes=1.0), "max_votes must be a whole number, not 1.0."),
         (lambda: mj.save_state(mj.aggregate(ROWS, "one-coin"), "s"), "state must be a State, not a Fit."),
-        (lambda: mj.ask(ROWS, between="majority"), "between must be a list of texts or None, not 'majority'."),
+        (lambda: mj.ask(ROWS, between="majority"), "between must be a list of strings or None, not 'majority'."),
         (lambda: mj.simulate("x", CONFUSION, 3, 3), "prior must be an array of numbers, not 'x'."),
         (lambda: mj.check(ROWS, several="yes"), "several must be True or False, not 'yes'."),
         (lambda: mj.check(ROWS, rng=None), "rng must be a whole number or a numpy Generator, not None."),

@@ -116,7 +116,7 @@ def test_failed_call_leaves_the_old_or_new_files_complete(sets, monkeypatch, nam
             sentence = outcome(contents(folder, "new"))
         if sentence is not None:
             failures += 1
-            assert re.fullmatch(r"Cannot write \S+: Input/output error\. Nothing was left behind; [^.]+\.", sentence)
+            assert re.fullmatch(r"Cannot write \S+: Input/output error\. Nothing was written\. [^.]+\.", sentence)
             assert state(folder) == old, (n, broken.failed)
             continue
         assert state(folder) == new, (n, broken.failed)
@@ -146,7 +146,7 @@ def test_files_that_cannot_be_restored_are_named(sets, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(atomic.os, "replace", dying)
-        with pytest.raises(ConfigError, match=r"could not be put back: that of .*text\.html is in \.text") as caught:
+        with pytest.raises(ConfigError, match=r"could not be restored: that of .*text\.html is in \.text") as caught:
             write_files(contents(folder, "new"))
     second = str(caught.value).rsplit("text.html is in ")[1].split(",")[0]
     assert (folder / second).read_bytes() == old["text.html"]
@@ -161,7 +161,7 @@ def test_a_full_disk_at_any_byte_loses_nothing(sets):
     for size in sizes:
         try:
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-            with pytest.raises(ConfigError, match=r"^Cannot write .*Nothing was left behind"):
+            with pytest.raises(ConfigError, match=r"^Cannot write .*Nothing was written"):
                 write_files(contents(folder, "new"))
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -412,7 +412,7 @@ def check_out(tmp_path, monkeypatch, capsys):
     return run
 
 
-SENTENCE = r"majorant: Cannot write out/[\w.]+: .+\. Nothing was left behind; choose another place\.\n"
+SENTENCE = r"majorant: Cannot write out/[\w.]+: .+\. Nothing was written\. Choose another place\.\n"
 
 
 def test_failed_call_keeps_the_old_files_with_one_message(check_out, tmp_path, monkeypatch):

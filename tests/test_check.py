@@ -20,7 +20,7 @@ from majorant.render.answer import say_answer
 from majorant.render.summary import result_summary
 from majorant.render.text import answer_text, check_text
 from majorant.results.result import Result
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from majorant.votes import Votes
 
 SCHEMA = json.loads((Path(__file__).parent.parent / "docs" / "result.schema.json").read_text(encoding="utf-8"))
@@ -238,7 +238,7 @@ def test_no_slice_of_a_panel_is_proved_without_labels():
     ],
 )
 def test_a_panel_with_some_gold_is_told_what_it_taught(share, headline, step):
-    votes = simulate([0.5, 0.5], one_coin_crew([0.8] * 5), 500, 5, rng=0, gold=share).votes
+    votes = simulate([0.5, 0.5], one_coin_workers([0.8] * 5), 500, 5, rng=0, gold=share).votes
     result = check(votes)
     assert result.answer.n_labels == 500 * share
     assert say_answer(result).headline.startswith("Keep majority vote")
@@ -247,7 +247,7 @@ def test_a_panel_with_some_gold_is_told_what_it_taught(share, headline, step):
 
 
 def test_gold_that_taught_nothing_leaves_a_design_that_teaches():
-    votes = simulate([0.5, 0.5], one_coin_crew([0.99, 0.99, 0.99]), 500, 3, rng=0, gold=0.06).votes
+    votes = simulate([0.5, 0.5], one_coin_workers([0.99, 0.99, 0.99]), 500, 3, rng=0, gold=0.06).votes
     design = ask(votes, n=30)
     assert design.question.taught is None
     gold = {item for item, code in zip(votes.items, votes.gold_i, strict=True) if code >= 0}

@@ -15,7 +15,7 @@ from majorant.ownership import RECORD
 from majorant.render import files as files_of_results
 from majorant.render.files import write_result
 from majorant.render.summary import result_summary
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from needs import NO_DATA
 from sizes import many
 
@@ -23,7 +23,7 @@ TOLERANCE = 0.02  # of a confidence; docs/report.md: votes echo those before the
 
 
 def crowd():
-    votes, _ = simulate([0.6, 0.4], one_coin_crew([0.9, 0.8, 0.75, 0.7, 0.6]), n_items=80, n_votes=3, rng=5)
+    votes, _ = simulate([0.6, 0.4], one_coin_workers([0.9, 0.8, 0.75, 0.7, 0.6]), n_items=80, n_votes=3, rng=5)
     return {name: [str(value) for value in column] for name, column in votes.table().items() if name != "gold"}
 
 

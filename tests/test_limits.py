@@ -196,7 +196,7 @@ def test_limits_can_be_set_by_name(monkeypatch):
     monkeypatch.setenv("MAJORANT_SLICES", "5e3")
     assert limit("SLICES") == 5_000
     monkeypatch.setenv("MAJORANT_SLICES", "many")
-    with pytest.raises(ConfigError, match="MAJORANT_SLICES=many: a limit is a whole number"):
+    with pytest.raises(ConfigError, match="MAJORANT_SLICES=many: a limit must be a whole number"):
         limit("SLICES")
 
 

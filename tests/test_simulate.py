@@ -14,7 +14,7 @@ from scipy.special import gammaln
 
 from crowds import mixed_crew
 from majorant.errors import ConfigError
-from majorant.simulate import one_coin_crew, quantile, simulate, thresholds
+from majorant.simulate import one_coin_workers, quantile, simulate, thresholds
 
 P_MIN = 1e-3
 TWO = np.array([[0.8, 0.2], [0.3, 0.7]])
@@ -87,8 +87,8 @@ def test_shared_confusion_and_prior_are_recovered(n_classes, extra):
 
 
 CREWS = {
-    "two groups": np.repeat([TWO, one_coin_crew([0.95])[0]], [3, 4], axis=0),
-    "one coin": one_coin_crew([0.9, 0.7, 0.5, 0.2], n_classes=3),
+    "two groups": np.repeat([TWO, one_coin_workers([0.95])[0]], [3, 4], axis=0),
+    "one coin": one_coin_workers([0.9, 0.7, 0.5, 0.2], n_classes=3),
     "spammers and adversaries": mixed_crew(noisy(4), 3, spammers=2, adversaries=1),
 }
 
@@ -108,7 +108,7 @@ def test_each_worker_keeps_the_confusion_given(crew, n_votes, extra):
 
 
 def test_votes_are_independent_given_the_class():
-    crew = one_coin_crew([0.9, 0.75, 0.6, 0.3])
+    crew = one_coin_workers([0.9, 0.75, 0.6, 0.3])
     votes, truth = simulate([0.4, 0.6], crew, 60_000, 4, rng=6)
     assert_patterns(votes, truth, lambda k, labels: np.prod(crew[np.arange(4), k, list(labels)]))
 
@@ -193,7 +193,7 @@ def test_pairs_have_the_stated_correlation_within_a_group_and_that_of_difficulty
 
 def test_workers_of_unequal_skill_who_copy_are_right_together():
     skill, d = np.array([0.9, 0.6, 0.75]), 0.8
-    votes, truth = simulate(prior_of(4), one_coin_crew(skill, 4), 50_000, 3, rng=12, dependence=d)
+    votes, truth = simulate(prior_of(4), one_coin_workers(skill, 4), 50_000, 3, rng=12, dependence=d)
     right = votes.label_n.reshape(-1, 3) == truth[:, None]
     for a, b in ((0, 1), (0, 2), (1, 2)):
         expected = d**2 * min(skill[a], skill[b]) + (1 - d**2) * skill[a] * skill[b]
@@ -403,7 +403,7 @@ def test_a_number_on_a_threshold_belongs_to_the_next_label_that_is_possible():
 
 
 def test_one_coin_rows():
-    crew = one_coin_crew([0.7, 0.25], n_classes=4)
+    crew = one_coin_workers([0.7, 0.25], n_classes=4)
     np.testing.assert_allclose(crew[0], np.full((4, 4), 0.1) + 0.6 * np.eye(4))
     np.testing.assert_allclose(crew[1], np.full((4, 4), 0.25))
 
@@ -411,11 +411,11 @@ def test_one_coin_rows():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: one_coin_crew([0.5, 1.1]),
-        lambda: one_coin_crew([]),
-        lambda: one_coin_crew(0.5),
-        lambda: one_coin_crew([0.5], n_classes=1),
-        lambda: one_coin_crew(["good"]),
+        lambda: one_coin_workers([0.5, 1.1]),
+        lambda: one_coin_workers([]),
+        lambda: one_coin_workers(0.5),
+        lambda: one_coin_workers([0.5], n_classes=1),
+        lambda: one_coin_workers(["good"]),
     ],
 )
 def test_bad_input_is_refused(call):

@@ -139,5 +139,5 @@ def test_rows_of_a_part_have_no_names():
     from dataclasses import replace
 
     fit = mj.aggregate(FRAME, "majority")
-    with pytest.raises(mj.ConfigError, match="does not know the names"):
+    with pytest.raises(mj.ConfigError, match="does not have the names"):
         replace(fit, posterior=np.array(fit.posterior[:3]), votes_i=np.array(fit.votes_i[:3])).to_dict()

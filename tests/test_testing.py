@@ -28,7 +28,7 @@ def test_answers_that_do_not_exist_are_refused(allowed):
 
 def test_agreement_is_judged_by_the_lower_end():
     assert_agreement(ALIKE, 0.99, coefficient="percent")
-    with pytest.raises(AssertionError, match=r"krippendorff: .* at least 0.6 is wanted"):
+    with pytest.raises(AssertionError, match=r"krippendorff: .* at least 0.6 was expected"):
         assert_agreement(CHANCE, 0.6)
-    with pytest.raises(ConfigError, match="coefficient: one of percent"):
+    with pytest.raises(ConfigError, match="coefficient must be one of percent"):
         assert_agreement(ALIKE, 0.5, coefficient="kappa")

@@ -11,7 +11,7 @@ import pytest
 
 import majorant
 import majorant as mj
-from majorant.simulate import one_coin_crew
+from majorant.simulate import one_coin_workers
 from majorant.votes import Votes
 
 ROOT = Path(majorant.__file__).parent
@@ -143,7 +143,7 @@ def texts_in(value, at=""):
 def test_no_result_holds_a_phrase(gold):
     """All that the public functions find out, on votes whose names are single words."""
     made = mj.simulate([0.6, 0.4], [[0.8, 0.2], [0.3, 0.7]], n_items=150, n_votes=3, n_workers=12, gold=gold, rng=0)
-    panel = mj.simulate([0.5, 0.5], one_coin_crew([0.9, 0.8, 0.7]), n_items=60, n_votes=3, gold=gold, rng=0).votes
+    panel = mj.simulate([0.5, 0.5], one_coin_workers([0.9, 0.8, 0.7]), n_items=60, n_votes=3, gold=gold, rng=0).votes
     results = {"compare": mj.compare(panel), "judges": mj.judges(panel)}
     for name, votes in (("crowd", made.votes), ("panel", panel)):
         result = mj.check(votes)

@@ -1,6 +1,6 @@
 """Is plain majority vote already the best possible rule for your votes?
 
-The public names are imported when they are first used, so that `import majorant` is quick.
+Public names are imported when they are first used, so that `import majorant` is quick.
 """
 
 from __future__ import annotations
@@ -80,10 +80,10 @@ __all__ = [*_HOME, "__version__"]
 
 
 def _late(name: str, home: str | None) -> property:
-    """A public name, fetched from its home on use.
+    """A property that imports a public name when it is used.
 
-    Python binds a submodule to its package when it is first imported; a property keeps `majorant.simulate` the
-    function, though a submodule has the same name.
+    Importing a submodule makes Python assign it to an attribute of the package. A property ignores that, so
+    `majorant.simulate` remains the function although a submodule has the same name.
     """
 
     def fetch(package: ModuleType) -> Any:  # noqa: ARG001
@@ -93,18 +93,18 @@ def _late(name: str, home: str | None) -> property:
         return _checked(value) if isinstance(value, FunctionType) else value
 
     def keep(package: ModuleType, module: Any) -> None:
-        """Let the import of a submodule of that name pass."""
+        """Ignore the assignment of a submodule with that name."""
 
     return property(fetch, keep)
 
 
 @cache
 def _checked(function: FunctionType) -> Any:
-    """A function as users call it: its arguments are checked first."""
+    """The function with its arguments checked first."""
     from majorant.arguments import validated
 
     checked = validated(function)
-    checked.__module__ = __name__  # where it can be found again, as pickle asks
+    checked.__module__ = __name__  # where pickle can find it
     return checked
 
 

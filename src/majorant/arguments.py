@@ -1,7 +1,7 @@
-"""Arguments of public functions, checked where a call comes in: their types by the signature, their ranges by name.
+"""Check the arguments of public functions: types against the signature, ranges by argument name.
 
-A function that is called with a wrong type or range raises a ConfigError that names the argument, instead of whatever
-NumPy or Python would raise further down. `majorant` and `majorant.theory` wrap every function that they export.
+A function called with a wrong type or a number out of range raises a ConfigError that names the argument, instead of
+whatever NumPy or Python would raise further down. `majorant` and `majorant.theory` wrap every function they export.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ T = TypeVar("T")
 
 
 class Range(NamedTuple):
-    """The values that a number may have, ends included unless they are `open`."""
+    """The range of values that a number may have, including both ends unless `open` says otherwise."""
 
     low: float
     high: float
     open: str = ""  # "low", "high" or "both"
 
-    def holds(self, value: Any) -> bool:
-        """Whether a number lies in it."""
+    def contains(self, value: Any) -> bool:
+        """Whether a number is in the range."""
         above = value > self.low if self.open in ("low", "both") else value >= self.low
         below = value < self.high if self.open in ("high", "both") else value <= self.high
         return bool(above and below)
@@ -37,13 +37,13 @@ class Range(NamedTuple):
         return f"between {_number(self.low)} and {_number(self.high)}"
 
 
-RANGES = {  # of numbers, by the name that they have in every signature
-    "level": Range(0.5, 1, "both"),  # at less, an interval may leave out its own estimate
+RANGES = {  # by argument name, which means the same in every signature
+    "level": Range(0.5, 1, "both"),  # below that, an interval may not contain its own estimate
     "tolerance": Range(0, 1, "high"),
     "target": Range(0, 1, "low"),
     "bar": Range(0, 1),
     "dependence": Range(0, 1),
-    "gold": Range(0, 1),  # the share of simulated items that carry their truth
+    "gold": Range(0, 1),  # the share of simulated items with a gold label
     "noise": Range(0, 1),
     "price_per_vote": Range(0, 1e12),
     "n": Range(0, 1e9),
@@ -80,7 +80,7 @@ TYPE_ALIASES = {"Rng": "int | np.random.Generator", "Progress": "Callable", "Sta
 
 
 def validated(function: Callable[P, T]) -> Callable[P, T]:
-    """The same function, which raises a ConfigError where an argument has a wrong type or range.
+    """Wrap a function so that an argument of the wrong type or out of range raises a ConfigError.
 
     >>> @validated
     ... def half(n: int) -> float:
@@ -98,7 +98,7 @@ def validated(function: Callable[P, T]) -> Callable[P, T]:
         try:
             bound = signature.bind(*args, **named)
         except TypeError:
-            return function(*args, **named)  # an argument too many or too few: in Python's own words
+            return function(*args, **named)  # wrong number of arguments: Python's own error is clear
         for name, value in bound.arguments.items():
             parameter = signature.parameters[name]
             if parameter.kind is inspect.Parameter.VAR_KEYWORD:
@@ -111,7 +111,7 @@ def validated(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def _check_reading(reading: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of `read`, which many functions pass on; unknown ones are reported by `read`."""
+    """Check the options of `read`, which many functions pass on; `read` itself rejects unknown ones."""
     from majorant.read.options import Reading
 
     hints = Reading.__annotations__
@@ -122,22 +122,22 @@ def _check_reading(reading: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_argument(name: str, value: Any, hint: str) -> Any:
-    """The value, refused if it has another type or lies out of its range; values of NumPy and pandas as Python's."""
+    """Return the value, converted from NumPy or pandas to Python; a wrong type or range is refused."""
     options = _options(hint)
     if any(re.match(r"(Any|Unpack|object)\b", option) for option in options):
         return value
     if not any(_fits(value, option) for option in options) or (_is_path(options) and "\0" in str(value)):
         raise ConfigError(f"{name} must be {_listed(options)}, not {_shown(value)}.")
-    if name in RANGES and isinstance(value, numbers.Real) and not RANGES[name].holds(value):
+    if name in RANGES and isinstance(value, numbers.Real) and not RANGES[name].contains(value):
         raise ConfigError(f"{name} must lie {RANGES[name]}, not {_shown(value)}.")
-    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):  # a number of NumPy, whose comparisons are NumPy's
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):  # a NumPy scalar
         return value.item()
     listed = any(option.startswith(("Sequence", "tuple")) for option in options)
     return value.tolist() if listed and hasattr(value, "tolist") and _is_list(value) else value
 
 
 def _options(hint: str) -> list[str]:
-    """The parts of an annotation between the bars, aliases spelled out.
+    """The alternatives in a union annotation, with aliases expanded.
 
     >>> _options("str | Sequence[str | int] | None")
     ['str', 'Sequence[str | int]', 'None']
@@ -170,7 +170,7 @@ def _fits(value: Any, option: str) -> bool:
     if kind in ("Callable", "Callback"):
         return callable(value)
     if kind in ("Sequence", "tuple"):
-        if isinstance(value, str):  # a list of its letters, but not of texts
+        if isinstance(value, str):  # a list of characters, but not a list of strings
             return inner in ("Hashable]", "Any]")
         return _is_list(value) and (not inner[:-1].isalpha() or all(_fits(one, inner[:-1]) for one in value))
     if kind == "ArrayLike":
@@ -191,13 +191,13 @@ def _is_hashable(value: Any) -> bool:
 
 
 def _is_list(value: Any) -> bool:
-    """Whether a value is a list, a tuple, an array or a column: it has a length and an order."""
+    """Whether a value is a list, tuple, array or column: something one-dimensional with a length and an order."""
     ordered = hasattr(value, "__len__") and hasattr(value, "__getitem__") and hasattr(value, "__iter__")
     return ordered and not isinstance(value, (bytes, bytearray, Mapping)) and getattr(value, "ndim", 1) == 1
 
 
 def _is_numeric(value: Any) -> bool:
-    """Whether a value is a number or an array of numbers; which ones, and how many, is for the function to say."""
+    """Whether a value is a number or an array of numbers; the function itself checks which and how many."""
     import numpy as np
 
     try:
@@ -218,14 +218,14 @@ def _listed(options: list[str]) -> str:
 def _name(option: str) -> str:
     kind, _, inner = option.partition("[")
     if kind in ("Sequence", "tuple") and inner.startswith("str]"):
-        return "a list of texts"
+        return "a list of strings"
     own = kind.rsplit(".", 1)[-1]
     return TYPE_NAMES.get(kind) or f"{'an' if own[:1] in 'AEIOU' else 'a'} {own}"
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, (str, int, float, bytes, type(None))) or type(value).__module__ == "builtins":
-        text = repr(value) if not isinstance(value, int) or abs(value) < 10**20 else "so large a number"
+        text = repr(value) if not isinstance(value, int) or abs(value) < 10**20 else "a number that large"
         if len(text) <= 60:
             return text
         return f"{text[:57]}..." if isinstance(value, str) else f"a {type(value).__name__}"

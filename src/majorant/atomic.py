@@ -36,7 +36,7 @@ MARK = ".majorant-"
 def whole_file(path: str | os.PathLike[str], *, guard: bool = True, overwrite: bool = False) -> Iterator[Path]:
     """A temporary file that is renamed to `path` if the block succeeds, and removed if it fails.
 
-    Without `guard`, the file is in a folder of ours, where nothing belongs to the user.
+    `guard=False` is for our own working folders, where no file belongs to the user.
 
     >>> import tempfile; folder = Path(tempfile.mkdtemp())
     >>> with whole_file(folder / "a.txt") as name:
@@ -70,14 +70,14 @@ def whole_files(
         stay = [piece.target for piece in pieces if not piece.through]
         for target in stay:
             if stay.count(target) > 1:
-                raise ConfigError(f"Cannot write {target}: it is named for two outputs. Name another place for one.")
+                raise ConfigError(f"Cannot write {target}: two outputs have this name. Choose another name for one.")
         yield [piece.part for piece in pieces]
         _replace_all(pieces, guards)
 
 
 @contextlib.contextmanager
-def beside(part: Path) -> Iterator[Path]:
-    """One more temporary file beside one that `whole_file` gave, for rows on their way."""
+def extra_file(part: Path) -> Iterator[Path]:
+    """Another temporary file next to one from `whole_files`, for rows that are then appended to it."""
     stem = part.name[1:].partition(MARK)[0]
     with _temporary(part.parent, stem, ".rows") as (_, rows):
         yield rows
@@ -85,14 +85,14 @@ def beside(part: Path) -> Iterator[Path]:
 
 @dataclass(frozen=True, slots=True)
 class _Guard:
-    """Whether files may be replaced that are not ours."""
+    """Whether files that majorant did not write may be replaced."""
 
     on: bool
     overwrite: bool
     update: Collection[Path]
 
     def digest(self, target: Path, given: Path) -> str | None:
-        """The digest of the file to replace, if it is ours; an error where it may not be replaced."""
+        """The digest of the file to replace, if it is ours; a file that may not be replaced is refused."""
         if not self.on:
             return None
         return replaceable_digest(target, given, overwrite=self.overwrite, update=given in self.update)
@@ -103,7 +103,7 @@ _UNGUARDED = _Guard(on=False, overwrite=False, update=())
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A file on its way: its name as given, where it goes, and its content under a temporary name."""
+    """A file being written: its name as given, its target, and the temporary file that holds its content."""
 
     given: Path
     target: Path
@@ -113,18 +113,18 @@ class _Piece:
 
     @property
     def second(self) -> Path:
-        """The name under which the former content is kept while it is replaced."""
+        """The name under which the target's previous content is kept until all files are replaced."""
         return self.part.with_suffix(".old")
 
     @property
     def moved(self) -> bool:
-        """Whether the content has taken the target's name."""
+        """Whether the temporary file has been renamed to the target."""
         return _is(self.target, self.identity)
 
 
 @contextlib.contextmanager
 def _piece(path: Path, guard: _Guard, *, given: Path | None = None) -> Iterator[_Piece]:
-    """A temporary file for `path`; errors name the file that was `given`, if that is another one."""
+    """A temporary file for `path`; error messages name `given` instead, if it is not None."""
     given = given or path
     with contextlib.ExitStack() as stack:
         try:
@@ -140,7 +140,7 @@ def _piece(path: Path, guard: _Guard, *, given: Path | None = None) -> Iterator[
 
 
 def _destination(path: Path) -> tuple[Path, bool]:
-    """The file that a name stands for, and whether to write through it rather than to replace it."""
+    """The file that a path refers to, and whether to write into it (a pipe, a device) instead of replacing it."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -151,23 +151,23 @@ def _destination(path: Path) -> tuple[Path, bool]:
         kind = "a disk" if stat.S_ISBLK(mode) else "a socket"
         raise ConfigError(f"Cannot write {path}: it is {kind}. Name a file.")
     target = path.resolve()
-    # Files in these folders stand for something else, even where they seem regular.
+    # Files in these folders are interfaces to the system, even if they look like regular files.
     special = any(name.is_relative_to(place) for name in (target, path.absolute()) for place in ("/dev", "/proc"))
     return (path, True) if not stat.S_ISREG(mode) or (special and path.exists()) else (target, False)
 
 
 @contextlib.contextmanager
 def _temporary(folder: Path, stem: str, ending: str) -> Iterator[tuple[os.stat_result, Path]]:
-    """A temporary file that is locked as long as its run lives, and gone in the end unless it was moved away."""
-    short = os.fsdecode(os.fsencode(stem)[:120])  # most disks take names of up to 255 bytes
+    """A temporary file that is locked while this run lives, and removed at the end unless it was renamed."""
+    short = os.fsdecode(os.fsencode(stem)[:120])  # most file systems allow names of up to 255 bytes
     while True:
         handle, name = tempfile.mkstemp(prefix=f".{short}{MARK}", suffix=ending, dir=folder)
         identity, path = os.fstat(handle), Path(name)
-        if fcntl is None:  # Windows moves no file that is open
+        if fcntl is None:  # Windows cannot rename an open file
             os.close(handle)
             break
         lock(handle, wait=True)
-        if _is(path, identity):  # else another run took it for a leftover before it was locked
+        if _is(path, identity):  # otherwise another run removed it as a leftover before it was locked
             break
         os.close(handle)
     try:
@@ -187,7 +187,7 @@ def _is(path: Path, identity: os.stat_result) -> bool:
 
 
 def _replace_all(pieces: list[_Piece], guard: _Guard) -> None:
-    """Move the content to its targets: first through pipes and devices, which cannot be undone, then in order."""
+    """Put the content in place: first write to pipes and devices, which cannot be undone, then rename the files."""
     for piece in pieces:
         try:
             if piece.through:
@@ -209,7 +209,7 @@ def _replace_all(pieces: list[_Piece], guard: _Guard) -> None:
 
 
 def _record(folder: Path, pieces: list[_Piece], guard: _Guard, stack: contextlib.ExitStack) -> _Piece:
-    """The new record of a folder, which is replaced before the files that it lists."""
+    """The new record of a folder; it is put in place before the files that it lists."""
     own = [piece for piece in pieces if piece.target.parent == folder]
     record = stack.enter_context(_piece(folder / RECORD, _UNGUARDED, given=own[0].given))
     try:
@@ -222,7 +222,7 @@ def _record(folder: Path, pieces: list[_Piece], guard: _Guard, stack: contextlib
 
 
 def record_folder(folder: Path) -> None:
-    """Record a folder that something other than this module wrote as ours."""
+    """Record a folder as ours although another library wrote it."""
     place = folder.parent
     with _locked(place), _piece(place / RECORD, _UNGUARDED) as record:
         record.part.write_text(record_text(place, {folder.name: (digest_of(folder), None)}), encoding="utf-8")
@@ -231,7 +231,7 @@ def record_folder(folder: Path) -> None:
 
 
 def _swap(pieces: list[_Piece]) -> None:
-    """Move the parts to their targets; where one cannot move, put back what the others replaced."""
+    """Rename all temporary files to their targets; if one rename fails, restore what the others replaced."""
     folders = {piece.target.parent for piece in pieces}
     try:
         for piece in pieces:
@@ -247,7 +247,7 @@ def _swap(pieces: list[_Piece]) -> None:
     except BaseException:
         _put_back(pieces)
         raise
-    for piece in pieces:  # the run that wrote this former content may live and hold its lock, so it is no leftover
+    for piece in pieces:  # `remove_leftovers` skips a backup if the run that wrote the file still holds its lock
         with contextlib.suppress(OSError):
             piece.second.unlink(missing_ok=True)
     for folder in folders:
@@ -255,17 +255,17 @@ def _swap(pieces: list[_Piece]) -> None:
 
 
 def _keep_former(piece: _Piece) -> None:
-    """Give the present content of a target a second name, so that it outlives being replaced."""
+    """Keep the current content of a target as a backup while it is replaced."""
     if not piece.target.exists():
         return
     try:
         piece.second.hardlink_to(piece.target)
-    except OSError:  # a disk without links
+    except OSError:  # a file system without hard links
         shutil.copy2(piece.target, piece.second)
 
 
 def _put_back(pieces: list[_Piece]) -> dict[Path, Path]:
-    """Undo what was moved; what cannot be put back stays under its second name, which is returned."""
+    """Undo the renames; return the backups of the files that could not be restored."""
     kept = {}
     for piece in pieces:
         had_former, moved = piece.second.exists(), piece.moved
@@ -283,7 +283,7 @@ def _put_back(pieces: list[_Piece]) -> dict[Path, Path]:
 
 
 def _finish(piece: _Piece) -> None:
-    """Sync the content to disk, with the permissions of the file it replaces, or else those of the user's umask."""
+    """Sync the content to disk, with the permissions of the file it replaces, or those that the umask gives."""
     try:
         mode = stat.S_IMODE(piece.target.stat().st_mode)
     except FileNotFoundError:
@@ -303,7 +303,7 @@ def _sync(path: Path, flags: int) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have the new names on the disk; systems and disks that know no such call are taken at their word."""
+    """Sync the new file names to disk, on systems that can."""
     try:
         _sync(folder, os.O_RDONLY)
     except OSError as error:
@@ -313,9 +313,9 @@ def _sync_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """One run at a time gives names in a folder: of two at once, one replaces the whole set of the other."""
+    """Let only one run at a time rename files in a folder, so that two runs never mix their outputs."""
     with contextlib.ExitStack() as stack:
-        with contextlib.suppress(OSError):  # a folder that cannot be opened, only written to; every one on Windows
+        with contextlib.suppress(OSError):  # a folder without read permission; on Windows, any folder
             handle = os.open(folder, os.O_RDONLY)
             stack.callback(os.close, handle)
             lock(handle, wait=True)
@@ -323,7 +323,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def lock(handle: int, *, wait: bool) -> bool | None:
-    """Whether the lock was taken; None where that is unknown, as on some network disks."""
+    """Try to lock a file: whether that succeeded, or None if locks do not work here, as on some network drives."""
     if fcntl is None:
         return None
     try:
@@ -336,12 +336,12 @@ def lock(handle: int, *, wait: bool) -> bool | None:
 
 
 def remove_leftovers(folder: Path, endings: tuple[str, ...]) -> None:
-    """Remove temporary files of runs that are gone: unlocked ones, or day-old ones where locks cannot tell."""
+    """Remove the temporary files of dead runs: those not locked or, where locks do not work, those a day old."""
     with contextlib.suppress(OSError):  # the folder cannot be listed
         for path in list(folder.iterdir()):
             leftover = re.fullmatch(r"\..*\.majorant-\w{8}\.(part|rows|old)", path.name) if MARK in path.name else None
             if leftover is not None and leftover[1] in endings:
-                with contextlib.suppress(OSError):  # it went meanwhile, or is another user's
+                with contextlib.suppress(OSError):  # it is already gone, or belongs to another user
                     _remove_if_left(path)
 
 
@@ -357,7 +357,7 @@ def _remove_if_left(path: Path) -> None:
 
 
 def make_folder(path: str | os.PathLike[str]) -> Path:
-    """The folder for output, created with its parents where it is missing."""
+    """Create the folder for output, and its parents, if they do not exist."""
     folder = Path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -367,10 +367,10 @@ def make_folder(path: str | os.PathLike[str]) -> Path:
 
 
 def cannot_write(target: Path, error: OSError, kept: dict[Path, Path] | None = None) -> ConfigError:
-    """The error for a file or folder that cannot be written, with the system's reason and what is left."""
+    """The error for a file or folder that cannot be written, with the system's reason and any backups left over."""
     reason = error.strerror or str(error)
-    rest = "Nothing was left behind; choose another place."
+    rest = "Nothing was written. Choose another place."
     if kept:
         names = ", ".join(f"that of {path} is in {second.name}" for path, second in kept.items())
-        rest = f"Its former content could not be put back: {names}."
+        rest = f"Its previous content could not be restored: {names}."
     return ConfigError(f"Cannot write {target}: {reason}. {rest}")

@@ -1,6 +1,6 @@
-"""DuckDB, always with the same locked settings: no network, no extensions, no files that nobody named.
+"""DuckDB connections with locked-down settings: no network, no extensions, no files that the user did not name.
 
-The exception is the connection to an object store or a web address, if the caller allows it.
+The exception is `connect_to_store`, for an object store or a web address, if the caller allows it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LOCKED = {
     "autoload_known_extensions": "false",
     "allow_community_extensions": "false",
     "allow_persistent_secrets": "false",
-    "python_enable_replacements": "false",  # a table's name is never one of Python's variables
+    "python_enable_replacements": "false",  # a table name never refers to a Python variable
     "preserve_insertion_order": "true",
 }
 BATCH_ROWS = 1 << 18
@@ -27,22 +27,22 @@ STORES = ("s3", "gs", "gcs", "r2", "az", "azure", "abfss", "hf", "http", "https"
 
 
 def connect(threads: int | None = None, **settings: str) -> Any:
-    """A private in-memory DuckDB that fetches nothing and keeps rows in order.
+    """Open a private in-memory database that never uses the network and keeps rows in order.
 
     >>> connect(1).sql("SELECT current_setting('autoload_known_extensions')").fetchall()
     [(False,)]
     """
     import duckdb
 
-    lock = "SET lock_configuration = true"  # no query can change any of these
-    quiet = "SET enable_progress_bar = false"  # which it draws in notebooks, across what others print
+    lock = "SET lock_configuration = true"  # no query can change the settings
+    quiet = "SET enable_progress_bar = false"  # it would be drawn over other output in notebooks
     connection = duckdb.connect(":memory:", config={**LOCKED, "threads": str(thread_count(threads)), **settings})
     connection.execute(f"{quiet}; {lock}")
     return connection
 
 
 def connect_to_store(scheme: str) -> Any:
-    """A DuckDB that fetches from a store, with the credentials of the user's own surroundings."""
+    """Open a database that can read from a store, with the credentials in the user's environment."""
     import duckdb
 
     connection = duckdb.connect(":memory:")
@@ -57,7 +57,7 @@ def connect_to_store(scheme: str) -> Any:
 
 def batches(sql: str, threads: int | None) -> Iterator[Any]:
     """The result of a query as Arrow record batches, streamed."""
-    connection = _shared(thread_count(threads), os.getpid()).cursor()  # a new database takes 30 ms of CPU
+    connection = _shared(thread_count(threads), os.getpid()).cursor()  # opening a new database takes 30 ms of CPU time
     try:
         yield from stream(connection, sql)
     finally:
@@ -77,7 +77,7 @@ def stream(connection: Any, sql: str) -> Iterator[Any]:
 
 
 def _query(connection: Any, sql: str) -> Any:
-    """The query; a path that is no Unicode is DuckDB's own error, as it is from DuckDB 1.5 on."""
+    """Run a query; a path that is not Unicode raises DuckDB's own error, as it does from DuckDB 1.5 on."""
     import duckdb
 
     try:
@@ -87,7 +87,7 @@ def _query(connection: Any, sql: str) -> Any:
 
 
 def literal(text: str) -> str:
-    """A text as an SQL literal.
+    """Quote text as an SQL literal.
 
     >>> literal("it's")
     "'it''s'"
@@ -96,5 +96,5 @@ def literal(text: str) -> str:
 
 
 def path_literal(path: Path) -> str:
-    """A path as an SQL literal in which no sign is a wildcard."""
+    """Quote a path as an SQL literal, with wildcard characters escaped."""
     return literal(glob.escape(str(path)))

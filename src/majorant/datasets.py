@@ -1,4 +1,4 @@
-"""Public data sets by name: where they are, what they hold, how their repeated votes are meant to count."""
+"""Public data sets by name: where to download them, what they contain, and how their repeated votes count."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from majorant.votes import Votes
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """A published file: its place below the data folder, its address, and its SHA-256."""
+    """A published file: its path in the data folder, its address, and its SHA-256."""
 
     path: str
     url: str
@@ -26,13 +26,13 @@ class RemoteFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
-    """A public data set; `items`, `workers` and `rows` are what it must hold when read."""
+    """A public data set; `items`, `workers` and `rows` are the numbers expected when it is read."""
 
     name: str
     about: str
     votes: RemoteFile
     gold: RemoteFile | None = None
-    columns: str | None = None  # the order of the columns where the file has no header
+    columns: str | None = None  # the columns in order, if the file has no header
     repeats: str = "error"
     items: int
     workers: int
@@ -42,7 +42,7 @@ class Dataset:
 
     @property
     def files(self) -> tuple[RemoteFile, ...]:
-        """The files it consists of."""
+        """The files of the data set."""
         return (self.votes,) if self.gold is None else (self.votes, self.gold)
 
 
@@ -120,28 +120,28 @@ REGISTRY: Mapping[str, Dataset] = {
 }  # fmt: skip
 
 
-BUNDLED: Mapping[str, str] = {  # small simulated sets that ship with the package
+BUNDLED: Mapping[str, str] = {  # small simulated data sets included in the package
     "reviews": "A simulated crowd: 600 reviews, 5 votes each by 40 workers of unequal skill.",
     "judges": "A simulated panel: 400 answers, 6 judges who share mistakes, 30 gold labels.",
 }
 
 
 def find(name: str) -> Dataset:
-    """The data set of that name, in whatever case it is written."""
+    """The data set with that name, in upper or lower case."""
     known = {key.casefold(): dataset for key, dataset in REGISTRY.items()}
     if name.casefold() not in known:
-        raise ConfigError(f"no data set is called {name!r}. There are {', '.join([*BUNDLED, *REGISTRY])}.")
+        raise ConfigError(f"There is no data set {name!r}. Choose one of {', '.join([*BUNDLED, *REGISTRY])}.")
     return known[name.casefold()]
 
 
 def local_path(file: RemoteFile) -> Path | None:
-    """Where the file already is: in the folder that MAJORANT_DATA names, or in the download cache."""
+    """Where the file already is: in the folder MAJORANT_DATA, or in the download cache; None if in neither."""
     for folder in (os.environ.get("MAJORANT_DATA"), _cache()):
         path = Path(folder).expanduser() / file.path if folder else None
         if path is not None and path.is_file():
             if sha256(path.read_bytes()).hexdigest() != file.sha256:
                 raise DataError(
-                    f"{path} is not the published file (its SHA-256 differs). Remove it to have it downloaded again."
+                    f"{path} is not the published file (its SHA-256 differs). Remove it to download it again."
                 )
             return path
     return None
@@ -170,14 +170,14 @@ def _download(file: RemoteFile) -> Path:
         )
     except (OSError, ValueError) as error:
         raise DataError(
-            f"{file.url} cannot be downloaded ({type(error).__name__}). Without a network, put the file at {file.path} "
-            "in a folder and name that folder in the environment variable MAJORANT_DATA."
+            f"{file.url} cannot be downloaded ({type(error).__name__}). If you are offline, put the file at "
+            f"{file.path} in a folder and set the environment variable MAJORANT_DATA to that folder."
         ) from None
     return Path(downloaded)
 
 
 def load(name: str) -> Votes:
-    """The votes of a public data set, with gold labels, its repeated votes counted as its publishers meant them."""
+    """Load the votes and gold labels of a public data set, counting repeated votes as its publishers intended."""
     if name.casefold() in BUNDLED:
         bundled = read_with(get(name)[0], ReadOptions())
         return replace(bundled, account=replace(bundled.account, source=f"data:{name.casefold()}"))

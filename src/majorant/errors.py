@@ -1,4 +1,4 @@
-"""Errors, by who can fix them. The command line turns each into one message and exit code 2."""
+"""Exceptions, by where the problem can be fixed. The command line prints the message and exits with code 2."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 
 class MajorantError(Exception):
-    """Any error this package raises on purpose; its text says where, what, and the next move."""
+    """Base class of all errors raised on purpose; the message says where, what is wrong, and what to do next."""
 
     def __init__(self, message: object = "") -> None:
-        """Signs of the user's data that could move a cursor or change colours are made harmless."""
+        """Escape control characters from the user's data, which could move the cursor or change colours."""
         super().__init__("".join(s if s.isprintable() or s == "\n" else repr(s)[1:-1] for s in str(message)))
 
 
 class DataError(MajorantError, ValueError):
-    """The table must be fixed.
+    """Something is wrong with the table.
 
     >>> import majorant as mj
     >>> mj.read([("a", "w")])
@@ -27,7 +27,7 @@ class DataError(MajorantError, ValueError):
 
 
 class ConfigError(MajorantError, ValueError):
-    """The call must be fixed.
+    """Something is wrong with the call.
 
     >>> import majorant as mj
     >>> mj.read([("a", "w", 1)], repeats="both")
@@ -38,7 +38,7 @@ class ConfigError(MajorantError, ValueError):
 
 
 class NotIdentified(MajorantError):
-    """The data cannot answer the question with any analysis.
+    """These data cannot answer the question, whatever the method.
 
     >>> import majorant as mj
     >>> mj.plan([("a", "u", 1), ("b", "v", 0), ("b", "u", 0)])
@@ -49,9 +49,9 @@ class NotIdentified(MajorantError):
 
 
 class DataNote(UserWarning):
-    """Something about the votes that changes what a result means, such as NA counted as a label.
+    """A warning about something that changes what a result means, such as NA counted as a label.
 
-    Given once for every table that is read.  `note` holds the facts; ``votes.account.notes`` has all notes.
+    Issued once for every table that is read.  `note` holds the facts; ``votes.account.notes`` has all notes.
 
     >>> import warnings
     >>> import majorant as mj
@@ -76,7 +76,7 @@ _VALUE = r"""(?:'[^'\n]*'|"[^"\n]*")"""
 
 
 def respell(text: str, names: Iterable[str], spell: Callable[[str, list[str]], str]) -> str:
-    """A message with its arguments spelled differently: `spell` gets the name of each and the values beside it.
+    """Rewrite the arguments in a message, item='x' say, as `spell` returns them given their name and values.
 
     >>> respell("Say which with item='NAME'.", ["item"], lambda name, values: f"--{name} {values[0]}")
     'Say which with --item NAME.'

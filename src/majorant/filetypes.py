@@ -1,6 +1,6 @@
-"""The table of file types that can be read; readers, messages and the values of --format are derived from it.
+"""The file types that can be read; readers, messages and the values of --format are derived from this table.
 
-It imports nothing, so that `majorant check --help` is quick.
+This module imports nothing, so that `majorant check --help` is quick.
 """
 
 from __future__ import annotations
@@ -9,24 +9,24 @@ from typing import NamedTuple
 
 
 class FileType(NamedTuple):
-    """A type of file.
+    """A file type.
 
-    `reader` is "module:function" below `majorant.read`: the function takes a File, the ReadOptions and an ExitStack and
-    returns the rows.  A file is recognised by its content: its first bytes (`magic`), a pattern at the start of its
-    text (`text`), or the members of a ZIP archive, any of some sets (`members`).
+    `reader` is "module:function" within `majorant.read`: the function takes a File, the ReadOptions and an ExitStack,
+    and returns the rows.  A file is recognised by its content: its first bytes (`magic`), a pattern at the start of its
+    text (`text`), or the files in a ZIP archive (`members`: it must contain all files of one of these sets).
     """
 
     name: str
-    description: str  # "it looks like ..."
+    description: str  # completes "it looks like ..."
     reader: str
     endings: tuple[str, ...]
-    words: tuple[str, ...] = ()  # what --format calls it
+    words: tuple[str, ...] = ()  # values of --format
     magic: tuple[bytes, ...] = ()
     text: str = ""
     members: tuple[frozenset[str], ...] = ()
 
 
-FILE_TYPES: list[FileType] = [  # text is of the first type whose pattern matches, else of the first of all
+FILE_TYPES: list[FileType] = [  # text has the first type whose pattern matches, or else CSV
     FileType(
         name="csv",
         description="a delimited text file (CSV)",
@@ -74,21 +74,21 @@ FILE_TYPES: list[FileType] = [  # text is of the first type whose pattern matche
         members=(frozenset(["[Content_Types].xml"]), frozenset(["mimetype", "content.xml"])),
     ),
 ]
-PACKINGS = {".gz": "gzip", ".zst": "zstd"}  # what a file of text may be packed with
+PACKINGS = {".gz": "gzip", ".zst": "zstd"}  # how a text file may be compressed
 
 
 def format_words() -> list[str]:
-    """What --format may say."""
+    """The values of --format."""
     return [word for kind in FILE_TYPES for word in kind.words]
 
 
 def type_of_word(word: str) -> FileType | None:
-    """The type that --format names."""
+    """The file type for a value of --format."""
     return next((kind for kind in FILE_TYPES if word in kind.words), None)
 
 
 def type_of_ending(ending: str) -> FileType | None:
-    """The type of files whose names end so.
+    """The file type for a file name extension.
 
     >>> type_of_ending(".TSV").name, type_of_ending(".docx")
     ('csv', None)

@@ -1,7 +1,7 @@
 """Select items by code, merge items with equal votes, and draw items at random or by name.
 
-Items with the same votes are one pattern with a weight: a panel of 5 judges and 2 classes has at most 32. A draw by
-name gives the same items regardless of where votes are stored and in which order they are read.
+Items with the same votes become one pattern with a weight: 5 judges who all vote on 2 classes make at most 32. A draw
+by name gives the same items wherever the votes are stored and in whatever order they are read.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from majorant.kernels import vote_columns
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
-FIRST_ITEMS = 4_096  # looked at to see whether merging may pay
+FIRST_ITEMS = 4_096  # sample that shows whether merging is worth it
 Keys = NDArray[np.uint64]
 FACTOR = 0x9E3779B97F4A7C15  # odd, so that its powers never vanish modulo 2**64
-NAMES_AT_ONCE = 1 << 16  # names that are hashed together
+NAMES_AT_ONCE = 1 << 16  # names hashed in one go
 
 
 def take_items(votes: Votes, item_p: IntArray) -> Votes:
@@ -48,9 +48,9 @@ def take_items(votes: Votes, item_p: IntArray) -> Votes:
     )
 
 
-def without_workers(votes: Votes, gone_j: NDArray[np.bool_]) -> Votes:
-    """The votes of the other workers; items and workers keep their codes."""
-    kept_n = ~gone_j[votes.worker_n]
+def without_workers(votes: Votes, excluded_j: NDArray[np.bool_]) -> Votes:
+    """The votes without those of some workers; items and workers keep their codes."""
+    kept_n = ~excluded_j[votes.worker_n]
     counts_i = np.bincount(votes.item_n[kept_n], minlength=len(votes.items))
     return replace(
         votes,
@@ -63,9 +63,9 @@ def without_workers(votes: Votes, gone_j: NDArray[np.bool_]) -> Votes:
 
 
 def draw_items(votes: Votes, item: IntArray, most_votes: float, *, rng: np.random.Generator) -> IntArray:
-    """These items or, if they hold more than `most_votes`, a random subset that does not; in order.
+    """These items or, if they have more than `most_votes` votes in total, a random subset with fewer; in order.
 
-    At least one item is drawn, however many votes it holds.
+    At least one item is drawn, however many votes it has.
 
     >>> votes = Votes.from_codes([0, 0, 1, 2], [0, 1, 0, 0], [0] * 4, items="abc", workers="wx", labels="n")
     >>> draw_items(votes, np.arange(3), 3, rng=np.random.default_rng(0)).tolist()
@@ -80,7 +80,7 @@ def draw_items(votes: Votes, item: IntArray, most_votes: float, *, rng: np.rando
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Merged:
-    """One item for each distinct set of votes (and gold label), and how many items have it."""
+    """One item for each distinct set of votes (and gold label), and the number of items that have it."""
 
     votes: Votes
     weight_p: FloatArray
@@ -88,7 +88,7 @@ class Merged:
 
 
 def merge_equal_items(votes: Votes, *, at_most: float = 0.5) -> Merged | None:
-    """Merge items with equal votes; None if more than `at_most` of the items would remain, so that it does not pay.
+    """Merge items with equal votes; None if more than the share `at_most` would remain, so it is not worth it.
 
     >>> votes = Votes.from_codes([0, 0, 1, 1], [0, 1, 1, 0], [1, 0, 0, 1], items="ab", workers="wx", labels="01")
     >>> merged = merge_equal_items(votes)
@@ -100,7 +100,7 @@ def merge_equal_items(votes: Votes, *, at_most: float = 0.5) -> Merged | None:
     n_items, n_workers, n_classes = votes.shape
     if n_items > 2 * FIRST_ITEMS and not _sample_repeats(votes):
         return None
-    rng = np.random.default_rng(0x6D616A6F)  # any seed will do: the numbers only have to look random
+    rng = np.random.default_rng(0x6D616A6F)  # any seed will do
     n_columns = n_workers * n_classes + n_classes + 1
     key_i, check_i = (_vote_keys(votes, rng.integers(2**64, size=n_columns, dtype=np.uint64)) for _ in range(2))
     # Arrow's own conversions from and to NumPy load pandas if it is installed, which takes longer than all this.
@@ -109,8 +109,8 @@ def merge_equal_items(votes: Votes, *, at_most: float = 0.5) -> Merged | None:
         return None
     pattern_i = np.frombuffer(encoded.indices.buffers()[1], np.int32, count=n_items)
     first_p = np.empty(len(encoded.dictionary), dtype=np.int64)
-    first_p[pattern_i[::-1]] = np.arange(n_items)[::-1]  # the last write stays: the first item of each pattern
-    if (check_i != check_i[first_p][pattern_i]).any():  # two different items with one key: once in 2**64 pairs
+    first_p[pattern_i[::-1]] = np.arange(n_items)[::-1]  # the last assignment wins, so each pattern gets its first item
+    if (check_i != check_i[first_p][pattern_i]).any():  # two different items with the same key: one pair in 2**64
         return None
     weight_p = np.bincount(pattern_i, minlength=len(first_p)).astype(float)
     return Merged(take_items(votes, first_p), weight_p, pattern_i)
@@ -119,14 +119,14 @@ def merge_equal_items(votes: Votes, *, at_most: float = 0.5) -> Merged | None:
 def _sample_repeats(votes: Votes) -> bool:
     """Whether equal votes are common among the first items.
 
-    If fewer than 1 in 20 repeats, there are some 40,000 patterns or more in all: too many to gain by merging.
+    If fewer than 1 in 20 repeat, there are some 40,000 patterns or more in all, too many for merging to pay.
     """
     sample = merge_equal_items(take_items(votes, np.arange(FIRST_ITEMS)), at_most=0.95)
     return sample is not None
 
 
 def _vote_keys(votes: Votes, random_c: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """For each item the sum of a random number per vote, modulo 2**64: equal votes have equal keys in any order."""
+    """A hash of each item's votes, whatever their order: the sum of one random number per vote, modulo 2**64."""
     running_n = np.concatenate([np.zeros(1, np.uint64), np.cumsum(random_c[vote_columns(votes)], dtype=np.uint64)])
     key_i: NDArray[np.uint64] = running_n[votes.offsets_i[1:]] - running_n[votes.offsets_i[:-1]]
     if votes.gold_i is not None:
@@ -135,7 +135,7 @@ def _vote_keys(votes: Votes, random_c: NDArray[np.uint64]) -> NDArray[np.uint64]
 
 
 def draw_by_name(parts: Iterable[tuple[int, Any]], share: float, seed: int) -> IntArray:
-    """Draw each item with probability `share`, by its name; codes come in the order of the hashes.
+    """Draw each item with probability `share`, by a hash of its name; return codes in the order of the hashes.
 
     A part is the code of its first item and the names of its items, a sequence or an Arrow array.
 
@@ -150,7 +150,7 @@ def draw_by_name(parts: Iterable[tuple[int, Any]], share: float, seed: int) -> I
 
 
 def draw_of_part(start: int, names: Any, share: float, seed: int) -> tuple[IntArray, Keys]:
-    """The codes and hashes of the items of a part that are drawn."""
+    """The codes and hashes of the items drawn from one part."""
     limit = np.uint64(min(share * 2.0**64, 2.0**64 - 2048))
     codes, hashes = [], []
     for at in range(0, len(names), NAMES_AT_ONCE):
@@ -166,7 +166,7 @@ def name_hashes(names: Sequence[Hashable] | Any, seed: int) -> Keys:
     content, bounds = _text(names)
     place_b = np.arange(len(content)) - np.repeat(bounds[:-1], np.diff(bounds))
     power = np.cumprod(np.full(int(place_b.max(initial=0)) + 1, FACTOR, np.uint64), dtype=np.uint64)
-    # A polynomial in the bytes, modulo 2**64; adding 1 tells a name from the same with zero bytes at its end.
+    # A polynomial in the bytes, modulo 2**64; 1 is added so that trailing zero bytes change the hash.
     running_b = np.zeros(len(content) + 1, np.uint64)
     np.cumsum((content.astype(np.uint64) + np.uint64(1)) * power[place_b], out=running_b[1:])
     key_i = running_b[bounds[1:]] - running_b[bounds[:-1]]
@@ -189,11 +189,11 @@ def _text(names: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         text = names.cast(pa.large_string())
         bounds = np.frombuffer(text.buffers()[1], np.int64)[text.offset : text.offset + len(text) + 1]
         return np.frombuffer(text.buffers()[2] or b"", np.uint8)[bounds[0] : bounds[-1]], bounds - bounds[0]
-    # Without Arrow, which would load pandas to look at a list.
+    # Arrow would import pandas to convert a list.
     words = list(map(str, names))
     joined = "".join(words).encode()
     lengths = list(map(len, words))
-    if sum(lengths) < len(joined):  # some character takes several bytes
+    if sum(lengths) < len(joined):  # some characters take several bytes
         lengths = [len(word.encode()) for word in words]
     bounds = np.zeros(len(words) + 1, np.int64)
     np.cumsum(lengths, out=bounds[1:])

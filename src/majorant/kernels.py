@@ -1,13 +1,13 @@
 """Blocks of votes, and the only hot loops: gather and scatter over the votes of a block.
 
-A block is a run of items as a sparse matrix with one row per item and one column per (worker, label). Gathering adds up
-table rows over the votes of each item; scattering adds up item rows over the votes of each (worker, label). SciPy's
+A block is a range of items as a sparse matrix with one row per item and one column per (worker, label). Gathering adds
+up table rows over the votes of each item; scattering adds up item rows over the votes of each (worker, label). SciPy's
 loops are compiled and release the interpreter lock, so blocks run on threads. With two classes, methods work in
 log-odds, with vectors instead of two-column tables: half the memory traffic and one exponential per item. Sums over a
-block go through einsum rather than BLAS, whose own threads would compete with ours.
+block use einsum rather than BLAS, whose own threads would compete with ours.
 
-An engine holds the blocks, in memory here, in files or on a cluster elsewhere: it maps a function over them and adds up
-what it returns.
+An engine holds the blocks, here in memory, elsewhere in files or on a cluster. It maps a function over them and adds up
+the results.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from majorant.votes import IntArray, Votes
 if TYPE_CHECKING:
     from scipy.sparse import csc_array, csr_array
 
-ITEMS_PER_BLOCK = 1 << 16  # with fewer, the calls cost as much as the work; with more, a block leaves the cache
+ITEMS_PER_BLOCK = 1 << 16  # with fewer, calls cost as much as the work; more do not fit in the cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """The votes of items start to stop.
+    """The votes of the items from start to stop.
 
     `matrix` is (items of the block, workers * classes); `transpose` is a view of it.
     """
@@ -45,8 +45,8 @@ class Block:
     n_classes: int
     matrix: csr_array[Any]
     transpose: csc_array[Any]
-    weight_i: FloatArray | None = None  # how often each item counts; None: once
-    gold_i: NDArray[np.integer[Any]] | None = None  # the known class of each item, -1 if unknown; None: not used
+    weight_i: FloatArray | None = None  # how often each item counts; None means once
+    gold_i: NDArray[np.integer[Any]] | None = None  # known class of each item, -1 if unknown
 
     @property
     def items(self) -> slice:
@@ -57,7 +57,7 @@ class Block:
 class Engine(ABC):
     """Access to blocks of votes, wherever they are stored.
 
-    Sums are added in the order of the blocks, so neither threads nor the number of machines change a digit.
+    Sums are added in the order of the blocks, so the number of threads or machines does not change a digit.
     """
 
     __slots__ = ()
@@ -88,7 +88,7 @@ class Rows:
 
 
 def rows_in(rows: FloatArray | Rows, block: Block) -> FloatArray:
-    """The rows of the items of a block."""
+    """The rows that belong to the items of a block."""
     return rows.of_block(block) if isinstance(rows, Rows) else np.asarray(rows[block.items])
 
 
@@ -139,7 +139,7 @@ def in_memory(
     column_n = vote_columns(votes)
     bounds = _block_bounds(votes, block_items, usual_items)
     longest = max((int(votes.offsets_i[b] - votes.offsets_i[a]) for a, b in bounds), default=0)
-    ones_n = np.ones(longest)  # one buffer serves every block
+    ones_n = np.ones(longest)  # all blocks share one buffer
     gold_i = votes.gold_i if clamp_gold else None
     blocks = []
     for index, (start, stop) in enumerate(bounds):
@@ -160,7 +160,7 @@ def make_block(
     weight_i: FloatArray | None = None,
     gold_i: IntArray | None = None,
 ) -> Block:
-    """Build a block from a 1 per vote, the column of each vote (see `vote_columns`) and the offsets of its items.
+    """Build a block from ones, the matrix column of each vote (see `vote_columns`) and the offsets of its items.
 
     `size` is (workers, classes).
     """
@@ -174,7 +174,7 @@ def make_block(
 def _block_bounds(votes: Votes, block_items: int | None, usual_items: int) -> list[tuple[int, int]]:
     n_items, n_workers, n_classes = votes.shape
     if block_items is None:
-        # The sums of a block have a row for each (worker, label): a block must hold several times as many votes.
+        # A block's sums have a row for each (worker, label), so a block should have several times as many votes.
         votes_per_item = max(votes.n_votes / max(n_items, 1), 1e-9)
         block_items = max(usual_items, int(4 * n_workers * n_classes / votes_per_item))
     if block_items < 1:
@@ -185,7 +185,7 @@ def _block_bounds(votes: Votes, block_items: int | None, usual_items: int) -> li
 
 
 def vote_columns(votes: Votes) -> IntArray:
-    """For each vote its (worker, label) as one number, worker * classes + label."""
+    """The matrix column of each vote: worker * classes + label."""
     _, n_workers, n_classes = votes.shape
     dtype = np.dtype(np.int32 if n_workers * n_classes <= np.iinfo(np.int32).max else np.int64)
     column_n: IntArray = np.multiply(votes.worker_n, n_classes, dtype=dtype)
@@ -194,20 +194,20 @@ def vote_columns(votes: Votes) -> IntArray:
 
 
 def as_weights(weights: ArrayLike, n_items: int) -> FloatArray:
-    """Check item weights: one finite number of at least 0 for each item."""
+    """Check item weights: one finite, non-negative number per item."""
     weight_i = np.asarray(weights, dtype=float)
     if weight_i.shape != (n_items,):
         raise ConfigError(f"weights must have shape ({n_items},), one per item, not {weight_i.shape}.")
     bad = np.flatnonzero(~(np.isfinite(weight_i) & (weight_i >= 0)))
     if len(bad):
-        raise ConfigError(f"weights[{bad[0]}] is {weight_i[bad[0]]}: a weight must be finite and not negative.")
+        raise ConfigError(f"weights[{bad[0]}] is {weight_i[bad[0]]}: a weight must be finite and non-negative.")
     return weight_i
 
 
 def add_up(parts: Iterable[T]) -> T:
     """Add numbers, arrays or (named) tuples of these, element by element and in order."""
     total: T | None = None
-    owned = False  # the first part belongs to whoever made it; only our own copy is added to in place
+    owned = False  # the first part belongs to the caller; only our own sum may be changed in place
     for part in parts:
         if total is None:
             total = part
@@ -237,7 +237,7 @@ def gather(block: Block, table: FloatArray) -> FloatArray:
 
 
 def scatter(block: Block, value: FloatArray) -> FloatArray:
-    """For each (worker, label), sum `value` over the items that got this vote, each as often as it counts.
+    """For each (worker, label), sum `value` over the items that got this vote, times their weights.
 
     `value` is (items, K), giving (workers * classes, K), or a vector (items,), giving (workers * classes,).
     """
@@ -247,7 +247,7 @@ def scatter(block: Block, value: FloatArray) -> FloatArray:
 
 
 def weighted_sum(block: Block, value: FloatArray) -> FloatArray:
-    """Sum `value`, (items,) or (items, K), over the items of the block, each as often as it counts."""
+    """Sum `value`, (items,) or (items, K), over the items of the block, times their weights."""
     if value.ndim == 1:
         return np.asarray(value.sum() if block.weight_i is None else (block.weight_i * value).sum())
     if block.weight_i is None:
@@ -270,7 +270,7 @@ def row_maxima(value_ik: FloatArray) -> FloatArray:
 def softmax_rows(score_ik: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Turn rows of log scores into probabilities, in place; also return the log of each row's total.
 
-    A row of -inf (votes that no class could have produced) becomes uniform, with a total of -inf. Nothing is reduced
+    A row of -inf (votes that no class could have produced) becomes uniform, with a total of -inf. No reduction runs
     along the short axis, where NumPy is slow.
 
     >>> posterior_ik, log_total_i = softmax_rows(np.log([[.1, .3], [.2, .2]]))
@@ -292,7 +292,7 @@ def softmax_rows(score_ik: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def shares(count: FloatArray) -> FloatArray:
-    """Normalise counts along the last axis; where they are all 0, the shares are equal.
+    """Normalise counts along the last axis; if they are all 0, the shares are equal.
 
     >>> shares(np.array([[1.0, 3.0], [0.0, 0.0]])).tolist()
     [[0.25, 0.75], [0.5, 0.5]]
@@ -308,7 +308,7 @@ def shares(count: FloatArray) -> FloatArray:
 
 
 def _shares_by_class(count_rk: FloatArray) -> FloatArray:
-    """`shares` of one or two classes, where a pass per class beats one along the short axis."""
+    """`shares` for one or two classes, where one pass per class is faster than one along the short axis."""
     n_classes = count_rk.shape[1]
     total_r = count_rk[:, 0].copy()
     for k in range(1, n_classes):

@@ -1,8 +1,8 @@
 """Limits on sizes, threads and memory.
 
-A size limit has a name that error messages use and an environment variable that changes it. If exceeding one only
-leaves something out, the result says so. docs/limits.md has the measurements for each. The number of threads is the
-argument, else MAJORANT_THREADS, else all available cores.
+Each size limit has a name, which error messages use, and an environment variable that changes it. If exceeding a limit
+only leaves something out, the result says so. docs/limits.md has the measurements behind each. The number of threads is
+that of the argument, else of MAJORANT_THREADS, else all available cores.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 LIMITS = {
-    "CONFUSION_CELLS": 250_000,  # workers x classes^2, where votes are few: models of each worker take time by cells
-    "CELLS_A_VOTE": 20,  # ... where they are many
-    "METHOD_CELLS": 20_000_000,  # of one method's tables: those with more are not compared
-    "POSTERIOR_CELLS": 200_000_000,  # items x classes: a probability each
-    "COUNT_CELLS": 2_000,  # ways for the votes on an item to fall, over all numbers of votes
-    "RESAMPLED_CLASSES": 20,  # of one confusion matrix for all, where there are fewer items than it has cells
+    "CONFUSION_CELLS": 250_000,  # workers x classes^2, if votes are few: time depends on cells
+    "CELLS_A_VOTE": 20,  # the same, if votes are many
+    "METHOD_CELLS": 20_000_000,  # in one method's tables; `compare` skips methods with more
+    "POSTERIOR_CELLS": 200_000_000,  # items x classes
+    "COUNT_CELLS": 2_000,  # distinct vote counts of an item, over all numbers of votes
+    "RESAMPLED_CLASSES": 20,  # with a shared confusion matrix that has more cells than there are items
     "SLICES": 100,
     "NAME_LENGTH": 1_000_000,  # characters in the name of an item, a worker or a label
-    "NESTING": 500,  # lists and objects inside each other in a value of JSON
-    "SPARK_DRIVER_VOTES": 2_000_000,  # rows of a Spark frame that its driver works on alone; of more, the cluster
-    "UNPACKED_RATIO": 300,  # bytes that one byte of a packed file becomes
+    "NESTING": 500,  # depth of lists and objects in a JSON value
+    "SPARK_DRIVER_VOTES": 2_000_000,  # up to so many rows of a Spark frame are processed on the driver
+    "UNPACKED_RATIO": 300,  # unpacked bytes per byte of a compressed file
     "ARCHIVE_MEMBERS": 200_000,  # files in an archive
-    "MEMBER_BYTES": 100_000_000,  # of one file in an archive
-    "SHEET_MEMORY": 4_000_000_000,  # bytes that the process may take that reads a spreadsheet
-    "STREAM_BYTES": 20_000_000_000,  # of standard input or a pipe
+    "MEMBER_BYTES": 100_000_000,  # bytes of one file in an archive
+    "SHEET_MEMORY": 4_000_000_000,  # bytes of memory for the process that reads a spreadsheet
+    "STREAM_BYTES": 20_000_000_000,  # bytes of standard input or a pipe
 }
 FIXED = {"COLUMN_TEXT": 2_147_483_647}  # bytes of text in one column of some rows: Arrow's, which no setting moves
 PREFIX = "MAJORANT_"
 THREADS_VARIABLE = "MAJORANT_THREADS"
 UNITS = {"": 1, "b": 1, "k": 10**3, "kb": 10**3, "m": 10**6, "mb": 10**6, "g": 10**9, "gb": 10**9, "t": 10**12,
          "tb": 10**12, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}  # fmt: skip
-BASE = 400_000_000  # Python, NumPy, Arrow and DuckDB, and the batches on their way between them
+BASE = 400_000_000  # memory that Python, NumPy, Arrow and DuckDB take, with the batches passed between them
 
 
 def limit(name: str) -> int:
@@ -59,7 +59,7 @@ def limit(name: str) -> int:
     try:
         return int(float(given))
     except (ValueError, OverflowError):
-        raise ConfigError(f"{PREFIX}{name}={given}: a limit is a whole number.") from None
+        raise ConfigError(f"{PREFIX}{name}={given}: a limit must be a whole number.") from None
 
 
 def refuse_beyond(name: str, size: float, what: str, instead: str) -> None:
@@ -88,7 +88,7 @@ def beyond_fixed(name: str, source: str, what: str, instead: str) -> DataError:
 
 
 def refuse_size(n_items: int, n_workers: int, n_classes: int, n_votes: int) -> None:
-    """Refuse votes whose models would need far more time or memory than the votes themselves."""
+    """Refuse votes whose models would take far more time or memory than the votes themselves."""
     few = "Merge rare labels, check that labels are labels, or label with majorant aggregate --method one-coin"
     n_cells = n_workers * n_classes**2
     if n_cells > limit("CELLS_A_VOTE") * n_votes:
@@ -98,18 +98,18 @@ def refuse_size(n_items: int, n_workers: int, n_classes: int, n_votes: int) -> N
 
 
 def refuse_slices(n_slices: int) -> None:
-    """Refuse more slices than can share the error level."""
-    what = "slices, too little of the level is left for each"
+    """Refuse more slices than the error level can be divided among."""
+    what = "slices leave each too little of the error level"
     refuse_beyond("SLICES", n_slices, what, "Slice by a column with fewer values")
 
 
 def too_many_classes(n_classes: int, n_items: int) -> bool:
-    """Whether a confusion matrix is large, and has more cells than there are items to learn it from."""
+    """Whether a confusion matrix is large and has more cells than there are items to learn it from."""
     return n_classes > max(limit("RESAMPLED_CLASSES"), math.isqrt(n_items))
 
 
 def sizes_within(items_h: Mapping[int, float]) -> list[int]:
-    """The most common numbers of votes per item, as many as COUNT_CELLS allows.
+    """The most common numbers of votes per item, as many of them as COUNT_CELLS allows.
 
     >>> sizes_within({3: 900, 5: 80, 100_000: 1})
     [3, 5]
@@ -165,7 +165,7 @@ def _positive(name: str, value: int | str) -> int:
 
 
 def in_order(fn: Callable[[S], T], things: Sequence[S], threads: int, *, ahead: int = 0) -> Iterator[T]:
-    """Map `fn` over `things` on threads, in order, with few results waiting at a time."""
+    """Map `fn` over `things` on threads, in order, keeping few results in memory at a time."""
     if threads == 1 or len(things) == 1:
         yield from map(fn, things)
         return
@@ -184,7 +184,7 @@ def in_order(fn: Callable[[S], T], things: Sequence[S], threads: int, *, ahead: 
 
 @lru_cache(maxsize=4)
 def _pool(threads: int) -> ThreadPoolExecutor:
-    """One pool per size for the whole process: starting threads costs more than a small block's work."""
+    """One shared pool per size, because starting threads costs more than processing a small block."""
     return ThreadPoolExecutor(threads, thread_name_prefix="majorant")
 
 
@@ -207,7 +207,7 @@ def parse_size(text: str, argument: str) -> int:
     """
     matched = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-zA-Z]*)\s*", text)
     if matched is None or matched[2].lower() not in UNITS:
-        raise ConfigError(f"{argument}={text!r}: give a size such as 2GB or 500MB.")
+        raise ConfigError(f"{argument}={text!r}: write a size such as 2GB or 500MB.")
     return int(float(matched[1]) * UNITS[matched[2].lower()])
 
 
@@ -215,8 +215,8 @@ def require(needed: float, memory: int, what: str) -> None:
     """Raise an error if a memory limit is too small; the message says how much is needed."""
     if needed > memory:
         raise ConfigError(
-            f"memory='{spell(memory)}' is too little {what}: it takes at least {spell(needed, up=True)}. Give more, or "
-            "work on a part of the items."
+            f"memory='{spell(memory)}' is too little {what}: at least {spell(needed, up=True)} is needed. Allow more, "
+            "or work on a part of the items."
         )
 
 

@@ -1,4 +1,4 @@
-"""What goes into files: tables as CSV or Parquet, text as UTF-8."""
+"""Write files: tables as CSV or Parquet, text as UTF-8."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from majorant.atomic import beside, cannot_write, whole_files
+from majorant.atomic import cannot_write, extra_file, whole_files
 from majorant.database import connect
 from majorant.ownership import digest_of
 from majorant.tabular import arrow_column
 from majorant.votes import Votes
 
 Columns = Mapping[str, Any]
-Filled = str | bytes | Columns | Iterator[Columns]  # text, bytes, a table, or a table some rows at a time
-Content = Filled | Callable[[Mapping[str, str]], str]
+PlainContent = str | bytes | Columns | Iterator[Columns]  # text, bytes, a table, or a table in pieces
+Content = PlainContent | Callable[[Mapping[str, str]], str]
 
 
 def write_files(
     contents: Mapping[Path, Content], *, overwrite: bool = False, update: Collection[Path] = ()
 ) -> list[Path]:
-    """Write several files, which replace older ones in this order and as a set: all of them or, if one cannot, none.
+    """Write several files in this order, replacing older ones; if one cannot be written, none is.
 
-    A function among the contents is given the SHA-256 of the files before it, by name, and returns its text. Files
-    that majorant did not write are replaced with `overwrite` alone; `update` lists files whose content is made from
-    the present one.
+    Content may be a function, which gets the SHA-256 of the files before it, by name, and returns the text. Files that
+    majorant did not write are replaced only with `overwrite`; `update` lists files whose new content is derived from
+    the current one.
     """
     digests: dict[str, str] = {}
     with whole_files(contents, overwrite=overwrite, update=update) as parts:
@@ -43,7 +43,7 @@ def write_files(
     return list(contents)
 
 
-def _fill(part: Path, path: Path, content: Filled) -> None:
+def _fill(part: Path, path: Path, content: PlainContent) -> None:
     if isinstance(content, str):
         part.write_bytes(as_utf8(content))
     elif isinstance(content, bytes):
@@ -51,11 +51,11 @@ def _fill(part: Path, path: Path, content: Filled) -> None:
     elif isinstance(content, Mapping):
         _fill_table(part, path, content)
     else:
-        _fill_in_turn(part, path, content)
+        _fill_in_parts(part, path, content)
 
 
 def as_utf8(text: str) -> bytes:
-    r"""Text as bytes; the bytes of a file name that is not UTF-8 as their code, which JSON reads back.
+    r"""Encode text as UTF-8, escaping the bytes of file names that are not UTF-8 so that JSON can read them.
 
     >>> as_utf8("a\udce9")
     b'a\\udce9'
@@ -64,15 +64,15 @@ def as_utf8(text: str) -> bytes:
 
 
 def write_table(path: str | os.PathLike[str], columns: Columns | Iterator[Columns]) -> Path:
-    """Write columns of equal length as CSV, or as Parquet where the name ends so; None and NaN become empty.
+    """Write columns of equal length as CSV, or as Parquet if the name says so; None and NaN become empty cells.
 
-    A table that does not fit into memory comes as an iterator, some rows at a time.
+    A table that does not fit into memory can be given as an iterator over parts of its rows.
     """
     return write_files({Path(path): columns})[0]
 
 
-def _fill_in_turn(part: Path, path: Path, tables: Iterator[Columns]) -> None:
-    """Rows after rows: those of CSV files follow each other, Parquet gets a row group for each."""
+def _fill_in_parts(part: Path, path: Path, tables: Iterator[Columns]) -> None:
+    """Write a table that comes in parts: appended to each other in CSV, a row group each in Parquet."""
     import pyarrow.parquet as pq
 
     with contextlib.ExitStack() as open_files:
@@ -84,11 +84,11 @@ def _fill_in_turn(part: Path, path: Path, tables: Iterator[Columns]) -> None:
                     writer = open_files.enter_context(pq.ParquetWriter(part, table.schema))
                 writer.write_table(table.cast(writer.schema))
             return
-        some = open_files.enter_context(beside(part))
+        rows = open_files.enter_context(extra_file(part))
         out = open_files.enter_context(part.open("wb"))
         for number, columns in enumerate(tables):
-            _fill_table(some, path, columns, header=number == 0)
-            with some.open("rb") as file:
+            _fill_table(rows, path, columns, header=number == 0)
+            with rows.open("rb") as file:
                 shutil.copyfileobj(file, out, 1 << 20)
 
 
@@ -108,7 +108,7 @@ def _fill_table(part: Path, path: Path, columns: Columns, *, header: bool = True
 
 
 def _reason(message: str) -> str:
-    """The system's reason in a message of DuckDB, which may come wrapped in JSON with the name of a temporary file.
+    """The system's reason in a DuckDB error message, which may be wrapped in JSON that names a temporary file.
 
     >>> _reason('IO Error: {"exception_message":"Could not write file \\"/tmp/x\\": No space left on device"}')
     'No space left on device'
@@ -119,7 +119,7 @@ def _reason(message: str) -> str:
 
 
 def write_or_print(contents: Mapping[Path, Content], *, update: Collection[Path] = ()) -> None:
-    """Write files like `write_files`; the one named - is then printed on standard output."""
+    """Write files like `write_files`, and then print the one named "-" on standard output."""
     printed = Path("-")
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "table.csv"
@@ -132,12 +132,12 @@ def write_or_print(contents: Mapping[Path, Content], *, update: Collection[Path]
 
 
 def is_job_summary(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is the summary of a CI job, to which several commands add."""
+    """Whether a file is the summary of a CI job, to which several commands append."""
     return os.environ.get("GITHUB_STEP_SUMMARY") == str(path)
 
 
 def write_summary(text: str, path: str | os.PathLike[str]) -> Path:
-    """Write Markdown to a file, or append it to a job summary, where other commands write too."""
+    """Write Markdown to a file, or append it to a job summary, which other commands write to as well."""
     target = Path(path)
     if not is_job_summary(path):
         return write_files({target: text})[0]
@@ -150,12 +150,12 @@ def write_summary(text: str, path: str | os.PathLike[str]) -> Path:
 
 
 def votes_table(votes: Votes) -> dict[str, Any]:
-    """Votes as Arrow columns item, worker and label, and gold where it is known, a row for each vote."""
+    """One row per vote, as Arrow columns item, worker, label and, if there is gold, gold."""
     return {name: arrow_column(column) for name, column in votes.table().items()}
 
 
 def _arrow_table(columns: Columns) -> Any:
-    """The columns as a table, without dictionaries, which some readers of Parquet would meet as a type of their own."""
+    """The columns as a table; dictionary columns are decoded because some Parquet readers treat them differently."""
     import pyarrow as pa
 
     arrays = {name: arrow_column(values) for name, values in columns.items()}

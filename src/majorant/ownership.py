@@ -24,7 +24,7 @@ RECORD_FORMAT = "majorant-files"
 
 @dataclass(slots=True)
 class _Command:
-    """What a running command has read and written, and whether it may replace files of the user's."""
+    """What a running command has read and written, and whether it may replace the user's files."""
 
     overwrite: bool
     inputs: set[tuple[int, int]] = field(default_factory=set)  # device and inode
@@ -37,7 +37,7 @@ _command: ContextVar[_Command | None] = ContextVar("majorant_command", default=N
 
 @contextlib.contextmanager
 def command_scope() -> Iterator[None]:
-    """Remember, until the block ends, which files are read, so that none of them is replaced."""
+    """Within this block, remember which files are read, so that none of them is replaced."""
     token = _command.set(_Command(overwrite=False))
     try:
         yield
@@ -52,7 +52,7 @@ def allow_overwrite() -> None:
 
 
 def note_input(path: str | os.PathLike[str]) -> None:
-    """Remember that the running command reads a file or folder; without a running command, do nothing."""
+    """Remember that the running command reads a file or folder; does nothing outside a command."""
     command = _command.get()
     if command is None:
         return
@@ -63,7 +63,7 @@ def note_input(path: str | os.PathLike[str]) -> None:
 
 
 def refuse_unsafe(paths: Iterable[Path], *, overwrite: bool = False) -> None:
-    """Refuse to write where that would replace an input, or a file that is not ours.
+    """Refuse to replace an input, or a file that majorant did not write.
 
     Raises
     ------
@@ -76,10 +76,10 @@ def refuse_unsafe(paths: Iterable[Path], *, overwrite: bool = False) -> None:
 
 
 def replaceable_digest(target: Path, given: Path, *, overwrite: bool = False, update: bool = False) -> str | None:
-    """The digest of a file of ours that may be replaced; None where there is none, or where the user lets it go.
+    """The digest of the file of ours to be replaced; None if there is no file, or the user allows replacing any.
 
-    With `update`, the new content is made from the present one, as when a label is added: then anything goes, since
-    nothing is lost.
+    With `update`, the new content is derived from the current one, as when a label is added, so nothing is lost and
+    any file may be replaced.
     """
     remedy = "Name another place for the output, or replace it with overwrite=True."
     command = _command.get() or _Command(overwrite=False)
@@ -94,7 +94,7 @@ def replaceable_digest(target: Path, given: Path, *, overwrite: bool = False, up
     inside = target.is_dir() and any(path.is_relative_to(target) for path in command.input_paths)
     if inside or (status.st_dev, status.st_ino) in command.inputs:
         raise ConfigError(f"Cannot write {given}: it is an input of this command. Name another place for the output.")
-    known = _recorded(target.parent).get(target.name, [])
+    known = _read_record(target.parent).get(target.name, [])
     if known and (digest := digest_of(target)) in known:
         return digest
     if overwrite or command.overwrite:
@@ -105,11 +105,11 @@ def replaceable_digest(target: Path, given: Path, *, overwrite: bool = False, up
 
 
 def record_text(folder: Path, digests: Mapping[str, tuple[str, str | None]]) -> str:
-    """The record of a folder before files take their names in it: the new digests, and those of the files replaced.
+    """The record to write before files in a folder are replaced: their new digests and their old ones.
 
-    Both are kept, so that a run which is killed in between leaves nothing that looks like a file of the user's.
+    With both, a run that is killed in between leaves no file of ours that looks like one of the user's.
     """
-    known = {name: listed for name, listed in _recorded(folder).items() if (folder / name).exists()}
+    known = {name: listed for name, listed in _read_record(folder).items() if (folder / name).exists()}
     known |= {name: [new, *([old] if old not in (None, new) else [])] for name, (new, old) in digests.items()}
     return json.dumps({"format": RECORD_FORMAT, "version": 1, "files": dict(sorted(known.items()))}, indent=1) + "\n"
 
@@ -121,7 +121,7 @@ def note_written(paths: Iterable[Path]) -> None:
 
 
 def digest_of(path: Path) -> str:
-    """The SHA-256 of a file's content in hexadecimal digits; of a folder, that of the names and sizes in it."""
+    """The SHA-256 of a file's content as hexadecimal digits; for a folder, that of its file names and sizes."""
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if not file.is_dir())
         listed = [f"{file.relative_to(path).as_posix()} {file.stat().st_size}" for file in files]
@@ -130,8 +130,8 @@ def digest_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _recorded(folder: Path) -> dict[str, list[str]]:
-    """The digests by name that a folder's record lists; none where it is missing, damaged or not ours."""
+def _read_record(folder: Path) -> dict[str, list[str]]:
+    """The digests in a folder's record by file name; none if it is missing, damaged or not ours."""
     try:
         content = json.loads((folder / RECORD).read_text(encoding="utf-8"))
         if content["format"] != RECORD_FORMAT:

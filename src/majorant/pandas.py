@@ -1,4 +1,4 @@
-"""`df.majorant.check()`: the functions of majorant as an accessor of pandas frames, once this module is imported.
+"""`df.majorant.check()`: importing this module makes majorant's functions an accessor of pandas frames.
 
 >>> import pandas as pd
 >>> import majorant.pandas

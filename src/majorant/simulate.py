@@ -1,8 +1,8 @@
-"""Simulate votes of crowds and panels, with equal or unequal workers, item difficulty and workers who copy.
+"""Simulate the votes of crowds and panels, with equal or unequal workers, item difficulty and copied votes.
 
-Every label is the quantile of one uniform number: worker j facing class k gives the right label if the number lies
-below confusion[j, k, k].  Difficulty and copying only make the numbers of one item depend on each other; each stays
-uniform, so every worker keeps the confusion asked for, whatever the others'.
+Every label is the quantile of a uniform number: on an item of class k, worker j gives the right label if the number is
+below confusion[j, k, k].  Difficulty and copying only make the numbers of one item depend on each other; each is still
+uniform, so every worker has the confusion matrix asked for, whatever the others have.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from majorant.theory.checks import as_confusion, as_panel, as_prior
 from majorant.values import FloatArray, as_generator
 from majorant.votes import Account, Votes
 
-BLOCK_VOTES = 1 << 16  # the temporary arrays of a block stay in the cache
+BLOCK_VOTES = 1 << 16  # keeps the temporary arrays of a block in the cache
 Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
 Indices = NDArray[np.intp]
-DECK_CARDS = 1 << 22  # dealt from at once: 16 MB
+DECK_CARDS = 1 << 22  # 16 MB: the most entries in the decks of one batch of items
 
 
 class Simulation(NamedTuple):
-    """The votes, and the true label of each item in the order of `votes.items` (an array, read-only)."""
+    """The votes, and a read-only array with the true label of each item in the order of `votes.items`."""
 
     votes: Votes
     truth: NDArray[Any]
@@ -47,7 +47,7 @@ def simulate(
     labels: Sequence[Hashable] | None = None,
     gold: float = 0.0,
 ) -> Simulation:
-    """Draw true classes and votes on them; the same rng gives the same votes.
+    """Draw true classes and votes; the same rng gives the same votes.
 
     Parameters
     ----------
@@ -64,18 +64,18 @@ def simulate(
         Random seed.
     n_workers : int, optional
         Size of a crowd with a shared confusion; by default one worker per 1,000 votes, and at least
-        10 times as many as vote on one item.
+        10 times the most votes on one item.
     concentration : float or sequence, optional
-        Makes items differ in difficulty: an item's label probabilities are Dirichlet(concentration * confusion[k]).
+        Makes items differ in difficulty: an item's label probabilities follow Dirichlet(concentration * confusion[k]).
     dependence : float
-        Probability d that a vote repeats a draw which its item holds for the worker's group; two votes of a group
-        correlate by d**2 given the class, or d**2 + (1 - d**2) / (1 + concentration).
+        Probability d that a vote copies the draw that the worker's group shares on the item; two votes of a group
+        then have correlation d**2 given the class, or d**2 + (1 - d**2) / (1 + concentration).
     groups : sequence, optional
-        The group of each worker; by default all are in one.
+        The group of each worker; by default, all are in one group.
     labels : sequence, optional
         Names of the classes.
     gold : float
-        Share of the items that carry their true label.
+        Share of the items that get a gold label.
 
     Returns
     -------
@@ -108,10 +108,10 @@ def simulate(
     return Simulation(votes, truth)
 
 
-def one_coin_crew(skill: ArrayLike, n_classes: int = 2) -> FloatArray:
-    """Worker j gives the right label with probability skill[j], whatever the class, and each wrong one evenly.
+def one_coin_workers(skill: ArrayLike, n_classes: int = 2) -> FloatArray:
+    """Confusion matrices of workers who are right with probability skill[j], with wrong labels equally likely.
 
-    >>> one_coin_crew([.9, .4], n_classes=3).round(2).tolist()[1]
+    >>> one_coin_workers([.9, .4], n_classes=3).round(2).tolist()[1]
     [[0.4, 0.3, 0.3], [0.3, 0.4, 0.3], [0.3, 0.3, 0.4]]
     """
     skill_j = numbers("skill", skill)
@@ -124,10 +124,10 @@ def one_coin_crew(skill: ArrayLike, n_classes: int = 2) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class _Crowd:
-    """The validated arguments of `simulate`; thresholds are the cumulated rows of each worker and class."""
+    """The validated arguments of `simulate`; thresholds are cumulative probabilities by worker and class."""
 
     n_workers: int
-    threshold_jkp: FloatArray  # one worker if all share a confusion
+    threshold_jkp: FloatArray  # one worker if all share a confusion matrix
     concentration_k: FloatArray | None
     dependence: float
     group_j: Indices
@@ -137,12 +137,12 @@ class _Crowd:
 def distinct_workers(
     rng: np.random.Generator, local_n: Indices, start_i: Indices, votes_i: Counts, n_workers: int
 ) -> Codes:
-    """Distinct workers for each item in random order, or all workers in their own order if every item gets all."""
+    """Distinct workers for each item in random order; if every item gets all workers, they stay in order."""
     if (votes_i == n_workers).all():
         return np.tile(np.arange(n_workers, dtype=np.int32), len(votes_i))
     worker_n = rng.integers(0, n_workers, len(local_n), dtype=np.int32)
-    many_i = votes_i > 256  # from here on a call per item costs less than its share of the calls for all
-    # With v votes on an item some two are equal with probability about v**2 / (2 n_workers): redraw while that is rare.
+    many_i = votes_i > 256  # beyond that, one call per item is faster than calls for all items together
+    # Two of v draws coincide with probability about v**2 / (2 n_workers): redraw if that is rare.
     sparse_i = (votes_i**2 <= n_workers) & ~many_i
     dense_i = ~sparse_i & ~many_i
     _redraw_repeats(rng, worker_n, local_n, sparse_i, n_workers)
@@ -155,9 +155,9 @@ def distinct_workers(
 def _redraw_repeats(
     rng: np.random.Generator, worker_n: Codes, local_n: Indices, open_i: NDArray[np.bool_], n_workers: int
 ) -> None:
-    """Redraw workers that occur twice on an item, until none does.
+    """Redraw workers that occur twice on an item, until none do.
 
-    No worker is treated differently from another, hence every ordered choice of distinct workers is equally likely.
+    All workers are treated alike, so every ordered choice of distinct workers is equally likely.
     """
     while open_i.any():
         open_n = np.flatnonzero(open_i[local_n])
@@ -172,7 +172,7 @@ def _redraw_repeats(
 
 
 def _deal(rng: np.random.Generator, worker_n: Codes, start_i: Indices, votes_i: Counts, n_workers: int) -> None:
-    """Deal each item its workers from a deck of all (Fisher-Yates), one card to every item at a time."""
+    """Deal each item its workers from its own deck of all workers (Fisher-Yates), one card per item at a time."""
     order_i = np.argsort(-votes_i, kind="stable")
     n_decks = max(1, DECK_CARDS // n_workers)
     for low in range(0, len(order_i), n_decks):
@@ -188,10 +188,10 @@ def _deal(rng: np.random.Generator, worker_n: Codes, start_i: Indices, votes_i: 
 
 
 def urn(rng: np.random.Generator, start_n: Indices, concentration_n: FloatArray) -> Indices:
-    """The vote from which each vote copies its number, so that the numbers of an item follow a Dirichlet process.
+    """The vote whose number each vote copies, such that the numbers of an item follow a Dirichlet process.
 
-    The urn of Blackwell and MacQueen: after h votes on an item the next repeats one of them, each equally likely,
-    with probability h / (c + h).  Any partition of 0..1 into labels then has Dirichlet probabilities on the item.
+    This is the Blackwell-MacQueen urn: after h votes on an item, the next repeats one of them, each equally likely,
+    with probability h / (c + h).  For any partition of 0..1 into labels, their probabilities on the item are Dirichlet.
     """
     own_n = np.arange(len(start_n))
     earlier_n = own_n - start_n
@@ -203,9 +203,9 @@ def urn(rng: np.random.Generator, start_n: Indices, concentration_n: FloatArray)
 
 
 def thresholds(probability: FloatArray) -> FloatArray:
-    """Cumulated last axis, padded to 2**m - 1 entries with infinity: what `quantile` searches."""
+    """Cumulative sums along the last axis, padded with infinity to 2**m - 1 entries, for `quantile` to search."""
     cumulated = np.cumsum(probability, axis=-1)
-    # Rows may miss 1 by rounding; dividing makes the last possible label end at 1 sharp.
+    # Rounding may make rows end just off 1; dividing makes the last possible label end at exactly 1.
     cumulated /= cumulated[..., -1:].copy()
     width = 1 << (probability.shape[-1] - 1).bit_length()
     padding = [(0, 0)] * (probability.ndim - 1) + [(0, width - probability.shape[-1])]
@@ -213,7 +213,7 @@ def thresholds(probability: FloatArray) -> FloatArray:
 
 
 def quantile(threshold: FloatArray, row_n: Indices, uniform_n: FloatArray) -> Codes:
-    """The number of thresholds in its row that each number reaches, by a binary search for all votes at once."""
+    """How many thresholds in its row each number reaches, by binary search for all votes at once."""
     flat, width = threshold.reshape(-1), threshold.shape[-1]
     base_n = row_n * width
     reached_n = np.zeros(len(row_n), dtype=np.intp)
@@ -225,7 +225,7 @@ def quantile(threshold: FloatArray, row_n: Indices, uniform_n: FloatArray) -> Co
 
 
 def _votes_per_item(n_votes: ArrayLike, n_items: int, rng: np.random.Generator) -> Counts:
-    """Number of votes of each item, from one number, one per item, or (values, weights)."""
+    """The number of votes on each item, from one number, one number per item, or (values, weights)."""
     given = numbers("n_votes", n_votes)
     if given.ndim == 0:
         return np.repeat(whole_numbers("n_votes", given, 1), n_items)
@@ -240,13 +240,13 @@ def _votes_per_item(n_votes: ArrayLike, n_items: int, rng: np.random.Generator) 
 
 
 def _as_crowd(confusion: ArrayLike, n_classes: int, votes_i: Counts, n_workers: int | None) -> tuple[FloatArray, int]:
-    """One confusion if shared, else one per worker; and the number of workers."""
+    """One confusion matrix if shared, otherwise one per worker; and the number of workers."""
     most = int(votes_i.max())
     if numbers("confusion", confusion).ndim == 3:
         confusion_jkl = as_panel(confusion, n_classes)
         n_crowd = len(confusion_jkl)
         if n_workers not in (None, n_crowd):
-            raise ConfigError(f"n_workers is {n_workers}, but confusion holds {n_crowd} workers; leave n_workers out.")
+            raise ConfigError(f"n_workers is {n_workers}, but confusion has {n_crowd} workers; leave n_workers out.")
     else:
         confusion_jkl = as_confusion(confusion, n_classes)[None]
         n_crowd = max(1, 10 * most, -(-int(votes_i.sum()) // 1_000))
@@ -258,7 +258,7 @@ def _as_crowd(confusion: ArrayLike, n_classes: int, votes_i: Counts, n_workers: 
 
 
 def _right_first(confusion_jkl: FloatArray) -> FloatArray:
-    """Thresholds of labels k, k + 1, ... in a circle: all workers above some skill are right on the same number."""
+    """Thresholds in the cyclic order k, k + 1, ..., so that the right label always comes first."""
     n_classes = confusion_jkl.shape[-1]
     order_kp = (np.arange(n_classes)[:, None] + np.arange(n_classes)) % n_classes
     return thresholds(np.take_along_axis(confusion_jkl, order_kp[None], axis=2))
@@ -271,7 +271,9 @@ def _as_concentration(concentration: ArrayLike | None, n_classes: int) -> FloatA
     if concentration_k.shape not in ((), (n_classes,)):
         raise ConfigError(f"concentration must be one number or one for each of {n_classes} classes.")
     if not (np.isfinite(concentration_k) & (concentration_k > 0)).all():
-        raise ConfigError(f"concentration must be positive and finite, not {concentration!r}; None: no difficulty.")
+        raise ConfigError(
+            f"concentration must be positive and finite, not {concentration!r}; None means equal difficulty."
+        )
     return np.broadcast_to(concentration_k, (n_classes,))
 
 
@@ -332,7 +334,7 @@ def _draw_votes(
 
 
 def _blocks(offsets_i: Counts, n_groups: int) -> Iterator[tuple[int, int]]:
-    """Runs of whole items of about BLOCK_VOTES votes, and few enough items for a table of item by group."""
+    """Ranges of items with about BLOCK_VOTES votes, and few enough items for a table by item and group."""
     most_items, low, n_items = max(1, DECK_CARDS // n_groups), 0, len(offsets_i) - 1
     while low < n_items:
         high = int(np.searchsorted(offsets_i, offsets_i[low] + BLOCK_VOTES, side="right")) - 1
@@ -344,7 +346,7 @@ def _blocks(offsets_i: Counts, n_groups: int) -> Iterator[tuple[int, int]]:
 def _draw_uniforms(
     rng: np.random.Generator, model: _Crowd, local_n: Indices, start_i: Indices, worker_n: Codes, truth_n: Indices
 ) -> FloatArray:
-    """One uniform number per vote, dependent within items as the model says."""
+    """One uniform number per vote; the numbers of an item depend on each other as the model says."""
     uniform_n = rng.random(len(local_n))
     if model.concentration_k is not None:
         uniform_n = uniform_n[urn(rng, start_i[local_n], model.concentration_k[truth_n])]
@@ -352,7 +354,7 @@ def _draw_uniforms(
         copies_n = np.flatnonzero(rng.random(len(local_n)) < model.dependence)
         key_n = local_n[copies_n] * model.n_groups + model.group_j[worker_n[copies_n]]
         model_vote = np.zeros(len(start_i) * model.n_groups, dtype=np.intp)
-        model_vote[key_n] = copies_n  # one of those that share a key, no matter which
+        model_vote[key_n] = copies_n  # any one of the votes that share a key
         uniform_n[copies_n] = uniform_n[model_vote[key_n]]
     return uniform_n
 
@@ -365,7 +367,7 @@ def _labels_given(threshold_jkp: FloatArray, worker_n: Codes, truth_n: Indices, 
 
 
 def _draw_gold(share: float, truth_i: Codes, rng: np.random.Generator) -> Codes:
-    """Choose the items with gold labels, after the votes are drawn so that these do not depend on `share`."""
+    """Choose the items with gold labels; drawn after the votes, so that those do not depend on `share`."""
     gold_i = np.full(len(truth_i), -1, dtype=np.int32)
     known = rng.choice(len(truth_i), round(share * len(truth_i)), replace=False, shuffle=False)
     gold_i[known] = truth_i[known]

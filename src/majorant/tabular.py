@@ -1,7 +1,7 @@
 """Results as tables: columns as lists, Arrow, pandas or polars, and cells that are safe in spreadsheets.
 
-Spreadsheets run cells that begin with =, +, -, @, a tab or a return as formulas, so such text gets an apostrophe in
-front. Text that already has one gets another, so that removing one restores every name. Numbers are not changed.
+Spreadsheets run cells that begin with =, +, -, @, a tab or a return as formulas, so such text is prefixed with an
+apostrophe. If it already has one, it gets another, so that removing one restores every name. Numbers are not changed.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 
 from majorant.errors import ConfigError
 
-FIRST_ROWS = 5  # shown of a table
-LABEL_COLUMNS = ("label", "runner_up", "gold")  # these hold the user's own labels
+FIRST_ROWS = 5  # of a table, shown when it is printed
+LABEL_COLUMNS = ("label", "runner_up", "gold")  # columns that hold the user's own labels
 FORMULA = r"^'*[=+\-@\t\r]"
 PLAIN_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Named(Sequence[Any]):
-    """A column as codes and the values that they stand for; -1 stands for None.
+    """A column of codes, with the value of each code; -1 stands for None.
 
     >>> list(Named(np.array([1, -1, 0]), ("no", "yes")))
     ['yes', None, 'no']
@@ -46,7 +46,7 @@ class Named(Sequence[Any]):
 
 
 class Names(NamedTuple):
-    """The user's own values of items, workers and labels; `label_type` is how a frame typed its labels."""
+    """The user's own names of items, workers and labels; `label_type` is the type of the labels in the user's frame."""
 
     items: Sequence[Hashable]
     workers: Sequence[Hashable]
@@ -55,12 +55,12 @@ class Names(NamedTuple):
 
 
 class Tabular:
-    """A value that is also a table: `table` has its columns, and `to_pandas` and the others hand them out."""
+    """A value that is also a table: `table` returns its columns, and `to_pandas` and the others convert them."""
 
     __slots__ = ()
 
     def table(self) -> dict[str, Any]:
-        """The columns by name, all of one length."""
+        """The columns by name, all of the same length."""
         raise NotImplementedError
 
     @property
@@ -68,7 +68,7 @@ class Tabular:
         return None
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """The columns as plain lists of Python values; None where nothing is known."""
+        """The columns as plain lists of Python values; None marks missing values."""
         return {name: _plain(column) for name, column in self.table().items()}
 
     def to_arrow(self) -> Any:
@@ -79,7 +79,7 @@ class Tabular:
         return pa.table({n: a.dictionary_decode() if pa.types.is_dictionary(a.type) else a for n, a in arrays.items()})
 
     def to_pandas(self) -> Any:
-        """The columns as a pandas DataFrame; labels have the type that they had in the frame that was read."""
+        """The columns as a pandas DataFrame; labels have the same type as in the frame that was read."""
         pandas = _library("pandas")
         kind = self._label_type
         columns = self.table()
@@ -87,7 +87,7 @@ class Tabular:
         return pandas.DataFrame({n: _series(pandas, c, known.get(n)) for n, c in columns.items()})
 
     def to_polars(self) -> Any:
-        """The columns as a polars DataFrame; labels have the type that they had in the frame that was read."""
+        """The columns as a polars DataFrame; labels have the same type as in the frame that was read."""
         polars = _library("polars")
         kind, frame = self._label_type, polars.from_arrow(self.to_arrow())
         if _is_of("polars", kind):
@@ -95,12 +95,12 @@ class Tabular:
         return frame
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """The rows, each a dict."""
+        """Iterate over the rows as dicts."""
         columns = self.to_dict()
         return (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The columns for anything that reads Arrow: polars.DataFrame(labels), pyarrow.table(labels), DuckDB."""
+        """The columns, for libraries that read Arrow: polars.DataFrame(labels), pyarrow.table(labels), DuckDB."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
@@ -126,28 +126,28 @@ class Record(Protocol):
     """One row of `Records`."""
 
     def row(self) -> Mapping[str, Any]:
-        """The fields by name, plain values all of them."""
+        """The fields by name, as plain values."""
 
 
 R = TypeVar("R", bound=Record)
 
 
 class Records(Tabular, tuple[R, ...]):
-    """A tuple of values that are rows of one table."""
+    """A tuple of records, which form the rows of a table."""
 
     __slots__ = ()
 
-    def __iter__(self) -> Iterator[R]:  # type: ignore[override]  # records, and not their rows
+    def __iter__(self) -> Iterator[R]:  # type: ignore[override]  # yields records, not dicts
         return tuple.__iter__(self)
 
     def table(self) -> dict[str, Any]:
-        """A row for each value."""
+        """The columns, with one row per record."""
         rows = [record.row() for record in self]
         return {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}
 
 
 def some_names(names: Sequence[Any] | Mapping[str, Any], most: int = 6) -> str:
-    """The first few names, and the number of others.
+    """List the first few names and the number of others.
 
     >>> some_names(["no", "yes"]), some_names(list(range(9)), most=2)
     ('no, yes', '0, 1 and 7 more')
@@ -157,7 +157,7 @@ def some_names(names: Sequence[Any] | Mapping[str, Any], most: int = 6) -> str:
 
 
 def arrow_column(values: Any) -> Any:
-    """An Arrow column; values of mixed or unusual types are written as their text."""
+    """Convert to an Arrow column; values of mixed or unusual types become text."""
     import pyarrow as pa
 
     if isinstance(values, pa.Array):
@@ -167,7 +167,7 @@ def arrow_column(values: Any) -> Any:
             pa.array(values.code_n, mask=values.code_n < 0), arrow_column(values.values)
         )
     if isinstance(values, np.ndarray):
-        return pa.array(values, from_pandas=True)  # NaN is missing
+        return pa.array(values, from_pandas=True)  # NaN becomes null
     kinds = set(map(type, values)) - {type(None)}
     if len(kinds) <= 1:
         with contextlib.suppress(pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
@@ -190,20 +190,20 @@ def _library(name: str) -> Any:
 
 
 def _is_of(library: str, kind: Any) -> bool:
-    """Whether a type belongs to a library; pandas takes NumPy's types for its own."""
+    """Whether a type belongs to a library; for pandas, NumPy types count too."""
     home = type(kind).__module__.split(".")[0] if not isinstance(kind, type) else kind.__module__.split(".")[0]
     return kind is not None and (home == library or (library == "pandas" and home == "numpy"))
 
 
 def _plain(column: Any) -> list[Any]:
-    """Plain Python values, None for what is missing."""
+    """Plain Python values, None for missing ones."""
     if isinstance(column, np.ndarray):
         return [None if value != value else value for value in column.tolist()]
     return [value.item() if isinstance(value, np.generic) else value for value in column]
 
 
 def _series(pandas: Any, column: Any, kind: Any) -> Any:
-    """A pandas column; whole numbers and truth values stay what they are where some are missing."""
+    """A pandas column; integers and booleans keep their type even if some are missing."""
     if isinstance(column, np.ndarray):
         return pandas.Series(np.array(column))
     values = _plain(column)
@@ -221,7 +221,7 @@ def _series(pandas: Any, column: Any, kind: Any) -> Any:
 
 
 def _text_rows(columns: Mapping[str, Any], width: int = 100) -> list[str]:
-    """The header and the first rows as lines, with as many columns as fit."""
+    """The header and the first rows as lines of text, with as many columns as fit."""
     cells = {name: [name, *map(_cell, _plain(column[:FIRST_ROWS]))] for name, column in columns.items()}
     wide = {name: min(30, max(map(len, some))) for name, some in cells.items()}
     fits: list[str] = []
@@ -252,7 +252,7 @@ def _cell(value: Any) -> str:
 
 
 def guarded(text: Any) -> Any:
-    """A cell that is safe in a spreadsheet.
+    """Make a cell safe in a spreadsheet.
 
     >>> guarded("=1+1"), guarded("'=1"), guarded("-1.5"), guarded("a=b"), guarded(7)
     ("'=1+1", "''=1", '-1.5', 'a=b', 7)
@@ -262,7 +262,7 @@ def guarded(text: Any) -> Any:
 
 
 def unguarded(text: str) -> str:
-    """The original cell, without its guard.
+    """Undo `guard_cell`.
 
     >>> unguarded("'=1+1"), unguarded("''=1"), unguarded("'tis")
     ('=1+1', "'=1", "'tis")
@@ -271,7 +271,7 @@ def unguarded(text: str) -> str:
 
 
 def guarded_columns(columns: Mapping[str, Any]) -> dict[str, Any]:
-    """A table, its text and its header guarded.
+    """Make all text in a table safe in a spreadsheet, including the header.
 
     >>> guarded_columns({"@item": ["=1", "b"], "n": [-1, 2]})["'@item"].to_pylist()
     ["'=1", 'b']

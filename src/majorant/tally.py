@@ -17,9 +17,9 @@ from majorant.votes import IntArray, Votes
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-VOTES_PER_BLOCK = 1 << 18  # a block of votes and its counts stay in the processor's cache
+VOTES_PER_BLOCK = 1 << 18  # a block of votes and its counts fit in the processor's cache
 ROWS_PER_BLOCK = 1 << 13
-KEY_LIMIT = 1 << 62  # keys of count patterns fit 64-bit integers with room to spare
+KEY_LIMIT = 1 << 62  # keys of count patterns must fit in 64-bit integers, with room to spare
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +34,7 @@ class Patterns:
 
     @property
     def votes_p(self) -> NDArray[np.int64]:
-        """How many votes an item of each pattern holds."""
+        """The number of votes on an item of each pattern."""
         return _row_sums(self.counts_pk)
 
 
@@ -42,7 +42,7 @@ class Patterns:
 class Tally:
     """All counts of the votes, computed once by `check`.
 
-    `histograms` is None where there are more than two classes; `patterns` then holds the same facts.
+    `histograms` is None if there are more than two classes; `patterns` holds the same facts.
     """
 
     counts_ik: NDArray[np.int32]
@@ -62,7 +62,7 @@ class Tally:
 
 
 def tally(votes: Votes) -> Tally:
-    """Make all counts that later steps need, in two passes over the votes.
+    """Compute all counts that later steps need, in two passes over the votes.
 
     >>> votes = Votes.from_codes([0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 1], items="abc", workers="wx", labels="ny")
     >>> t = tally(votes)
@@ -85,10 +85,10 @@ def tally(votes: Votes) -> Tally:
 
 
 def is_panel(shape: tuple[int, int, int], n_votes: int) -> bool:
-    """Whether a few judges labelled nearly every item, as opposed to a crowd where workers vary from item to item.
+    """Whether a few judges labelled most items, as opposed to a crowd whose workers vary from item to item.
 
-    The table of items by judges of a panel is at least half full.  Public panels and crowds differ in what their votes
-    say about accuracy: judges of a panel often share mistakes.
+    In a panel, at least half of the table of items by judges is filled.  The distinction matters for accuracy: judges
+    of public panels often share mistakes.
 
     >>> is_panel((400, 6, 2), 2400), is_panel((400, 40, 2), 2000), is_panel((400, 40, 2), 8000)
     (True, False, True)
@@ -100,7 +100,7 @@ def is_panel(shape: tuple[int, int, int], n_votes: int) -> bool:
 def counts(votes: Votes) -> NDArray[np.int32]:
     """The number of votes for class k on item i, (I, K); zeros for an item without votes.
 
-    Works through the votes in blocks: beside the result it needs a few megabytes, whatever the number of votes.
+    Processes the votes in blocks: apart from the result, it needs a few megabytes, however many votes there are.
 
     >>> votes = Votes.from_codes([0, 0, 2], [0, 1, 0], [1, 1, 0], items="abc", workers="wx", labels=("no", "yes"))
     >>> counts(votes).tolist()
@@ -110,7 +110,7 @@ def counts(votes: Votes) -> NDArray[np.int32]:
 
 
 def label_counts(label_n: IntArray, offsets_i: IntArray, n_classes: int) -> NDArray[np.int32]:
-    """The same from labels alone, sorted by item, where item i has those from offsets[i] to offsets[i + 1].
+    """`counts` from labels sorted by item, where item i has those from offsets_i[i] to offsets_i[i + 1].
 
     >>> label_counts(np.array([1, 1, 0]), np.array([0, 2, 2, 3]), 2).tolist()
     [[0, 2], [0, 0], [1, 0]]
@@ -123,13 +123,13 @@ def label_counts(label_n: IntArray, offsets_i: IntArray, n_classes: int) -> NDAr
         first, last = offsets_i[start], offsets_i[stop]
         begin_i = (offsets_i[start : stop + 1] - first).astype(np.int32)
         entries = (ones_n[: last - first], label_n[first:last], begin_i)
-        # Writing a sparse matrix out densely adds up its repeated entries: one pass in C, without int64 keys.
+        # Converting a sparse matrix to a dense one adds up repeated entries: one pass in C, without int64 keys.
         csr_array(entries, shape=(stop - start, n_classes)).toarray(out=counts_ik[start:stop])
     return counts_ik
 
 
 def tied(counts_ik: IntArray) -> NDArray[np.bool_]:
-    """Whether two or more classes share the most votes of an item; an item without votes is not tied.
+    """Whether two or more classes share the most votes on an item; an item without votes is not tied.
 
     >>> tied(np.array([[1, 1, 0], [0, 1, 2], [0, 0, 0]])).tolist()
     [True, False, False]
@@ -145,7 +145,7 @@ def tied(counts_ik: IntArray) -> NDArray[np.bool_]:
 
 
 def distinct_counts(counts_ik: IntArray) -> Patterns:
-    """The distinct rows of `counts_ik`, items without votes among them, with the number of items of each.
+    """The distinct rows of `counts_ik`, including items without votes, and the number of items of each.
 
     >>> patterns = distinct_counts(np.array([[1, 2], [3, 0], [1, 2]]))
     >>> patterns.counts_pk.tolist(), patterns.items_p.tolist()
@@ -181,16 +181,15 @@ def by_votes(patterns: Patterns) -> dict[int, Patterns]:
     groups = np.split(order_p, starts[1:])
     return {
         int(n_votes): Patterns(patterns.counts_pk[row_p], patterns.items_p[row_p])
-        for n_votes, row_p in zip(values, groups, strict=False)  # without items there is one empty group
+        for n_votes, row_p in zip(values, groups, strict=False)  # if there are no items, there is one empty group
         if n_votes > 0
     }
 
 
 def histograms(votes: Votes) -> dict[int, IntArray]:
-    """For each number of votes H the items with 0, 1, ..., H votes for the first class: what `certify_counts` takes.
+    """For each number of votes H, how many items have 0, 1, ..., H votes for the first class, for `certify_counts`.
 
-    Two classes (or one); items without votes are left out.  All histograms together have no more entries than
-    there are votes and different numbers of votes.
+    For one or two classes; items without votes are left out.
 
     >>> votes = Votes.from_codes([0, 0, 1, 2, 2], [0, 1, 0, 0, 1], [1, 1, 0, 0, 1],
     ...                          items="abc", workers="wx", labels=("no", "yes"))
@@ -215,7 +214,7 @@ def votes_by_worker(votes: Votes) -> NDArray[np.int64]:
     _, n_workers, n_classes = votes.shape
     size = n_workers * n_classes
     total_c = np.zeros(size, dtype=np.int64)
-    step = max(VOTES_PER_BLOCK, size)  # a block holds at least as many votes as its sum has entries
+    step = max(VOTES_PER_BLOCK, size)  # a block has at least as many votes as there are counts
     for start in range(0, votes.n_votes, step):
         column_n = votes.worker_n[start : start + step].astype(np.int64)
         column_n *= n_classes
@@ -225,7 +224,7 @@ def votes_by_worker(votes: Votes) -> NDArray[np.int64]:
 
 
 def two_class_histograms(patterns: Patterns) -> dict[int, IntArray]:
-    """For each number of votes the items with 0, 1, ... votes for the first class, from the distinct counts."""
+    """`histograms` from the distinct counts."""
     return {
         n_votes: np.bincount(group.counts_pk[:, 0], weights=group.items_p, minlength=n_votes + 1).astype(np.int64)
         for n_votes, group in by_votes(patterns).items()
@@ -233,7 +232,7 @@ def two_class_histograms(patterns: Patterns) -> dict[int, IntArray]:
 
 
 def _chunks(offsets: IntArray, limit: int) -> Iterator[tuple[int, int]]:
-    """Consecutive ranges with at most `limit` entries each, or a single element with more, from offsets."""
+    """Ranges of consecutive elements with at most `limit` entries in total, or one element with more."""
     start, n_things = 0, len(offsets) - 1
     while start < n_things:
         stop = max(start + 1, int(np.searchsorted(offsets, offsets[start] + limit, side="right")) - 1)
@@ -242,13 +241,13 @@ def _chunks(offsets: IntArray, limit: int) -> Iterator[tuple[int, int]]:
 
 
 def _class_blocks(counts_ik: IntArray) -> Iterator[tuple[int, IntArray]]:
-    """Blocks of items, each with its first item and its counts class by class, contiguous and in the cache."""
+    """Blocks of items that fit in the cache: the first item, and contiguous counts class by class."""
     for start in range(0, len(counts_ik), ROWS_PER_BLOCK):
         yield start, np.ascontiguousarray(counts_ik[start : start + ROWS_PER_BLOCK].T)
 
 
 def _row_keys(counts_ik: IntArray, base: int) -> NDArray[np.int64]:
-    """Each row as one number, its counts being the digits; rows in lexicographic order have keys in order."""
+    """Each row as one number with its counts as digits; keys sort in the lexicographic order of the rows."""
     key_i = np.zeros(len(counts_ik), dtype=np.int64)
     for start, counts_kb in _class_blocks(counts_ik):
         key_b = key_i[start : start + ROWS_PER_BLOCK]
@@ -267,12 +266,12 @@ def _ranked_row_keys(counts_ik: IntArray, base: int) -> NDArray[np.int64]:
 
 
 def _row_sums(count_rk: IntArray) -> NDArray[np.int64]:
-    """Sums along the short axis as a product, which is many times faster than a reduction."""
+    """Sum along the short axis by a matrix product, which is many times faster than `sum`."""
     return np.asarray(count_rk @ np.ones(count_rk.shape[1], dtype=np.int64), dtype=np.int64)
 
 
 def merged_patterns(parts: Iterable[Patterns]) -> Patterns:
-    """The patterns of several parts of the items as one.
+    """Combine the patterns of several parts of the items.
 
     >>> part = Patterns(np.array([[0, 2], [1, 1]]), np.array([5, 3]))
     >>> both = merged_patterns([part, Patterns(np.array([[1, 1]]), np.array([4]))])
@@ -282,7 +281,7 @@ def merged_patterns(parts: Iterable[Patterns]) -> Patterns:
     waiting: list[Patterns] = []
     for part in parts:
         waiting.append(part)
-        # A quarter of a million rows wait before equal ones are put together.
+        # Equal rows are combined once there are a quarter of a million or more.
         if sum(len(rows.items_p) for rows in waiting) > (1 << 18) + 2 * len(waiting[0].items_p):
             waiting = [_together(waiting)]
     return _together(waiting)
@@ -301,8 +300,8 @@ def _together(parts: list[Patterns]) -> Patterns:
 class PairCounts:
     """Pairs of workers with an item in common, a before b in `votes.workers`.
 
-    Row p of `table_pc` is the K x K table of the pair, flattened (c = label of a * K + label of b), sparse: so many
-    pairs of votes on the same item.  Where a worker voted more than once on an item, each of the votes counts there,
+    Row p of the sparse `table_pc` counts the pair's votes on the same item by their labels: the K x K table, flattened
+    (c = label of a * K + label of b).  If a worker voted several times on an item, every vote counts in the table,
     while `items_p` counts the item once.
     """
 
@@ -313,12 +312,12 @@ class PairCounts:
 
     @property
     def vote_pairs_p(self) -> NDArray[np.int64]:
-        """The number of pairs of votes that the two workers gave on the same item."""
+        """The number of pairs of votes by the two workers on the same item."""
         return np.asarray(self.table_pc.sum(axis=1))
 
     @property
     def agreed_p(self) -> NDArray[np.int64]:
-        """The number of these pairs in which both votes are the same label."""
+        """The number of these pairs in which both votes have the same label."""
         n_classes = round(self.table_pc.shape[1] ** 0.5)
         return np.asarray(self.table_pc @ np.eye(n_classes, dtype=np.int64).ravel())
 
@@ -326,8 +325,8 @@ class PairCounts:
 def pair_counts(votes: Votes, *, chunk_pairs: int = 4_000_000, min_items: int = 1) -> Iterator[PairCounts]:
     """The tables of all pairs of workers with `min_items` items in common, in chunks of workers.
 
-    A chunk multiplies the sparse matrix of votes, items x (worker, label), by itself: as many workers at once as take
-    part in `chunk_pairs` pairs of votes, or a single one.
+    Each chunk multiplies the sparse matrix of votes, items x (worker, label), by itself, for as many workers as have
+    `chunk_pairs` pairs of votes in total, or for a single one.
 
     >>> votes = Votes.from_codes([0, 0, 1, 1], [0, 1, 0, 1], [1, 1, 0, 1], items="ab", workers="wx", labels="ny")
     >>> [pairs] = pair_counts(votes)
@@ -359,7 +358,7 @@ def pair_counts(votes: Votes, *, chunk_pairs: int = 4_000_000, min_items: int = 
         cells = cell_ci[start * n_classes : stop * n_classes] @ cell_ic
         cells.sort_indices()
         cells = cells.tocoo()
-        later_e = cells.col >= (cells.row // n_classes + start + 1) * n_classes  # the second worker is after the first
+        later_e = cells.col >= (cells.row // n_classes + start + 1) * n_classes  # each pair once
         (a_e, k_e), (b_e, l_e) = (np.divmod(cells.coords[axis][later_e], n_classes) for axis in (0, 1))
         pair_p = a_p.astype(np.int64) * n_workers + b_p
         pair_e = (a_e.astype(np.int64) + start) * n_workers + b_e

@@ -1,6 +1,6 @@
-"""Assertions for a project's own tests: the answer, and the agreement, that votes must give.
+"""Assertions for a project's own tests: that votes give the expected answer, or enough agreement.
 
-They work in pytest, unittest or a plain script: what does not hold is an AssertionError that says what was found.
+They work in pytest, unittest or a plain script: if one fails, the AssertionError says what was found.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 def assert_answer(
     votes: Any, *allowed: str, level: float = LEVEL, tolerance: float = TOLERANCE, **reading: Unpack[Reading]
 ) -> Result:
-    """Assert that `check` answers with one of the `allowed` actions (keep, switch), and return its result.
+    """Assert that `check` gives one of the `allowed` answers (keep, switch), and return its result.
 
-    `votes` is whatever `mj.read` takes, with the same arguments, among them a `gold_file` of labels that `mj.ask` drew.
-    Same votes, same answer: the seed is fixed.
+    `votes` is anything that `mj.read` accepts, with the same arguments, such as a `gold_file` of items drawn by
+    `mj.ask`. The seed is fixed, so the same votes always give the same answer.
 
     >>> rows = [(item, worker, item % 2) for item in range(20) for worker in "abc"]
     >>> str(assert_answer(rows, "keep").answer.certainty)
@@ -39,7 +39,7 @@ def assert_answer(
     """
     actions = [str(action) for action in Action]
     if not allowed or any(action not in actions for action in allowed):
-        raise ConfigError(f"Name the answers that are allowed, of {', '.join(actions)}: assert_answer(votes, 'keep').")
+        raise ConfigError(f"Name the allowed answers (of {', '.join(actions)}), as in assert_answer(votes, 'keep').")
     result = check(votes, level=level, tolerance=tolerance, **reading)
     if result.answer.action not in allowed:
         text = answer_text(result)
@@ -50,15 +50,15 @@ def assert_answer(
 def assert_agreement(
     votes: Any, at_least: float, *, coefficient: str = "krippendorff", level: float = LEVEL, **reading: Unpack[Reading]
 ) -> None:
-    """Assert that a coefficient of agreement is at least so high: the lower end of its interval, not the estimate.
+    """Assert that an agreement coefficient is at least `at_least` at the lower end of its interval.
 
-    `coefficient` is percent, krippendorff, fleiss, cohen or gwet: docs/agreement.md says which says what.
+    `coefficient` is percent, krippendorff, fleiss, cohen or gwet; docs/agreement.md explains them.
 
     >>> rows = [(item, worker, item % 2) for item in range(20) for worker in "abc"]
     >>> assert_agreement(rows, .8, coefficient="gwet")
     """
     if coefficient not in COEFFICIENTS:
-        raise ConfigError(f"coefficient: one of {', '.join(COEFFICIENTS)}, not {coefficient!r}.")
+        raise ConfigError(f"coefficient must be one of {', '.join(COEFFICIENTS)}, not {coefficient!r}.")
     estimate = getattr(agreement(votes, level=level, **reading), coefficient)
     if estimate.low is None or estimate.low < at_least:
         shown = (
@@ -66,4 +66,4 @@ def assert_agreement(
             if estimate.low is None
             else f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
         )
-        raise AssertionError(f"{coefficient}: {shown}; at least {at_least:g} is wanted.")
+        raise AssertionError(f"{coefficient}: {shown}; at least {at_least:g} was expected.")

@@ -1,4 +1,4 @@
-"""Small shared types: a number with its interval, confidence levels, seeds, read-only arrays."""
+"""Small shared types and checks: a number with its interval, confidence levels, seeds, read-only arrays."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from majorant.errors import ConfigError
 
 FloatArray = NDArray[np.float64]
-TINY = float(np.finfo(float).tiny)  # the smallest number that has all its digits
+TINY = float(np.finfo(float).tiny)  # the smallest normal number
 
 
 class Missing(StrEnum):
-    """Why a number, or its interval, is missing; `render/missing.py` puts it into words."""
+    """Why a number or its interval is missing; `render/missing.py` puts it into words."""
 
     NOT_ESTIMATED = "not estimated"
     NO_VOTES = "no votes"
@@ -41,7 +41,7 @@ class Missing(StrEnum):
     TOO_MANY_WORKERS = "too many workers"
     TOO_MANY_PARAMETERS = "too many parameters"
     TOO_MANY_VOTE_PAIRS = "too many vote pairs"
-    # the value is known, its interval is not
+    # The value is known, but not its interval.
     MODEL_FIGURE = "model figure"
     NO_INTERVAL = "no interval"
     NO_RNG = "no rng"
@@ -54,7 +54,7 @@ class Missing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number and its interval; None where the data do not define it, and then `reason` says why.
+    """A number and its interval; None if the data do not determine them, and `reason` says why.
 
     >>> Estimate(None, reason=Missing.NO_PAIRED_VOTES).reason
     <Missing.NO_PAIRED_VOTES: 'no paired votes'>
@@ -63,16 +63,16 @@ class Estimate:
     value: float | None
     low: float | None = None
     high: float | None = None
-    reason: Missing | None = None  # why the value, or the interval, is missing
+    reason: Missing | None = None  # why the value or the interval is missing
 
     @property
     def ends(self) -> tuple[float | None, float | None, float | None]:
-        """The value, and where its interval begins and ends."""
+        """The value and the two ends of its interval."""
         return self.value, self.low, self.high
 
 
 def clopper_pearson(successes: float, trials: int, level: float) -> tuple[float, float]:
-    """The exact interval of a binomial proportion; it holds the truth with probability at least `level`.
+    """The exact interval of a binomial proportion; it covers the truth with probability at least `level`.
 
     >>> [round(end, 4) for end in clopper_pearson(0, 10, .95)]
     [0.0, 0.3085]
@@ -82,7 +82,7 @@ def clopper_pearson(successes: float, trials: int, level: float) -> tuple[float,
 
 
 def binomial_bounds(successes: ArrayLike, trials: ArrayLike, tail: float) -> tuple[FloatArray, FloatArray]:
-    """For many proportions a lower and an upper bound, each of which fails with probability at most `tail`.
+    """Lower and upper bounds of many proportions; each bound fails with probability at most `tail`.
 
     >>> low, high = binomial_bounds([0, 5, 0], [10, 5, 0], .05)
     >>> low.round(4).tolist(), high.round(4).tolist()
@@ -97,13 +97,13 @@ def binomial_bounds(successes: ArrayLike, trials: ArrayLike, tail: float) -> tup
 
 
 def safe_log(probability: ArrayLike) -> FloatArray:
-    """Natural logarithm in which log 0 is -inf without a warning: a probability of 0 is legal."""
+    """Natural logarithm that returns -inf for 0 without a warning, because a probability of 0 is legal."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(np.asarray(probability, dtype=float)))
 
 
 def as_level(level: float) -> float:
-    """A level of confidence, strictly between .5 and 1: at less, an interval may leave out its own estimate."""
+    """A confidence level, strictly between .5 and 1: below that, an interval may not contain its own estimate."""
     least_level = 0.5
     if not isinstance(level, (int, float, np.integer, np.floating)) or not least_level < level < 1:
         raise ConfigError(f"level must lie between .5 and 1, not {level!r}.")
@@ -111,7 +111,7 @@ def as_level(level: float) -> float:
 
 
 def as_generator(rng: int | np.random.Generator) -> np.random.Generator:
-    """The generator itself, or one from a seed; a missing seed is refused, so that every result can be repeated."""
+    """A generator as it is, or a new one from a seed; None is refused, so that every result is reproducible."""
     if isinstance(rng, np.random.Generator):
         return rng
     if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
@@ -120,15 +120,15 @@ def as_generator(rng: int | np.random.Generator) -> np.random.Generator:
 
 
 def as_seed(rng: int | np.random.Generator) -> int:
-    """One seed for several independent steps: the given one, or one drawn from the generator."""
+    """One seed that several steps can share: the given one, or one drawn from the generator."""
     generator = as_generator(rng)
     return int(rng) if isinstance(rng, int | np.integer) else int(generator.integers(2**32))
 
 
 def lock(value: Any) -> None:
-    """Make every array and mapping of a frozen dataclass read-only; call it in __post_init__.
+    """Make all arrays and mappings of a frozen dataclass read-only; call this in __post_init__.
 
-    The caller's own array stays writable: the value keeps a read-only view of it.
+    The caller's own array stays writable: the dataclass keeps a read-only view of it.
     """
     for field in fields(value):
         content = getattr(value, field.name)

@@ -20,29 +20,29 @@ ItemTexts = Callable[[Sequence[Any]], list[str | None]]
 
 
 class NoteKind(StrEnum):
-    """The subject of a note on the input; notes that `changes_meaning` are shown by default."""
+    """The subject of a note on the input; notes with `changes_meaning` are shown by default."""
 
-    # These change what the votes mean: they are shown on the terminal, and are warnings in Python.
-    MISSING_LABEL = "missing-label"  # labels: label -> votes, such as NA or refused
-    LABEL_VARIANTS = "label-variants"  # groups of label -> votes that differ by case, spaces or invisible signs
+    # These change what the votes mean; they are printed on the terminal and raised as warnings in Python.
+    MISSING_LABEL = "missing-label"  # labels: label -> votes, for labels such as NA or refused
+    LABEL_VARIANTS = "label-variants"  # groups of label -> votes that differ only in case, spaces, hidden characters
     MIXED_LABELS = "mixed-labels"  # kinds of values
     NUMBER_LABELS = "number-labels"  # classes, low, high: probably scores
     ID_VARIANTS = "id-variants"  # role, groups of names that look alike, count of groups
-    ROUNDED_IDS = "rounded-ids"  # role, column, example: a spreadsheet has dropped digits
+    ROUNDED_IDS = "rounded-ids"  # role, column, example: a spreadsheet dropped digits
     WIDE = "wide"  # workers: columns; left_out: column -> reason
-    GUESSED_COLUMNS = "guessed-columns"  # columns: role -> column, by content
+    GUESSED_COLUMNS = "guessed-columns"  # columns: role -> column, guessed from their content
     FILE_WORKERS = "file-workers"  # workers: the names of the files
-    JOINED_ITEMS = "joined-items"  # columns whose values together name an item
+    JOINED_ITEMS = "joined-items"  # columns that together name an item
     DROPPED_RESPONSES = "dropped-responses"  # kept, total
-    BOTH_ORDERS = "both-orders"  # verdicts in both orders of a pair, changed: how many, places: labels read so
-    NESTED = "nested"  # column: votes are inside its cells
+    BOTH_ORDERS = "both-orders"  # verdicts in both orders, changed: how many, places: labels read as places
+    NESTED = "nested"  # column with votes inside its cells
     ROW_PER_WORKER = "row-per-worker"  # column of the workers; items: the other columns; left_out: column -> reason
-    SEVERAL_IN_CELL = "several-in-cell"  # example, labels: how many hold a sign that separates labels
+    SEVERAL_IN_CELL = "several-in-cell"  # example, labels: how many contain a separator
     REPEATED_HEADER = "repeated-header"  # rows
-    UNANIMOUS = "unanimous"  # items: no two votes differ, which merged labels look like
-    GOLD_UNKNOWN_ITEMS = "gold-unknown-items"  # source, items, count: no votes on them
-    GOLD_UNUSED = "gold-unused"  # names, count: true labels that no worker gave
-    # The rest is for the record.
+    UNANIMOUS = "unanimous"  # items: no two votes differ, as if labels had already been merged
+    GOLD_UNKNOWN_ITEMS = "gold-unknown-items"  # source, items, count: gold items without votes
+    GOLD_UNUSED = "gold-unused"  # names, count: gold labels that no worker gave
+    # The others are only recorded.
     THRESHOLD = "threshold"  # threshold
     ORDER = "order"  # labels
     SEVERAL = "several"
@@ -65,7 +65,7 @@ class NoteKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A fact about the input, as JSON values; `majorant.render.notes` puts it into words."""
+    """A fact about the input, as JSON values; `majorant.render.notes` turns it into text."""
 
     kind: NoteKind
     facts: Mapping[str, Any] = field(default_factory=dict, hash=False)
@@ -76,7 +76,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """Every row is accounted for: rows = votes + merged + dropped + abstained.
+    """What happened to every row: rows = votes + merged + dropped + abstained.
 
     >>> Account(source="votes.csv", rows=5, votes=4, merged=1).balanced
     True
@@ -88,10 +88,10 @@ class Account:
     ignored: tuple[str, ...] = ()  # columns that were not used
     rows: int = 0  # rows read
     votes: int = 0  # rows that count
-    abstained: int = 0  # rows with an empty label or a status other than ok: declared voters without a vote
+    abstained: int = 0  # rows with an empty label or a status other than ok
     merged: int = 0  # exact copies of an earlier vote
-    dropped: int = 0  # repeats left out by the policy first or last
-    repeats: str = "error"  # the policy that was in force
+    dropped: int = 0  # repeated votes left out under the policy "first" or "last"
+    repeats: str = "error"  # the policy for repeated votes
     judges: bool = False  # the workers judge a model's answers
     notes: tuple[Note, ...] = ()
 
@@ -106,9 +106,9 @@ class Account:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Votes(Tabular):
-    """Vote n says: worker worker_n[n] gave label label_n[n] to item item_n[n].
+    """Votes as codes: vote n means that worker worker_n[n] gave item item_n[n] the label label_n[n].
 
-    Codes are sorted by item; item i holds the votes offsets_i[i] to offsets_i[i + 1].  Items and workers keep the
+    Votes are sorted by item; item i has those from offsets_i[i] to offsets_i[i + 1].  Items and workers keep the
     order in which they first appeared, labels are sorted.  An item may have no votes.  Arrays are read-only.
 
     >>> votes = Votes.from_codes([0, 0, 1], [0, 1, 0], [1, 1, 0], items="ab", workers="wx", labels=("no", "yes"))
@@ -124,14 +124,14 @@ class Votes(Tabular):
     workers: tuple[Hashable, ...]
     labels: tuple[Hashable, ...]
     account: Account
-    gold_i: IntArray | None = None  # code of the true label, -1 where unknown
-    abstained_i: IntArray | None = None  # abstentions on the item
+    gold_i: IntArray | None = None  # code of the true label, -1 if unknown
+    abstained_i: IntArray | None = None  # number of abstentions on each item
     seconds_n: NDArray[np.float64] | None = None  # time that each vote took
-    slice_i: IntArray | None = None  # which part of the data an item belongs to, -1 for none
+    slice_i: IntArray | None = None  # the slice that each item belongs to, -1 for none
     slices: tuple[Hashable, ...] = ()
-    ordered: bool = False  # labels are listed from lowest to highest, as the user gave their order
-    label_type: Any = None  # of the labels in the frame that was read, for the frames that come out
-    text: ItemTexts | None = None  # looks up the text of items where they were read
+    ordered: bool = False  # whether labels are listed from lowest to highest, in the user's order
+    label_type: Any = None  # type of the labels in the frame that was read, used for output frames
+    text: ItemTexts | None = None  # looks up the text of items in the source
 
     def __post_init__(self) -> None:
         n_items, n_votes = len(self.items), len(self.item_n)
@@ -181,7 +181,7 @@ class Votes(Tabular):
         abstained: ArrayLike | None = None,
         seconds: ArrayLike | None = None,
     ) -> Votes:
-        """Votes from codes in any order; votes of one item keep the order in which they are given."""
+        """Make Votes from codes in any order; votes on the same item keep their order."""
         items, workers, labels = (_as_names(names) for names in (items, workers, labels))
         item_n = _as_codes("item", item)
         if item_n.size and (item_n.min() < 0 or item_n.max() >= len(items)):
@@ -192,7 +192,7 @@ class Votes(Tabular):
             array = _as_codes("worker, label or seconds", values, dtype)
             if array.shape != item_n.shape:
                 raise DataError(
-                    f"every vote needs an item, a worker and a label: {array.shape} against {item_n.shape}."
+                    f"every vote needs an item, a worker and a label: shapes {array.shape} and {item_n.shape} differ."
                 )
             return array if order_n is None else array[order_n]
 
@@ -229,7 +229,7 @@ class Votes(Tabular):
 
     @property
     def truth_i(self) -> IntArray:
-        """The gold label of each item, -1 where it is not known."""
+        """The code of each item's gold label, -1 if unknown."""
         return np.full(len(self.items), -1, np.int32) if self.gold_i is None else self.gold_i
 
     @property
@@ -239,7 +239,7 @@ class Votes(Tabular):
 
     @property
     def names(self) -> Names:
-        """The user's own values of items, workers and labels."""
+        """The user's own names of items, workers and labels."""
         return Names(self.items, self.workers, self.labels, self.label_type)
 
     @property
@@ -247,7 +247,7 @@ class Votes(Tabular):
         return self.label_type
 
     def table(self) -> dict[str, Any]:
-        """Columns item, worker and label, and gold where it is known, a row for each vote."""
+        """Columns item, worker, label and, if there is gold, gold; one row per vote."""
         columns = {
             "item": Named(self.item_n, self.items),
             "worker": Named(self.worker_n, self.workers),
@@ -285,16 +285,16 @@ def _as_codes(name: str, values: ArrayLike, dtype: DTypeLike = np.int32) -> NDAr
 
 
 def names_of(votes: Any) -> Names | None:
-    """The names of votes in memory; elsewhere there may be too many items to pass their names around."""
+    """The names of votes in memory; None for votes elsewhere, which may have too many items."""
     return votes.names if isinstance(votes, Votes) else None
 
 
 def item_order(item_n: NDArray[np.int32], n_items: int) -> tuple[NDArray[np.int32] | None, NDArray[np.int64]]:
-    """The stable order that sorts votes by item (None if they are sorted), and the offsets of the items."""
+    """The stable order that sorts votes by item (None if they already are), and the offsets of the items."""
     if (item_n[1:] >= item_n[:-1]).all():
         counts_i = np.bincount(item_n, minlength=n_items)
         return None, np.concatenate([[0], np.cumsum(counts_i, dtype=np.int64)])
-    # Transposing a sparse matrix is a counting sort: linear, stable, in C.
+    # Transposing a sparse matrix is a counting sort: linear, stable, and in C.
     from scipy.sparse import csr_array
 
     n_votes = len(item_n)

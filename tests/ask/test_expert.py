@@ -7,13 +7,13 @@ import pytest
 
 import majorant as mj
 from majorant.ask.design import Design, recognise
-from majorant.simulate import one_coin_crew
+from majorant.simulate import one_coin_workers
 
 
 @pytest.fixture
 def truth(tmp_path):
     """A panel of five weak judges and a strong one, with a column that says what is right."""
-    crew = one_coin_crew([0.7, 0.45, 0.45, 0.4, 0.4, 0.99])
+    crew = one_coin_workers([0.7, 0.45, 0.45, 0.4, 0.4, 0.99])
     votes, truth_i = mj.simulate([0.5, 0.5], crew, n_items=300, n_votes=6, rng=0)
     truth = {f"q{i}": ["bad", "good"][k] for i, k in enumerate(truth_i)}
     with (tmp_path / "votes.csv").open("w", newline="") as file:

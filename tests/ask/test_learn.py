@@ -20,11 +20,11 @@ from majorant.items import take_items
 from majorant.methods.fit import chances
 from majorant.methods.majority import Majority
 from majorant.read.options import ReadOptions
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from majorant.votes import Votes
 from needs import NO_DATA
 
-WRONG_PANEL = one_coin_crew([0.95, 0.35, 0.35, 0.35, 0.4])  # one good judge, four who are wrong together more often
+WRONG_PANEL = one_coin_workers([0.95, 0.35, 0.35, 0.35, 0.4])  # one good judge, four who are wrong together more often
 
 
 def panel(seed=0, n_items=600):
@@ -49,7 +49,7 @@ def loss(theta, votes, weighted, labelled, truth):
 
 
 def test_no_step_away_from_what_is_learned_is_better():
-    votes, truth = simulate([0.5, 0.3, 0.2], one_coin_crew([0.8, 0.6, 0.4], 3), n_items=40, n_votes=3, rng=1)
+    votes, truth = simulate([0.5, 0.3, 0.2], one_coin_workers([0.8, 0.6, 0.4], 3), n_items=40, n_votes=3, rng=1)
     weighted = np.random.default_rng(0).dirichlet([0.5, 1, 2], size=40)
     labelled, truth = np.arange(5, 35), np.asarray(truth)[5:35]
     weights = Features.of(votes, weighted).lesson(labelled, truth).fit()
@@ -75,7 +75,7 @@ def test_thirty_labels_find_the_one_good_judge():
 
 
 def test_the_guard_keeps_the_baseline_where_labels_teach_nothing():
-    crew = one_coin_crew([0.8] * 7)  # workers are alike: majority vote is the best rule
+    crew = one_coin_workers([0.8] * 7)  # workers are alike: majority vote is the best rule
     adopted = 0
     for seed in range(10):
         votes, truth = simulate([0.5, 0.5], crew, n_items=300, n_votes=7, rng=seed)

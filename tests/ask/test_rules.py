@@ -11,7 +11,7 @@ from majorant.backend.files import FileBackend
 from majorant.backend.prepare import prepare
 from majorant.errors import ConfigError
 from majorant.results.rules import full_judges, rule_fit, rule_named
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 
 VOTES = [
     *[(item, "gpt", "no") for item in "abc"],
@@ -52,7 +52,7 @@ def test_judges_who_label_nearly_everything():
 
 
 def test_judges_from_files_are_those_in_memory(tmp_path):
-    votes, _ = simulate([0.5, 0.5], one_coin_crew([0.9, 0.6, 0.7]), n_items=300, n_votes=2, rng=0)
+    votes, _ = simulate([0.5, 0.5], one_coin_workers([0.9, 0.6, 0.7]), n_items=300, n_votes=2, rng=0)
     rows = zip(votes.item_n, votes.worker_n, votes.label_n, strict=True)
     path = tmp_path / "votes.csv"
     path.write_text("item,worker,label\n" + "".join(f"q{i},w{j},{k}\n" for i, j, k in rows))
@@ -64,7 +64,7 @@ def test_judges_from_files_are_those_in_memory(tmp_path):
 
 
 def test_ask_races_judges_by_name(run, tmp_path):
-    votes, truth = simulate([0.5, 0.5], one_coin_crew([0.95, 0.5, 0.5, 0.5]), n_items=300, n_votes=4, rng=0)
+    votes, truth = simulate([0.5, 0.5], one_coin_workers([0.95, 0.5, 0.5, 0.5]), n_items=300, n_votes=4, rng=0)
     rows = zip(votes.item_n, votes.worker_n, votes.label_n, strict=True)
     (tmp_path / "votes.csv").write_text("item,worker,label\n" + "".join(f"q{i},j-{j},{k}\n" for i, j, k in rows))
     code, out, _ = run("ask", "--race", "majority", "j-0", "j-1+j-2", "votes.csv", "--json", "--n", 60)
@@ -80,7 +80,7 @@ def test_ask_races_judges_by_name(run, tmp_path):
 @pytest.fixture
 def panel(tmp_path):
     """One good judge and four bad ones, with the truth beside them."""
-    crew = one_coin_crew([0.95, 0.4, 0.4, 0.4, 0.45])
+    crew = one_coin_workers([0.95, 0.4, 0.4, 0.4, 0.45])
     votes, truth = simulate([0.5, 0.5], crew, n_items=300, n_votes=5, rng=0)
     names = [f"q{i},{('no', 'yes')[k]}\n" for i, k in enumerate(truth)]
     rows = zip(votes.item_n, votes.worker_n, votes.label_n, strict=True)
@@ -117,7 +117,7 @@ def test_labels_of_a_race_of_judges_go_back_to_check(run, panel, tmp_path):
 
 
 def test_copies_are_not_separate_rules(run, tmp_path):
-    votes, _ = simulate([0.5, 0.5], one_coin_crew([0.8, 0.7, 0.7, 0.6]), n_items=200, n_votes=4, rng=0)
+    votes, _ = simulate([0.5, 0.5], one_coin_workers([0.8, 0.7, 0.7, 0.6]), n_items=200, n_votes=4, rng=0)
     rows = [(i, f"w{j}", k) for i, j, k in zip(votes.item_n, votes.worker_n, votes.label_n, strict=True)]
     rows += [(i, "twin", k) for i, worker, k in rows if worker == "w0"]
     (tmp_path / "votes.csv").write_text("item,worker,label\n" + "".join(f"q{i},{w},{k}\n" for i, w, k in rows))

@@ -20,9 +20,9 @@ from majorant.datasets import load
 from majorant.evidence.evidence import Source
 from majorant.read.tasks import ExpertAnswer
 from majorant.render.ask import outcome_sentence
-from majorant.simulate import one_coin_crew
+from majorant.simulate import one_coin_workers
 
-WRONG_PANEL = one_coin_crew([0.95, 0.35, 0.35, 0.4, 0.4])  # one good judge among four who are mostly wrong
+WRONG_PANEL = one_coin_workers([0.95, 0.35, 0.35, 0.4, 0.4])  # one good judge among four who are mostly wrong
 
 
 def panel(n_items=300, seed=0, crew=WRONG_PANEL):
@@ -49,7 +49,7 @@ def test_a_panel_is_taught_by_default_and_a_crowd_is_not():
     votes, _ = panel(100)
     assert mj.ask(votes).question.kind == "teach"
     assert len(mj.ask(votes).items) == 30
-    crowd, _ = mj.simulate([0.5, 0.5], one_coin_crew([0.9, 0.6] * 10), n_items=300, n_votes=3, rng=0)
+    crowd, _ = mj.simulate([0.5, 0.5], one_coin_workers([0.9, 0.6] * 10), n_items=300, n_votes=3, rng=0)
     assert mj.ask(crowd).question.kind == "rules"
     assert mj.ask(crowd, question="teach").question.kind == "teach"
 
@@ -115,7 +115,7 @@ def test_too_few_labels_teach_nothing_and_ask_for_more(finished):
 
 
 def test_labels_that_teach_little_are_followed_by_more_of_the_sample():
-    votes, truth = panel(400, crew=one_coin_crew([0.8] * 5))
+    votes, truth = panel(400, crew=one_coin_workers([0.8] * 5))
     design = mj.ask(votes)
     labels = {item: truth[item] for item in design.items}
     assert not design.evaluate(labels).learned.adopted
@@ -176,7 +176,7 @@ def test_whole_sessions_are_rarely_wrong():
     """Judges who are alike: majority vote is the best rule, so no learned rule is better on all items."""
     wrong = 0
     for seed in range(100):
-        votes, truth = panel(160, seed=seed, crew=one_coin_crew([0.65] * 5))
+        votes, truth = panel(160, seed=seed, crew=one_coin_workers([0.65] * 5))
         design, labels = run_session(mj.ask(votes, rng=seed), truth)
         outcome = design.evaluate(labels)
         if outcome.verdict == "better":
@@ -365,7 +365,7 @@ def test_stand_in_expert_with_few_labels_is_rejected(run, tmp_path):
 
 
 def test_session_without_a_better_rule_extends_its_sample():
-    votes, truth = panel(400, crew=one_coin_crew([0.9] * 5))
+    votes, truth = panel(400, crew=one_coin_workers([0.9] * 5))
     design = mj.ask(votes)
     while design.question.taught is None:
         labels = {item: truth[item] for item in design.items}

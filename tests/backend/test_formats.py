@@ -29,7 +29,7 @@ FEW = [(name, settings) for name, settings, *_ in CASES if name in KINDS]
 def test_sorted_files_hold_the_votes_that_memory_does(name, settings, tmp_path):
     votes = majorant.read(HERE / name, **settings)
     if votes.account.format.endswith(", wide"):
-        with pytest.raises(ConfigError, match="a wide table is read in memory"):
+        with pytest.raises(ConfigError, match="a wide table can only be read in memory"):
             prepare(str(HERE / name), tmp_path / "work", ReadOptions(**settings), memory=MEMORY)
         return
     stored = prepare(str(HERE / name), tmp_path / "work", ReadOptions(**settings), memory=MEMORY)

@@ -149,7 +149,7 @@ def test_row_without_a_label_is_not_a_vote(tmp_path):
 def test_ids_of_several_types_are_refused(tmp_path, other):
     pattern = parquet_files(tmp_path, np.array([1, 2]), other)
     with pytest.raises(
-        DataError, match=r"column 'item': items of several types, which only votes in memory may have\. Write every"
+        DataError, match=r"column 'item': items of several types can only be read in memory\. Write all"
     ):
         prepare(pattern, tmp_path / "work", memory=MEMORY)
 

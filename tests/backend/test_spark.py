@@ -37,7 +37,7 @@ from majorant.results.labels import label_table
 from majorant.results.rates import rate
 from majorant.results.rules import rule_fit
 from majorant.results.workers import assess_workers
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from majorant.tally import tally
 from majorant.votes import Votes
 
@@ -253,7 +253,7 @@ def test_the_same_designs_are_drawn(votes, local, how):
 
 
 def test_ask_on_the_command_line_writes_the_same_bytes(spark, tmp_path, monkeypatch, capsys):
-    skills = one_coin_crew([0.95, 0.9, 0.6, 0.55, 0.6, 0.55, 0.9])
+    skills = one_coin_workers([0.95, 0.9, 0.6, 0.55, 0.6, 0.55, 0.9])
     votes, _ = simulate([0.5, 0.5], skills, n_items=120, n_votes=3, rng=0)
     write_table(tmp_path / "votes.csv", votes_table(votes))
     monkeypatch.chdir(tmp_path)
@@ -380,7 +380,7 @@ def test_bad_frames_are_refused_in_the_users_words(spark):
         encode(small(spark, **good), repeats="first")
     with pytest.raises((ConfigError, DataError), match="answer"):
         encode(small(spark, **good), label="answer")
-    with pytest.raises(ConfigError, match="several= goes with votes in memory"):
+    with pytest.raises(ConfigError, match="several= works only for votes in memory"):
         encode(small(spark, **good), several=True)
 
 
@@ -404,12 +404,12 @@ def test_wide_tables_are_read_into_memory(spark):
 
 
 def test_addresses_must_be_parquet(spark):
-    with pytest.raises(ConfigError, match="of addresses, Spark reads Parquet only"):
+    with pytest.raises(ConfigError, match="from an address, Spark reads only Parquet"):
         read_files(spark, ["hdfs://node/votes.csv"], ReadOptions())
 
 
 def test_the_command_line(spark, tmp_path, monkeypatch, capsys):
-    votes, _ = simulate([0.5, 0.5], one_coin_crew([0.9, 0.8, 0.7, 0.6, 0.85]), n_items=300, n_votes=5, rng=0)
+    votes, _ = simulate([0.5, 0.5], one_coin_workers([0.9, 0.8, 0.7, 0.6, 0.85]), n_items=300, n_votes=5, rng=0)
     write_table(tmp_path / "votes.csv", votes_table(votes))
     monkeypatch.chdir(tmp_path)
 
@@ -443,7 +443,7 @@ def test_the_command_line(spark, tmp_path, monkeypatch, capsys):
 
 
 def test_weighted_vote_of_workers_who_are_alike(spark, tmp_path):
-    votes, _ = simulate([0.7, 0.3], one_coin_crew([0.75] * 40), n_items=800, n_votes=4, rng=0)
+    votes, _ = simulate([0.7, 0.3], one_coin_workers([0.75] * 40), n_items=800, n_votes=4, rng=0)
     assert not differ_beyond_noise(votes)
     write_table(tmp_path / "votes.parquet", votes_table(votes))
     there = read_frame(spark.read.parquet(str(tmp_path / "votes.parquet")), ReadOptions(), partitions=3)

@@ -199,11 +199,11 @@ def _table(lines):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--memory", "plenty"], "memory='plenty': give a size such as 2GB"),
+        (["--memory", "plenty"], "memory='plenty': write a size such as 2GB"),
         (["--memory", "100MB"], "at least 400MB"),
         (["--resume"], "--resume goes with --memory"),
         (["--work", "w"], "--work goes with --memory"),
-        (["--memory", "1GB", "--wide"], "a wide table is read in memory"),
+        (["--memory", "1GB", "--wide"], "a wide table can only be read in memory"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(crowd_file, options, message):

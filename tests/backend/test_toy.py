@@ -15,7 +15,7 @@ from majorant.output import votes_table, write_table
 from majorant.render.answer import headline
 from majorant.render.files import write_result
 from majorant.render.summary import result_summary
-from majorant.simulate import one_coin_crew
+from majorant.simulate import one_coin_workers
 from majorant.votes import Votes
 
 
@@ -43,7 +43,7 @@ class Thirds(Backend):
 
 @pytest.fixture(scope="module")
 def votes():
-    crew = one_coin_crew([0.95, 0.9, 0.65, 0.6, 0.55, 0.55])
+    crew = one_coin_workers([0.95, 0.9, 0.65, 0.6, 0.55, 0.55])
     return mj.simulate([0.5, 0.5], crew, n_items=150, n_votes=5, gold=0.3, rng=0)[0]
 
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 
 CROWD = ["--items", "40", "--votes", "3", "--confusion", ".8,.2/.3,.7"]
 TWO = [[0.8, 0.2], [0.3, 0.7]]
@@ -51,7 +51,7 @@ def test_a_panel_by_skills_goes_to_standard_output_with_names_and_gold(simulated
     assert done.returncode == 0
     votes, truth = simulate(
         [0.2, 0.5, 0.3],
-        one_coin_crew([0.9, 0.6, 0.7], 3),
+        one_coin_workers([0.9, 0.6, 0.7], 3),
         10,
         3,
         rng=0,

@@ -29,12 +29,12 @@ from majorant.evidence.certificate.design import design, leaders, worker_sets
 from majorant.items import merge_equal_items
 from majorant.methods.dawid_skene import DawidSkene
 from majorant.methods.refit import Refits
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from majorant.theory import panel_accuracy, panel_margin
 from majorant.votes import Votes
 from panels import all_patterns, case_of, fit_panel, pattern_joint, seen
 
-EQUAL, UNLIKE = one_coin_crew([0.75] * 5), one_coin_crew([0.55, 0.6, 0.6, 0.7, 0.95])
+EQUAL, UNLIKE = one_coin_workers([0.75] * 5), one_coin_workers([0.55, 0.6, 0.6, 0.7, 0.95])
 
 
 def panel(crew, n_items=10_000, prior=(0.5, 0.5), seed=0):
@@ -129,13 +129,13 @@ def test_workers_without_an_error_are_not_taken_for_perfect():
 
 
 def test_thin_crowds_get_no_verdict_and_no_loss():
-    votes = simulate([0.5, 0.5], one_coin_crew(np.linspace(0.6, 0.9, 90)), 300, 3, rng=0).votes
+    votes = simulate([0.5, 0.5], one_coin_workers(np.linspace(0.6, 0.9, 90)), 300, 3, rng=0).votes
     claim = claim_of(named_claim, case_of(votes, DawidSkene().fit(votes)))
     assert (claim.reason, claim.loss.value) == ("not identified", None)
 
 
 def test_a_crowds_margin_is_not_that_of_its_worst_set():
-    crew = np.concatenate([np.repeat(one_coin_crew([0.8]), 11, axis=0), one_coin_crew([0.2])])
+    crew = np.concatenate([np.repeat(one_coin_workers([0.8]), 11, axis=0), one_coin_workers([0.2])])
     votes = simulate([0.5, 0.5], crew[:11], 3_000, 3, rng=0).votes
     rare = Votes.from_codes(
         [*votes.item_n, 3000, 3000, 3000], [*votes.worker_n, 0, 1, 11], [*votes.label_n, 0, 0, 1],
@@ -148,7 +148,7 @@ def test_a_crowds_margin_is_not_that_of_its_worst_set():
 
 @pytest.mark.parametrize("make", [named_claim, panel_claim])
 def test_too_few_votes_or_the_wrong_fit(make):
-    votes = simulate([0.5, 0.5], one_coin_crew([0.8] * 4), 50, 2, rng=0).votes
+    votes = simulate([0.5, 0.5], one_coin_workers([0.8] * 4), 50, 2, rng=0).votes
     assert make(case_of(votes, DawidSkene().fit(votes)), None, level=0.95).reason == "not identified"
     votes, copies, fit = panel(EQUAL, n_items=300)
     with pytest.raises(ConfigError, match="matri"):
@@ -159,7 +159,7 @@ def test_too_few_votes_or_the_wrong_fit(make):
 
 def test_odds_of_votes_by_hand():
     votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [0, 0, 1], items="a", workers="xyz", labels="ny")
-    crew = one_coin_crew([0.6, 0.6, 0.9])
+    crew = one_coin_workers([0.6, 0.6, 0.9])
     found = vote_odds(votes, np.array([0]), leaders(votes).argmax(axis=1)[[0]], np.array([[0.5, 0.5]]), crew[None])
     assert np.isclose(found[0, 0], 2 * np.log(1.5) - np.log(9))
 
@@ -173,7 +173,7 @@ def test_a_panel_can_lose_to_names_and_not_to_counts():
 
 
 def test_a_skewed_panel_loses_to_counts():
-    votes, copies, fit = panel(one_coin_crew([0.6, 0.6, 0.65, 0.65, 0.6]), prior=(0.9, 0.1), n_items=50_000)
+    votes, copies, fit = panel(one_coin_workers([0.6, 0.6, 0.65, 0.65, 0.6]), prior=(0.9, 0.1), n_items=50_000)
     claim = claim_of(panel_claim, case_of(votes, fit, copies))
     assert claim.verdict == "not optimal"
     assert claim.accuracy == pytest.approx(panel_accuracy(fit.prior, fit.confusion))
@@ -183,12 +183,12 @@ def test_panel_or_crowd():
     assert design(panel(EQUAL)[0], panel(EQUAL)[1]).kind == "panel"
     crowd = simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], 500, 3, rng=0).votes
     assert design(crowd).kind == "crowd"
-    few = simulate([0.5, 0.5], one_coin_crew([0.8] * 40), 15, 3, rng=0).votes
+    few = simulate([0.5, 0.5], one_coin_workers([0.8] * 40), 15, 3, rng=0).votes
     assert (design(few).kind, design(few).n_items) == ("crowd", 15)  # too few items to judge 15 sets of workers
 
 
 def test_sets_count_every_item_once():
-    votes = simulate([0.5, 0.5], one_coin_crew([0.8] * 6), 200, ([0, 2, 3], [0.2, 0.4, 0.4]), rng=0).votes
+    votes = simulate([0.5, 0.5], one_coin_workers([0.8] * 6), 200, ([0, 2, 3], [0.2, 0.4, 0.4]), rng=0).votes
     sets = worker_sets(votes)
     assert sum(one.items_s.sum() for one in sets) == (votes.votes_i > 0).sum()
     wanted = {tuple(sorted(votes.worker_n[votes.item_n == i])) for i in range(200)} - {()}
@@ -196,7 +196,7 @@ def test_sets_count_every_item_once():
 
 
 def test_three_workers_of_two_classes_cannot_be_tested():
-    votes, copies, fit = panel(one_coin_crew([0.7, 0.8, 0.9]))
+    votes, copies, fit = panel(one_coin_workers([0.7, 0.8, 0.9]))
     found = dependence(votes, fit, copies=copies, rng=0)
     assert (found.tested.status, found.n_eff.value) == ("untestable", None)
 
@@ -236,7 +236,7 @@ def test_classes_are_named_by_the_diagonal():
 
 def test_loss_without_votes_is_not_a_number():
     votes = Votes.from_codes([0, 0], [0, 1], [0, 1], items="ab", workers="wx", labels="ny")
-    models = np.array([[0.5, 0.5]]), one_coin_crew([0.7, 0.7])[None]
+    models = np.array([[0.5, 0.5]]), one_coin_workers([0.7, 0.7])[None]
     found = majority_losses(votes, leaders(votes), np.array([[0, 1]]), *models)
     assert np.isnan(found).all()
 
@@ -247,7 +247,7 @@ def test_losses_are_those_of_the_posteriors_item_by_item(n_classes, shared, monk
     monkeypatch.setattr(bootstrap_module, "SCORES_AT_ONCE", 100)
     rng = np.random.default_rng(n_classes)
     prior, crew = rng.dirichlet(np.ones(n_classes), size=4), rng.dirichlet(np.ones(n_classes), size=(4, 6, n_classes))
-    votes = simulate(prior[0], one_coin_crew(np.full(6, 0.6), n_classes), 80, ([1, 2, 4], [1, 1, 1]), rng=rng).votes
+    votes = simulate(prior[0], one_coin_workers(np.full(6, 0.6), n_classes), 80, ([1, 2, 4], [1, 1, 1]), rng=rng).votes
     top, weight = leaders(votes), rng.integers(0, 3, size=(4, 80))
     tied = top.sum(axis=1) > 1
     assert tied.any()
@@ -277,7 +277,7 @@ def test_items_are_drawn_with_replacement_whichever_way():
 def test_the_margin_of_each_worker_set_is_that_of_its_panel(n_classes):
     votes = simulate(
         np.full(n_classes, 1 / n_classes),
-        one_coin_crew(np.linspace(0.6, 0.9, 7), n_classes),
+        one_coin_workers(np.linspace(0.6, 0.9, 7), n_classes),
         150,
         ([3, 4], [1, 1]),
         rng=0,
@@ -290,7 +290,7 @@ def test_the_margin_of_each_worker_set_is_that_of_its_panel(n_classes):
 
 
 def test_large_crowds_of_many_classes_are_not_worth_their_assignment_problems():
-    votes = simulate(np.full(4, 0.25), one_coin_crew(np.full(60, 0.7), 4), 100, 20, rng=0).votes
+    votes = simulate(np.full(4, 0.25), one_coin_workers(np.full(60, 0.7), 4), 100, 20, rng=0).votes
     fit = DawidSkene().fit(votes)
     margins = set_margins(worker_sets(votes), fit)
     assert np.isnan(margins.margin_s).all()

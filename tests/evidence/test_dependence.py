@@ -18,12 +18,12 @@ from majorant.evidence.certificate.dependence import (
 )
 from majorant.items import merge_equal_items
 from majorant.methods.fit import NO_LABEL
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from panels import gold_of
 
 
 def known(skill, n_items, rng, **how):
-    return simulate([0.5, 0.5], one_coin_crew(skill), n_items, len(skill), rng=rng, gold=1.0, **how)
+    return simulate([0.5, 0.5], one_coin_workers(skill), n_items, len(skill), rng=rng, gold=1.0, **how)
 
 
 def test_few_errors_leave_the_worth_open():

@@ -7,13 +7,13 @@ import pytest
 
 import majorant as mj
 from majorant.decide import Certainty
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from sizes import many
 
 
 def checked(skills, *, n_items=300, gold=1.0, seed=0):
     votes, truth = simulate(
-        [0.5, 0.5], one_coin_crew(skills), n_items=n_items, n_votes=len(skills), gold=gold, rng=seed
+        [0.5, 0.5], one_coin_workers(skills), n_items=n_items, n_votes=len(skills), gold=gold, rng=seed
     )
     return mj.check(votes), truth
 
@@ -50,7 +50,7 @@ def test_equal_judges_are_rarely_beaten_by_proof():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_which_half_teaches_does_not_depend_on_the_order_of_rows(seed):
-    votes, truth = simulate([0.5, 0.5], one_coin_crew([0.9, 0.9, 0.3, 0.3]), n_items=200, n_votes=4, rng=seed)
+    votes, truth = simulate([0.5, 0.5], one_coin_workers([0.9, 0.9, 0.3, 0.3]), n_items=200, n_votes=4, rng=seed)
     table, gold = votes.to_dict(), {str(item): label for item, label in zip(votes.items, truth, strict=True)}
     order = np.random.default_rng(seed).permutation(votes.n_votes)
     shuffled = {name: [column[n] for n in order] for name, column in table.items()}

@@ -7,18 +7,18 @@ from guarantees.levels import lowest_rate
 from majorant.evidence.certificate.assumption_tests import check_exchangeable
 from majorant.evidence.certificate.dependence import dependence
 from majorant.items import merge_equal_items
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from panels import all_patterns, fit_panel, pattern_joint, seen
 from sizes import many
 
 ALPHA = 0.05
 PANELS = {
-    "4": ([0.5, 0.5], one_coin_crew([0.6, 0.7, 0.8, 0.9])),
-    "5": ([0.5, 0.5], one_coin_crew([0.6, 0.65, 0.7, 0.8, 0.9])),
-    "5 skewed": ([0.8, 0.2], one_coin_crew([0.6, 0.7, 0.75, 0.8, 0.85])),
-    "5 good": ([0.5, 0.5], one_coin_crew([0.9, 0.92, 0.95, 0.97, 0.9])),
-    "7": ([0.6, 0.4], one_coin_crew([0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9])),
-    "4 of 3 classes": ([0.3, 0.3, 0.4], one_coin_crew([0.6, 0.7, 0.8, 0.85], 3)),
+    "4": ([0.5, 0.5], one_coin_workers([0.6, 0.7, 0.8, 0.9])),
+    "5": ([0.5, 0.5], one_coin_workers([0.6, 0.65, 0.7, 0.8, 0.9])),
+    "5 skewed": ([0.8, 0.2], one_coin_workers([0.6, 0.7, 0.75, 0.8, 0.85])),
+    "5 good": ([0.5, 0.5], one_coin_workers([0.9, 0.92, 0.95, 0.97, 0.9])),
+    "7": ([0.6, 0.4], one_coin_workers([0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9])),
+    "4 of 3 classes": ([0.3, 0.3, 0.4], one_coin_workers([0.6, 0.7, 0.8, 0.85], 3)),
 }
 
 
@@ -49,7 +49,7 @@ def test_unlike_panels_pass_at_the_level(name, n_items):
 
 
 def measured(**how):
-    votes = simulate([0.5, 0.5], one_coin_crew([0.7, 0.7, 0.75, 0.8, 0.85]), 5_000, 5, rng=3, **how).votes
+    votes = simulate([0.5, 0.5], one_coin_workers([0.7, 0.7, 0.75, 0.8, 0.85]), 5_000, 5, rng=3, **how).votes
     merged = merge_equal_items(votes)
     return dependence(merged.votes, fit_panel(merged.votes, merged.weight_p), copies=merged.weight_p, rng=0)
 
@@ -100,7 +100,7 @@ def test_equal_workers_pass_at_the_level(name):
     assert_equal_workers_pass(name, runs=1000)
 
 
-SKILLED = one_coin_crew([0.65, 0.7, 0.75, 0.8, 0.85])
+SKILLED = one_coin_workers([0.65, 0.7, 0.75, 0.8, 0.85])
 BIASED = [[[0.9, 0.1], [0.4, 0.6]], [[0.6, 0.4], [0.1, 0.9]], [[0.75, 0.25], [0.25, 0.75]]]
 
 

@@ -15,7 +15,7 @@ from majorant.evidence.certificate.dependence import (
     pair_tests,
     worth_by_gold,
 )
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from majorant.values import Missing
 from panels import fit_panel, gold_of
 from sizes import many
@@ -42,7 +42,7 @@ SKILLS = {"": np.array([0.7, 0.7, 0.75, 0.8, 0.85]), "very good": np.array([0.95
 
 def drawn(name, n_items, rng):
     prior, skill = PANELS[name]
-    return simulate(prior, one_coin_crew(skill, len(prior)), n_items, len(skill), rng=rng, gold=1.0)
+    return simulate(prior, one_coin_workers(skill, len(prior)), n_items, len(skill), rng=rng, gold=1.0)
 
 
 def gold_gate(simulated):
@@ -90,7 +90,7 @@ def assert_worth_is_covered(skill, name, n_items, runs):
     truth, missed = exact_worth(skill_j, **SHARED[name]), 0
     for _ in range(runs):
         found = worth_by_gold(
-            gold_of(simulate([0.5, 0.5], one_coin_crew(skill_j), n_items, 5, rng=rng, **SHARED[name])), 0.95
+            gold_of(simulate([0.5, 0.5], one_coin_workers(skill_j), n_items, 5, rng=rng, **SHARED[name])), 0.95
         )
         missed += found.value is not None and not found.low - 1e-9 <= truth <= found.high + 1e-9
     print(f"{skill} {name}, {n_items} gold items: {missed} of {runs} intervals miss {truth:.2f}")
@@ -112,7 +112,7 @@ def test_the_interval_of_n_eff_covers_at_the_level(name, skill, n_items):
 
 
 def panel_dependence(gold, n_workers=5, **how):
-    crew = one_coin_crew([0.7, 0.75, 0.8, 0.85, 0.7][:n_workers])
+    crew = one_coin_workers([0.7, 0.75, 0.8, 0.85, 0.7][:n_workers])
     votes, _ = simulate([0.5, 0.5], crew, 2_000, n_workers, rng=4, gold=gold, **how)
     return dependence(votes, fit_panel(votes, None), rng=0)
 
@@ -132,7 +132,7 @@ def test_too_few_gold_items_leave_it_rough():
 
 @pytest.mark.parametrize(("how", "status"), [({}, "passed"), ({"dependence": 0.6}, "failed")])
 def test_three_judges_are_tested_by_gold(how, status):
-    votes, _ = simulate([0.5, 0.5], one_coin_crew([0.7, 0.75, 0.8]), 1_000, 3, rng=5, gold=0.3, **how)
+    votes, _ = simulate([0.5, 0.5], one_coin_workers([0.7, 0.75, 0.8]), 1_000, 3, rng=5, gold=0.3, **how)
     certificate = certify(votes, rng=0)
     assert certificate.dependence.tested.status == status
     gold = gold_items(label_matrix(votes), votes.gold_i, np.ones(1_000), 2)
@@ -142,13 +142,13 @@ def test_three_judges_are_tested_by_gold(how, status):
 
 
 def test_a_judge_who_never_errs_is_in_no_pair():
-    votes, _ = simulate([0.5, 0.5], one_coin_crew([1.0, 0.8, 0.7]), 300, 3, rng=0, gold=1.0)
+    votes, _ = simulate([0.5, 0.5], one_coin_workers([1.0, 0.8, 0.7]), 300, 3, rng=0, gold=1.0)
     found = dependence(votes, fit_panel(votes, None), rng=0)
     assert [set(pair.workers) for pair in found.pairs] == [set(votes.workers[1:])]
 
 
 def test_judges_who_never_err_cannot_be_tested():
-    votes, _ = simulate([0.5, 0.5], one_coin_crew([1.0, 1.0, 1.0]), 200, 3, rng=0, gold=1.0)
+    votes, _ = simulate([0.5, 0.5], one_coin_workers([1.0, 1.0, 1.0]), 200, 3, rng=0, gold=1.0)
     found = dependence(votes, fit_panel(votes, None), rng=0)
     assert found.tested.status == "untestable"
     assert found.n_eff.value is None

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from guarantees.levels import assert_loss_covered, assert_rarely_decided, claims, untied_gap, verdict_counts
-from majorant.simulate import one_coin_crew
+from majorant.simulate import one_coin_workers
 from majorant.theory import panel_margin
 from sizes import many
 
@@ -58,16 +58,16 @@ def test_three_classes_at_the_boundary_are_certified_at_most_at_the_level(n_work
 
 def test_clear_panels_of_three_classes_are_decided():
     rng = np.random.default_rng(0)
-    equal = verdict_counts(claims(rng, np.full(3, 1 / 3), one_coin_crew([0.75] * 5, 3), 10_000, 6))
-    unlike = verdict_counts(claims(rng, np.full(3, 1 / 3), one_coin_crew([0.5, 0.55, 0.6, 0.6, 0.95], 3), 10_000, 6))
+    equal = verdict_counts(claims(rng, np.full(3, 1 / 3), one_coin_workers([0.75] * 5, 3), 10_000, 6))
+    unlike = verdict_counts(claims(rng, np.full(3, 1 / 3), one_coin_workers([0.5, 0.55, 0.6, 0.6, 0.95], 3), 10_000, 6))
     assert equal["optimal"] >= 5
     assert unlike["not optimal"] >= 5
 
 
 LOSSES = {
-    "unlike 5": (np.full(3, 1 / 3), one_coin_crew([0.5, 0.55, 0.65, 0.75, 0.9], 3)),
-    "skewed 4": (np.array([0.7, 0.2, 0.1]), one_coin_crew([0.6, 0.65, 0.7, 0.75], 3)),
-    "nearly 3": (np.array([0.4, 0.3, 0.3]), one_coin_crew([0.65, 0.7, 0.9], 3)),
+    "unlike 5": (np.full(3, 1 / 3), one_coin_workers([0.5, 0.55, 0.65, 0.75, 0.9], 3)),
+    "skewed 4": (np.array([0.7, 0.2, 0.1]), one_coin_workers([0.6, 0.65, 0.7, 0.75], 3)),
+    "nearly 3": (np.array([0.4, 0.3, 0.3]), one_coin_workers([0.65, 0.7, 0.9], 3)),
 }
 
 

@@ -8,7 +8,7 @@ from majorant.evidence.certificate.bootstrap import bootstrap, most_against
 from majorant.evidence.certificate.bootstrap_claims import PanelModels, count_cells, panel_claim
 from majorant.evidence.certificate.design import WorkerSets, worker_sets
 from majorant.items import merge_equal_items
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from majorant.theory import panel_margin
 from majorant.theory.panel import panel_margins
 from panels import all_patterns, boundary_pool, case_of, fit_panel, pattern_joint
@@ -16,7 +16,7 @@ from sizes import many
 
 
 def coins(*skill):
-    return one_coin_crew(skill)
+    return one_coin_workers(skill)
 
 
 def assert_level_at_the_boundary(n_workers, n_items, cell, runs):
@@ -138,7 +138,7 @@ def test_panels_at_the_anonymous_boundary_are_certified_at_most_at_the_level(n_w
 def certified_sets(seed, n_items=20_000):
     """A crowd of 8 in threes, drawn at random: for each worker set whether it is certified, and its true margin."""
     rng = np.random.default_rng(seed)
-    crew, prior = one_coin_crew(rng.uniform(0.65, 0.85, 8)), np.array([0.5, 0.5])
+    crew, prior = one_coin_workers(rng.uniform(0.65, 0.85, 8)), np.array([0.5, 0.5])
     merged = merge_equal_items(simulate(prior, crew, n_items, 3, rng=rng).votes)
     votes, copies = merged.votes, merged.weight_p
     fit = fit_panel(votes, copies)

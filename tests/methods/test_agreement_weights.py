@@ -7,7 +7,7 @@ from crowds import informed_votes, random_votes
 from majorant.errors import ConfigError
 from majorant.methods import ESTIMATORS
 from majorant.methods.agreement_weights import IWMV, Wawa, ZeroBasedSkill
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from majorant.votes import Votes
 
 
@@ -49,7 +49,7 @@ def test_iwmv_is_a_fixed_point_of_its_loop(seed):
 
 
 def test_iwmv_inverts_the_votes_of_an_adversary():
-    crew = one_coin_crew([0.9, 0.9, 0.9, 0.1])
+    crew = one_coin_workers([0.9, 0.9, 0.9, 0.1])
     votes, truth = simulate([0.5, 0.5], crew, n_items=2_000, n_votes=4, rng=0)
     answer = IWMV().fit(votes)
     np.testing.assert_allclose(np.sort(answer.skill), [0.1, 0.9, 0.9, 0.9], atol=0.06)
@@ -93,7 +93,7 @@ def test_a_tie_is_not_won_by_the_first_label(method):
 
 
 def test_agreement_identifies_the_good_workers():
-    crew = one_coin_crew([0.95, 0.9, 0.6, 0.55, 0.5], n_classes=4)
+    crew = one_coin_workers([0.95, 0.9, 0.6, 0.55, 0.5], n_classes=4)
     votes, truth = simulate([0.25] * 4, crew, n_items=3_000, n_votes=5, rng=2)
     majority = ESTIMATORS["majority"]().fit(votes)
     base = np.mean(np.array(majority.labels(ties="random", rng=0)) == truth)

@@ -82,7 +82,7 @@ def test_it_recovers_the_confusion_from_a_few_gold_items():
 
 def test_without_gold_it_says_what_to_give():
     votes = random_votes(np.random.default_rng(0))
-    with pytest.raises(ConfigError, match="anchor-map learns from gold labels, and there are none: give a gold column"):
+    with pytest.raises(ConfigError, match="anchor-map learns from gold labels, but there are none: give a gold column"):
         AnchorMap().fit(votes)
     with pytest.raises(ConfigError, match="there are none"):
         AnchorMap().fit(replace(votes, gold_i=np.full(len(votes.items), -1)))

@@ -6,7 +6,7 @@ import pytest
 from crowds import random_votes
 from majorant.errors import ConfigError
 from majorant.methods.known_workers import GivenMap
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from majorant.votes import Votes
 
 
@@ -41,7 +41,7 @@ def test_probabilities_of_zero_mean_what_they_say():
 
 
 def test_the_best_worker_decides_where_theory_says_so():
-    crew = one_coin_crew([0.95, 0.7, 0.6])  # 19 to 1 against 7 to 3 times 3 to 2
+    crew = one_coin_workers([0.95, 0.7, 0.6])  # 19 to 1 against 7 to 3 times 3 to 2
     votes, truth = simulate([0.5, 0.5], crew, n_items=20_000, n_votes=3, rng=0)
     right_j = np.zeros(3)
     np.add.at(right_j, votes.worker_n, np.array(votes.labels)[votes.label_n] == truth[votes.item_n])
@@ -55,7 +55,7 @@ def test_wrong_settings_are_named():
     votes = random_votes(np.random.default_rng(0), n_classes=2)
     with pytest.raises(ConfigError, match="give confusion"):
         GivenMap().fit(votes)
-    with pytest.raises(ConfigError, match="3 matrices, these votes have 9 workers"):
+    with pytest.raises(ConfigError, match="3 matrices, but these votes have 9 workers"):
         GivenMap(confusion=[np.eye(2)] * 3).fit(votes)
     with pytest.raises(ConfigError, match="prior has 3 classes"):
         GivenMap(confusion=np.eye(2), prior=[0.2, 0.3, 0.5]).fit(votes)

@@ -9,7 +9,7 @@ from majorant.methods.dawid_skene import DawidSkene
 from majorant.methods.hierarchical import Hierarchical, likely_spread, tilt
 from majorant.methods.majority import Majority
 from majorant.methods.shared import SharedConfusion
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from majorant.votes import Votes
 
 CROWD = np.array([[0.75, 0.15, 0.1], [0.1, 0.7, 0.2], [0.05, 0.15, 0.8]])
@@ -170,7 +170,7 @@ def test_labels_follow_from_the_mean_matrices_and_a_worker_without_votes_has_the
 
 def test_the_priors_divide_skill_between_odds_and_crowd_in_few_steps():
     model, skill_j = Hierarchical(), np.random.default_rng(0).uniform(0.55, 0.95, 100)
-    votes, _ = simulate([0.5, 0.5], one_coin_crew(skill_j), n_items=8_000, n_votes=5, rng=0)
+    votes, _ = simulate([0.5, 0.5], one_coin_workers(skill_j), n_items=8_000, n_votes=5, rng=0)
     fit = model.fit(votes)
     pull = np.log(fit.learned["odds"]).sum() / fit.learned["spread"] ** 2
     base = (model.right - (model.right + model.wrong) * np.diag(fit.learned["crowd"])).sum()

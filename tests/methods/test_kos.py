@@ -6,7 +6,7 @@ import pytest
 from crowds import random_votes
 from majorant.errors import ConfigError
 from majorant.methods.two_class import KOS
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from majorant.votes import Votes
 
 
@@ -47,7 +47,7 @@ def test_it_equals_dense_message_passing(rounds):
 
 def test_it_recovers_labels_of_spammers_and_hammers():
     skill = np.where(np.arange(60) % 2, 0.5, 0.95)
-    votes, truth = simulate([0.5, 0.5], one_coin_crew(skill), n_items=600, n_votes=9, rng=0)
+    votes, truth = simulate([0.5, 0.5], one_coin_workers(skill), n_items=600, n_votes=9, rng=0)
     answer = KOS().fit(votes)
     assert answer.converged
     assert np.mean(np.array(answer.labels()) == truth) > 0.98
@@ -69,5 +69,5 @@ def test_zero_score_is_a_tie():
 
 
 def test_more_than_two_classes_are_refused():
-    with pytest.raises(ConfigError, match="kos is for two classes, these votes have 3"):
+    with pytest.raises(ConfigError, match="kos is for two classes, but these votes have 3"):
         KOS().fit(random_votes(np.random.default_rng(0)))

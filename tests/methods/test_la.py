@@ -9,7 +9,7 @@ from majorant.errors import ConfigError
 from majorant.items import take_items
 from majorant.methods import ESTIMATORS, load_state, save_state, update
 from majorant.methods.la import LaOnePass, LaTwoPass
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from majorant.votes import Votes
 
 LA = pytest.mark.parametrize("model", [LaOnePass(), LaTwoPass()], ids=lambda model: model.name)
@@ -103,7 +103,7 @@ def test_a_state_belongs_to_its_method():
 
 
 def test_it_learns_who_is_good():
-    crew = one_coin_crew([0.95, 0.9, 0.6, 0.5])
+    crew = one_coin_workers([0.95, 0.9, 0.6, 0.5])
     votes, truth = simulate([0.5, 0.5], crew, n_items=4_000, n_votes=4, rng=0)
     majority, once, twice = (
         np.mean(np.array(ESTIMATORS[name]().fit(votes).labels(ties="random", rng=0)) == truth)

@@ -30,5 +30,5 @@ def test_every_name_leads_to_a_method_and_hides_none():
 def test_the_nearest_name_is_offered():
     with pytest.raises(mj.ConfigError, match=r"no method 'david-skene'\. Did you mean dawid-skene\?"):
         mj.aggregate(VOTES, "david-skene")
-    with pytest.raises(mj.ConfigError, match=r"method must be text or a list of texts, not 3"):
+    with pytest.raises(mj.ConfigError, match=r"method must be text or a list of strings, not 3"):
         mj.aggregate(VOTES, 3)

@@ -79,7 +79,7 @@ def test_no_accuracy_is_lost(method, name):
 @pytest.mark.parametrize("method", ["triplet", "kos", "spectral"])
 def test_methods_for_two_classes_say_so(method):
     votes = load("MS")
-    with pytest.raises(ConfigError, match=f"{method} is for two classes, these votes have 10: use dawid-skene"):
+    with pytest.raises(ConfigError, match=f"{method} is for two classes, but these votes have 10: use dawid-skene"):
         fit(method, votes, {})
 
 

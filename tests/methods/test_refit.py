@@ -19,7 +19,7 @@ from majorant.methods.refit import (
     plan_newton,
     refit_dawid_skene,
 )
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from majorant.theory import panel_margin
 from majorant.theory.panel import panel_margins
 from majorant.votes import Votes
@@ -33,7 +33,7 @@ def resampled(votes, copies, n_replicates, seed=7):
 
 
 def crowd(n_classes, n_items=400):
-    crew = one_coin_crew([0.6, 0.7, 0.8, 0.75, 0.9, 0.65], n_classes)
+    crew = one_coin_workers([0.6, 0.7, 0.8, 0.75, 0.9, 0.65], n_classes)
     prior = np.arange(2, n_classes + 2) / np.arange(2, n_classes + 2).sum()
     return simulate(prior, crew, n_items, ([3, 5], [0.5, 0.5]), rng=3).votes
 
@@ -100,7 +100,7 @@ def test_the_bootstrap_is_that_of_fits_run_to_the_end(n_workers, n_items):
 
 
 def test_single_precision_is_close_enough(monkeypatch):
-    votes = simulate([0.4, 0.6], one_coin_crew(np.linspace(0.6, 0.9, 30)), 6_000, 3, rng=1).votes
+    votes = simulate([0.4, 0.6], one_coin_workers(np.linspace(0.6, 0.9, 30)), 6_000, 3, rng=1).votes
     fit, weight_bi = DawidSkene().fit(votes), resampled(votes, np.ones(6_000), 40)
     monkeypatch.setattr("majorant.methods.refit.CLOSE", 1e-9)
     exact = refit_dawid_skene(votes, weight_bi, fit)
@@ -114,7 +114,7 @@ def test_single_precision_is_close_enough(monkeypatch):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_few_steps_for_very_many_workers_leave_the_spread_as_it_is(n_classes, monkeypatch):
-    crew = one_coin_crew(np.random.default_rng(2).uniform(0.55, 0.95, 40), n_classes)
+    crew = one_coin_workers(np.random.default_rng(2).uniform(0.55, 0.95, 40), n_classes)
     votes = simulate(np.full(n_classes, 1 / n_classes), crew, 1_500, 5, rng=1).votes
     fit, weight_bi = DawidSkene().fit(votes), resampled(votes, np.ones(1_500), 60)
     monkeypatch.setattr("majorant.methods.refit.MOST_INVERTED", 0)

@@ -5,7 +5,7 @@ import pytest
 
 from majorant.methods import ESTIMATORS
 from majorant.methods.weighted_vote import combination
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from majorant.votes import Votes
 from real import load
 
@@ -32,14 +32,16 @@ def crowds():
         "copied panel",
         lambda: (
             simulate(
-                [0.6, 0.4], one_coin_crew([0.9, 0.8, 0.7, 0.65, 0.6]), n_items=300, n_votes=5, dependence=0.6, rng=0
+                [0.6, 0.4], one_coin_workers([0.9, 0.8, 0.7, 0.65, 0.6]), n_items=300, n_votes=5, dependence=0.6, rng=0
             ).votes
         ),
     )
     yield (
         "thin crowd",
         lambda: (
-            simulate([0.5, 0.3, 0.2], one_coin_crew(np.linspace(0.5, 0.9, 60), 3), n_items=200, n_votes=4, rng=1).votes
+            simulate(
+                [0.5, 0.3, 0.2], one_coin_workers(np.linspace(0.5, 0.9, 60), 3), n_items=200, n_votes=4, rng=1
+            ).votes
         ),
     )
     for name in ("SP_amt", "MS", "CF"):

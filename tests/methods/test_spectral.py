@@ -6,7 +6,7 @@ import pytest
 from crowds import informed_votes, random_votes
 from majorant.errors import ConfigError, NotIdentified
 from majorant.methods.two_class import Spectral, leading_vector
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from majorant.votes import Votes
 
 
@@ -46,7 +46,7 @@ def test_skills_are_the_scaled_leading_eigenvector_of_the_agreements():
 
 def test_it_recovers_skills_whatever_the_number_of_votes():
     skill = np.random.default_rng(0).uniform(0.55, 0.95, size=40)
-    votes, truth = simulate([0.5, 0.5], one_coin_crew(skill), n_items=5_000, n_votes=40, rng=0)
+    votes, truth = simulate([0.5, 0.5], one_coin_workers(skill), n_items=5_000, n_votes=40, rng=0)
     kept = (np.random.default_rng(1).random(votes.n_votes) < 0.2) | (votes.worker_n % 2 == 0)  # half vote less often
     names = {"items": votes.items, "workers": votes.workers, "labels": votes.labels}
     fewer = Votes.from_codes(votes.item_n[kept], votes.worker_n[kept], votes.label_n[kept], **names)
@@ -64,5 +64,5 @@ def test_votes_that_do_not_identify_skills_are_refused():
     alone = Votes.from_codes([0, 1], [0, 1], [0, 1], items="ab", workers="xy", labels="01")
     with pytest.raises(NotIdentified, match="spectral compares workers on common items"):
         Spectral().fit(alone)
-    with pytest.raises(ConfigError, match="two classes, these votes have 3"):
+    with pytest.raises(ConfigError, match="two classes, but these votes have 3"):
         Spectral().fit(random_votes(np.random.default_rng(0)))

@@ -25,7 +25,7 @@ def test_every_flipped_bit_is_refused():
 def test_a_cut_or_longer_file_is_refused():
     content = state_bytes(STATE)
     for other in (content[:-1], content[:200], content + b"\0", content[:40]):
-        with pytest.raises(DataError, match="cut off or was altered"):
+        with pytest.raises(DataError, match="is truncated or was modified"):
             parse_state(other, "here")
 
 
@@ -33,5 +33,5 @@ def test_a_forged_file_that_is_no_state_is_refused():
     """Anyone can write a checksum that fits; what is inside is still checked."""
     for body in (b"", b"PK", b"junk", state_bytes(STATE).partition(b"\n")[2][:50]):
         head = b"majorant-state 1 " + hashlib.sha256(body).hexdigest().encode()
-        with pytest.raises(DataError, match="cut off or was altered"):
+        with pytest.raises(DataError, match="is truncated or was modified"):
             parse_state(head + b"\n" + body, "here")

@@ -9,7 +9,7 @@ from crowds import random_votes
 from majorant.errors import ConfigError, NotIdentified
 from majorant.methods import ESTIMATORS, two_class
 from majorant.methods.two_class import Triplet, measure_agreement
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from majorant.votes import Votes
 
 
@@ -44,7 +44,7 @@ def test_exact_moments_give_exact_skills(theta, prior):
 def test_it_recovers_skills_of_a_sparse_crowd():
     rng = np.random.default_rng(0)
     skill = rng.uniform(0.55, 0.95, size=30)
-    votes, truth = simulate([0.6, 0.4], one_coin_crew(skill), n_items=8_000, n_votes=6, rng=1)
+    votes, truth = simulate([0.6, 0.4], one_coin_workers(skill), n_items=8_000, n_votes=6, rng=1)
     right = np.bincount(votes.worker_n, weights=np.array(votes.labels)[votes.label_n] == truth[votes.item_n])
     counted = 2 * right / np.bincount(votes.worker_n) - 1
     answer = Triplet().fit(votes)
@@ -75,7 +75,7 @@ def test_agreement_is_the_mean_product_over_common_items():
 
 
 def test_many_partners_are_cut_to_those_with_most_common_items(monkeypatch):
-    votes, truth = simulate([0.5, 0.5], one_coin_crew(np.full(40, 0.8)), n_items=600, n_votes=5, rng=0)
+    votes, truth = simulate([0.5, 0.5], one_coin_workers(np.full(40, 0.8)), n_items=600, n_votes=5, rng=0)
     monkeypatch.setattr(two_class, "PARTNERS", 10)
     found = measure_agreement("triplet", votes, np.ones(600), workers_at_once=7)
     assert np.diff(found.items_ab.indptr).min() >= 10
@@ -96,11 +96,11 @@ def test_two_parts_of_a_crowd_without_a_common_item_each_find_their_side():
 
 def test_votes_that_do_not_identify_skills_are_refused():
     names = {"items": "ab", "workers": "xyz", "labels": "01"}
-    with pytest.raises(NotIdentified, match="no two workers share one: use majority"):
+    with pytest.raises(NotIdentified, match="no two workers have one: use majority"):
         Triplet().fit(Votes.from_codes([0, 1], [0, 1], [0, 1], **names))
-    with pytest.raises(NotIdentified, match="three workers who share items two by two"):
+    with pytest.raises(NotIdentified, match="three workers who pairwise have items in common"):
         Triplet().fit(Votes.from_codes([0, 0, 1, 1], [0, 1, 1, 2], [0, 0, 1, 1], **names))
-    with pytest.raises(ConfigError, match="triplet is for two classes, these votes have 3"):
+    with pytest.raises(ConfigError, match="triplet is for two classes, but these votes have 3"):
         Triplet().fit(random_votes(np.random.default_rng(0)))
     apart = Votes.from_codes([0, 0, 0, 1, 1], [0, 1, 2, 0, 3], [1, 1, 1, 0, 1], items="ab", workers="xyzq", labels="01")
     assert Triplet().fit(apart).skill[3] == 0  # shares an item with one worker alone

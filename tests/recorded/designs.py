@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from majorant import datasets
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from majorant.votes import Votes
 
 SETS = ("SP", "SP_amt", "ZenCrowd_in", "ZenCrowd_us", "MS", "CF", "CF_amt", "D-Product")
@@ -15,8 +15,8 @@ EVEN = [[0.8, 0.2], [0.2, 0.8]]
 SLOPED = [[0.9, 0.1], [0.35, 0.65]]
 THREE = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]]
 FOUR = 0.55 * np.eye(4) + 0.15 * (1 - np.eye(4))
-JUDGES = one_coin_crew([0.92, 0.85, 0.8, 0.7, 0.6])
-UNLIKE = one_coin_crew(np.linspace(0.55, 0.95, 12))
+JUDGES = one_coin_workers([0.92, 0.85, 0.8, 0.7, 0.6])
+UNLIKE = one_coin_workers(np.linspace(0.55, 0.95, 12))
 SPAMMED = np.array([THREE, THREE, np.full((3, 3), 1 / 3)])
 MIXED = ([1, 2, 3, 4, 5], [1, 2, 4, 2, 1])  # numbers of votes and how common they are
 # prior, confusion, votes on an item, what else `simulate` takes (150 items unless said); the place here is the seed.

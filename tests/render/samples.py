@@ -7,7 +7,7 @@ import numpy as np
 from majorant.pipeline import check
 from majorant.read import read
 from majorant.render.summary import result_summary
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from majorant.votes import Votes
 
 SCRIPT = "<script>window.hacked = 1</script>"
@@ -34,7 +34,7 @@ def crowd():
 
 def panel():
     """Four judges, three classes, no gold."""
-    judges = one_coin_crew([0.92, 0.81, 0.78, 0.66], n_classes=3)
+    judges = one_coin_workers([0.92, 0.81, 0.78, 0.66], n_classes=3)
     return simulate([0.5, 0.3, 0.2], judges, n_items=300, n_votes=4, labels=("good", "fair", "poor"), rng=0).votes
 
 
@@ -46,7 +46,7 @@ def two_items():
 
 def hostile():
     """A panel whose items, workers and labels are out to do harm."""
-    judges = one_coin_crew([0.9, 0.8, 0.75, 0.7, 0.6], n_classes=3)
+    judges = one_coin_workers([0.9, 0.8, 0.75, 0.7, 0.6], n_classes=3)
     votes = simulate([0.5, 0.3, 0.2], judges, n_items=60, n_votes=5, gold=0.5, rng=0).votes
     return Votes.from_codes(
         votes.item_n,

@@ -12,7 +12,7 @@ from majorant.render.figures.canvas import LIGHT, figure_of
 from majorant.render.figures.charts import Axis, Bars, Flow, Grid, Layer, Plot, clipped, round_ticks
 from majorant.render.html import render
 from majorant.render.summary import result_summary
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from majorant.votes import Votes
 
 NAMES = (
@@ -61,7 +61,7 @@ def test_ticks_are_few_and_within_the_axis(low, width):
 def test_workers_keep_their_names_on_the_page():
     names = ("gpt-4.1234", "gpt-4.1235", "font: 1px", 'a id="b', "<style>")
     skills = [0.9, 0.8, 0.75, 0.7, 0.6]
-    votes = simulate([0.5, 0.5], one_coin_crew(skills, n_classes=2), n_items=40, n_votes=5, rng=0).votes
+    votes = simulate([0.5, 0.5], one_coin_workers(skills, n_classes=2), n_items=40, n_votes=5, rng=0).votes
     named = Votes.from_codes(
         votes.item_n, votes.worker_n, votes.label_n, items=votes.items, workers=names, labels=("0.12345", "0.12346")
     )

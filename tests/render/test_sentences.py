@@ -15,7 +15,7 @@ from majorant.render.certificate import assumption_sentence, certificate_text
 from majorant.render.html import render
 from majorant.render.summary import result_summary
 from majorant.render.text import check_text
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 
 QUICK_SETS, SLOW_SETS = ("SP_amt",), ("CF", "CF_amt", "SP", "ZenCrowd_in", "ZenCrowd_us", "MS", "D-Product")
 QUICK_DESIGNS, DESIGNS = 4, 50
@@ -42,7 +42,7 @@ def design(seed):
     how = {}
     if seed % 4 == 1 and n_classes == 2:
         how = {"concentration": float(rng.uniform(2, 10))}
-    confusion = one_coin_crew(skill, n_classes)
+    confusion = one_coin_workers(skill, n_classes)
     if how:
         right = float(skill.mean())
         confusion, how["n_workers"] = [[right, 1 - right], [1 - right, right]], n_workers

@@ -8,7 +8,7 @@ from majorant.defaults import TOLERANCE
 from majorant.evidence.labels import gold_accuracy
 from majorant.methods.majority import Majority
 from majorant.pipeline import check
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from majorant.votes import Votes
 
 GOOD = np.array([[0.85, 0.15], [0.15, 0.85]])
@@ -19,7 +19,7 @@ def alike(rng):
 
 
 def one_expert(rng):
-    return simulate([0.5, 0.5], one_coin_crew([0.97, 0.6, 0.6, 0.6, 0.6]), 500, 5, rng=rng, gold=1.0).votes
+    return simulate([0.5, 0.5], one_coin_workers([0.97, 0.6, 0.6, 0.6, 0.6]), 500, 5, rng=rng, gold=1.0).votes
 
 
 def spammers(rng):
@@ -31,7 +31,7 @@ def adversaries(rng):
 
 
 def correlated(rng):
-    return simulate([0.5, 0.5], one_coin_crew([0.8] * 6), 400, 6, rng=rng, dependence=0.5, gold=1.0).votes
+    return simulate([0.5, 0.5], one_coin_workers([0.8] * 6), 400, 6, rng=rng, dependence=0.5, gold=1.0).votes
 
 
 def rare_class(rng):
@@ -41,7 +41,7 @@ def rare_class(rng):
 
 def twenty_classes(rng):
     skill = np.random.default_rng(rng).uniform(0.4, 0.9, size=12)
-    return simulate(np.full(20, 0.05), one_coin_crew(skill, 20), 250, 5, rng=rng, gold=1.0).votes
+    return simulate(np.full(20, 0.05), one_coin_workers(skill, 20), 250, 5, rng=rng, gold=1.0).votes
 
 
 def hard_items(rng):

@@ -12,7 +12,7 @@ from majorant.methods.one_coin import OneCoin
 from majorant.render.workers import flag_text
 from majorant.results.calibrate import calibrate
 from majorant.results.workers import FlagKind, assess_workers, holm, removal
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from majorant.votes import Votes
 
 HALF = [0.5, 0.5]
@@ -33,7 +33,7 @@ def honest_flags(n_workers, n_items, seeds):
     flagged = 0
     for seed in seeds:
         rng = np.random.default_rng(seed)
-        votes, _ = simulate(HALF, one_coin_crew(rng.uniform(0.7, 0.95, n_workers)), n_items, 5, rng=rng)
+        votes, _ = simulate(HALF, one_coin_workers(rng.uniform(0.7, 0.95, n_workers)), n_items, 5, rng=rng)
         votes = with_seconds(votes, rng.lognormal(2, 0.7, votes.n_votes))
         found = assess_workers(votes, OneCoin().fit(votes))
         flagged += any(flag.kind is not FlagKind.FEW_VOTES for flags in found.flags for flag in flags)
@@ -57,7 +57,7 @@ def test_holm_by_hand():
 
 
 def test_each_flag_is_explained_by_its_numbers():
-    crew = np.concatenate([mixed_crew(one_coin_crew([0.85])[0], 20, adversaries=1), [[[1, 0]] * 2]])
+    crew = np.concatenate([mixed_crew(one_coin_workers([0.85])[0], 20, adversaries=1), [[[1, 0]] * 2]])
     votes, _ = simulate(HALF, crew, 1500, 7, rng=1)
     found = assess_workers(votes, Hierarchical().fit(votes))
     adversary, single = found.flags[20], found.flags[21]
@@ -68,7 +68,7 @@ def test_each_flag_is_explained_by_its_numbers():
 
 def test_thousands_of_equal_labels_do_not_overflow():
     """Its probability is too small for a float, whose inverse would be infinite."""
-    crew = np.concatenate([one_coin_crew([0.9] * 20), [[[1, 0]] * 2]])
+    crew = np.concatenate([one_coin_workers([0.9] * 20), [[[1, 0]] * 2]])
     votes, _ = simulate(HALF, crew, 6000, 21, rng=0)
     with np.errstate(over="raise"):
         flags = assess_workers(votes, Hierarchical().fit(votes)).flags[20]
@@ -89,7 +89,7 @@ def test_one_label_is_no_flag_where_the_items_ask_for_it():
 
 
 def test_unusually_fast_workers_are_flagged():
-    votes, _ = simulate(HALF, one_coin_crew([0.8] * 8), 200, 5, rng=0)
+    votes, _ = simulate(HALF, one_coin_workers([0.8] * 8), 200, 5, rng=0)
     rng = np.random.default_rng(1)
     usual_i = rng.lognormal(2, 0.5, 200)
     seconds = usual_i[votes.item_n] * rng.lognormal(0, 0.4, votes.n_votes)
@@ -102,7 +102,7 @@ def test_unusually_fast_workers_are_flagged():
 
 
 def test_copiers_are_flagged_with_the_copied_worker():
-    votes, _ = simulate(HALF, one_coin_crew([0.75] * 15), 300, 15, rng=2)
+    votes, _ = simulate(HALF, one_coin_workers([0.75] * 15), 300, 15, rng=2)
     label = votes.label_n.copy()
     copied = np.random.default_rng(0).random(300) < 0.95
     label[np.flatnonzero(votes.worker_n == 4)[copied]] = label[np.flatnonzero(votes.worker_n == 7)[copied]]
@@ -117,7 +117,7 @@ def test_copiers_are_flagged_with_the_copied_worker():
 
 def test_repeated_votes_do_not_make_a_worker_a_copy():
     """Each vote counted twice: agreements and shared items are both counted per item."""
-    votes, _ = simulate(HALF, one_coin_crew([0.75] * 20), 400, 8, rng=2)
+    votes, _ = simulate(HALF, one_coin_workers([0.75] * 20), 400, 8, rng=2)
     twice = Votes.from_codes(
         np.tile(votes.item_n, 2), np.tile(votes.worker_n, 2), np.tile(votes.label_n, 2),
         items=votes.items, workers=votes.workers, labels=votes.labels,
@@ -126,7 +126,7 @@ def test_repeated_votes_do_not_make_a_worker_a_copy():
 
 
 def test_removal_reports_changed_labels():
-    votes, _ = simulate(HALF, mixed_crew(one_coin_crew([0.8])[0], 20, spammers=6), 1000, 9, rng=3)
+    votes, _ = simulate(HALF, mixed_crew(one_coin_workers([0.8])[0], 20, spammers=6), 1000, 9, rng=3)
     refit = Majority().fit
     found = assess_workers(votes, Hierarchical().fit(votes))
     labels = calibrate(votes, refit(votes), rng=0)

@@ -11,7 +11,7 @@ from majorant.errors import ConfigError, NotIdentified
 from majorant.evidence.certificate.gold import GoldCells, best_p_values, gold_needed, simes, worse_p_values
 from majorant.render.plan import plan_facts, plan_line, plan_text
 from majorant.results.plan import Advice, Stop, plan
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from majorant.theory import majority_accuracy
 from majorant.votes import Votes
 
@@ -59,7 +59,7 @@ def test_hard_items_do_not_make_the_anchored_level_too_high():
 
 
 def test_a_panel_gets_no_forecast_but_the_judges_that_are_enough_by_gold():
-    votes, _ = simulate([0.5, 0.5], one_coin_crew([0.95, 0.55, 0.55, 0.55, 0.55]), 500, 5, gold=1.0, rng=1)
+    votes, _ = simulate([0.5, 0.5], one_coin_workers([0.95, 0.55, 0.55, 0.55, 0.55]), 500, 5, gold=1.0, rng=1)
     whole = plan(votes, target=0.9)
     assert whole.points == ()
     assert whole.advice is Advice.OTHER_JUDGES
@@ -130,7 +130,7 @@ def test_cheap_judges_are_asked_first():
 def test_the_facts_are_plain_and_copies_are_named():
     import json
 
-    votes, _ = simulate([0.5, 0.5], one_coin_crew([0.8] * 5), 300, 5, rng=1)
+    votes, _ = simulate([0.5, 0.5], one_coin_workers([0.8] * 5), 300, 5, rng=1)
     label = votes.label_n.copy()
     label[votes.worker_n == 1] = label[votes.worker_n == 0]
     same = Votes.from_codes(votes.item_n, votes.worker_n, label, items=votes.items, workers=votes.workers, labels="ny")

@@ -15,7 +15,7 @@ from majorant.methods.hierarchical import Hierarchical
 from majorant.methods.majority import Majority
 from majorant.render.workers import worker_columns, workers_line
 from majorant.results.workers import GROUNDS, FlagKind, assess_workers
-from majorant.simulate import one_coin_crew, simulate
+from majorant.simulate import one_coin_workers, simulate
 from majorant.values import clopper_pearson
 from majorant.votes import Votes
 
@@ -27,7 +27,7 @@ def kinds(workers):
 
 
 def crowd(seed, skill, n_items=400, n_votes=5):
-    return simulate(HALF, one_coin_crew(skill), n_items, n_votes, rng=seed)
+    return simulate(HALF, one_coin_workers(skill), n_items, n_votes, rng=seed)
 
 
 def test_estimated_accuracy_is_near_the_truth_and_its_wide_interval_holds_it():
@@ -72,7 +72,7 @@ def test_a_worker_with_few_votes_gets_no_accuracy():
 
 
 def test_gold_gives_a_panel_exact_accuracy_at_any_number_of_labels():
-    votes, truth = simulate(HALF, one_coin_crew([0.9, 0.7, 0.6]), 300, 3, rng=0)
+    votes, truth = simulate(HALF, one_coin_workers([0.9, 0.7, 0.6]), 300, 3, rng=0)
     known = replace(votes, gold_i=np.where(np.arange(300) < 40, truth, -1))
     found = assess_workers(known, DawidSkene().fit(votes))
     own = votes.item_n < 40

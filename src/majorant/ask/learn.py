@@ -263,8 +263,8 @@ def learn_rule(
     Examples
     --------
     >>> from majorant.methods.majority import Majority
-    >>> from majorant.simulate import one_coin_crew, simulate
-    >>> votes, truth = simulate([.5, .5], one_coin_crew([.95, .3, .3, .3]), n_items=300, n_votes=4, rng=0)
+    >>> from majorant.simulate import one_coin_workers, simulate
+    >>> votes, truth = simulate([.5, .5], one_coin_workers([.95, .3, .3, .3]), n_items=300, n_votes=4, rng=0)
     >>> majority = Majority().fit(votes)
     >>> rule = learn_rule(votes, range(30), truth[:30], majority, baseline=majority)
     >>> rule.adopted, [round(weight, 1) for weight in rule.weights.values()]

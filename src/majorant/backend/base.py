@@ -1,6 +1,6 @@
-"""One protocol for votes in memory, in files or on a cluster.
+"""The interface to votes in memory, in files or on a cluster.
 
-Sums over items are computed part by part, where the parts are stored.  Everything else is computed from a few items
+Sums over items are computed part by part, where the parts are stored.  Everything else is computed from some items
 that are loaded into memory.
 """
 
@@ -29,16 +29,16 @@ from majorant.tally import Patterns, counts, distinct_counts, merged_patterns, v
 from majorant.values import FloatArray
 from majorant.votes import Account, IntArray, Votes, names_of
 
-LabelTable = Callable[..., Columns]  # makes the table of labels from votes and their fits
+LabelTable = Callable[..., Columns]  # makes a table of labels from votes and their fits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """Consecutive items with their votes, in memory; on Spark, items are named by their codes."""
+    """Consecutive items and their votes, in memory; on Spark, codes take the place of item names."""
 
     votes: Votes
     start: int = 0  # the code of the first item
-    block: Block | None = None  # the same votes, where the rows of a fit are computed block by block
+    block: Block | None = None  # the same votes, if the rows of a fit are computed block by block
 
     def of(self, fit: Fit) -> Fit:
         """The rows of a fit for these items."""
@@ -50,14 +50,14 @@ class Part:
 
 
 class LabelFiles(NamedTuple):
-    """Files of labels that are already written, and the content of files that are still to be written."""
+    """Label files that are already written, and the content of those still to be written."""
 
     written: list[Path]
     content: dict[Path, Content]
 
 
 class AnyVotes(Protocol):
-    """Facts about votes that need no pass over them."""
+    """What is known about votes without a pass over them."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -69,7 +69,7 @@ class AnyVotes(Protocol):
 
     @property
     def items(self) -> Sequence[Hashable]:
-        """The user's own names, or codes if the names stay with the votes."""
+        """The user's own names, or codes if the names are stored with the votes elsewhere."""
 
     @property
     def workers(self) -> tuple[Hashable, ...]:
@@ -85,7 +85,7 @@ class AnyVotes(Protocol):
 
     @property
     def slices(self) -> tuple[Hashable, ...]:
-        """The values of the column that slices the items."""
+        """The values of the column that divides the items into slices."""
 
     @property
     def slice_i(self) -> IntArray | None:
@@ -95,14 +95,14 @@ class AnyVotes(Protocol):
 class Backend(ABC):
     """Votes in memory, in files or on a cluster.
 
-    A backend has `votes`, `has_gold` and `engine`, maps a function over its parts and loads items into memory.  The
-    other methods are built on these; a backend overrides those that it can do better.  A mapped function may be sent
-    to another machine with everything it refers to, so it should refer to little.
+    A backend has `votes`, `has_gold` and `engine`, maps a function over its parts, and loads items into memory.  The
+    other methods build on these; a backend overrides those that it can do better.  A mapped function may be sent to
+    another machine together with everything it refers to, so it should refer to little.
     """
 
     __slots__ = ()
-    place: ClassVar[str] = "here"  # completes the message "it does not run ..."
-    keeps_items: ClassVar[bool] = True  # whether a fit may hold a number per item in one place
+    place: ClassVar[str] = "here"  # completes "so it does not run ..." in an error message
+    keeps_items: ClassVar[bool] = True  # whether a fit may hold one number per item in one place
     teaches: ClassVar[bool] = True  # whether blocks carry gold labels, for methods that learn from them
     votes: AnyVotes
     progress: Progress | None = None  # called after each step of a fit
@@ -115,15 +115,15 @@ class Backend(ABC):
     @property
     @abstractmethod
     def engine(self) -> Engine:
-        """Blocks of these votes, to which methods are fitted."""
+        """The blocks of these votes, to which methods are fitted."""
 
     @abstractmethod
     def map(self, fn: Callable[[Part], T], *, doing: str) -> Iterator[T]:
-        """What `fn` returns for each part, in the order of the items; `doing` names the step for progress reports."""
+        """The results of `fn` for each part, in the order of the items; `doing` names the step in progress reports."""
 
     @abstractmethod
     def take(self, item_p: IntArray) -> Votes:
-        """The votes of the items with these codes (in ascending order), in memory."""
+        """Load the votes on the items with these codes (in ascending order) into memory."""
 
     @property
     def whole(self) -> Votes | None:
@@ -131,11 +131,11 @@ class Backend(ABC):
         return None
 
     def sum(self, fn: Callable[[Part], T], *, doing: str) -> T:
-        """The sum over parts of what `fn` returns."""
+        """The sum of the results of `fn` over all parts."""
         return add_up(self.map(fn, doing=doing))
 
     def patterns(self, rows: Callable[[Votes], IntArray] = counts) -> Patterns:
-        """The distinct rows of counts of all items; `rows` counts the votes of each item."""
+        """The distinct rows of vote counts over all items; `rows` counts the votes on each item."""
         return merged_patterns(self.map(lambda part: distinct_counts(rows(part.votes)), doing="counting"))
 
     def votes_by_worker(self) -> NDArray[np.int64]:
@@ -143,14 +143,14 @@ class Backend(ABC):
         return self.sum(lambda part: votes_by_worker(part.votes), doing="counting")
 
     def draw(self, share: float, seed: int) -> IntArray:
-        """The codes of a random sample of items, which depends on their names and the seed only."""
+        """The codes of a random sample of items, which depends only on their names and the seed."""
         items = self.votes.items
         starts = range(0, len(items), NAMES_AT_ONCE)
         return draw_by_name(((start, items[start : start + NAMES_AT_ONCE]) for start in starts), share, seed)
 
     @property
     def methods(self) -> Sequence[str]:
-        """The methods that can be fitted here from votes and gold labels alone."""
+        """The methods that this backend can fit from votes and gold labels alone."""
         return [name for name in ESTIMATORS if not self.why_not(name, has_gold=self.has_gold)]
 
     @classmethod
@@ -166,7 +166,7 @@ class Backend(ABC):
         return "" if traits.distributed else "needs all votes in memory"
 
     def refuse(self, method: str) -> None:
-        """Raise an error that lists the available methods if this one cannot be fitted here."""
+        """Raise an error that lists the available methods if this backend cannot fit this one."""
         if method == WEIGHTED_VOTE or method in self.methods:
             return
         choice = f"Choose one of: {', '.join(self.methods)}, {WEIGHTED_VOTE}."
@@ -182,26 +182,26 @@ class Backend(ABC):
         return self.fit_with(ESTIMATORS[method]())
 
     def fit_with(self, estimator: Estimator) -> Fit:
-        """Fit a method with its settings."""
+        """Fit a method with these settings."""
         watched = {"progress": self.progress} if estimator.traits.iterative else {}
-        # With an engine, methods read only the shape, names and counts of the votes, which every kind of votes has.
+        # Given an engine, methods read only the votes' shape, names and counts, which are always available.
         return estimator.fit(cast("Votes", self.votes), engine=self.engine, **watched)
 
     def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:
-        """What `fn` returns for each block, concatenated over all items."""
+        """The results of `fn` for all blocks, concatenated."""
         return self.engine.rows(fn)
 
     def labelled(self, fits: Sequence[Fit], table: LabelTable) -> Columns | Iterator[Columns]:
-        """The table of the labels of all items, whole or some items at a time."""
+        """The table of all items' labels, whole or in parts."""
         return self.map(of_fits(table, *fits), doing="writing")
 
     def label_files(self, folder: Path, fits: Sequence[Fit], table: LabelTable) -> LabelFiles:
-        """The labels of all items as a file in the folder."""
+        """The labels of all items, as a file in the folder."""
         return LabelFiles([], {folder / "labels.csv": self.labelled(fits, table)})
 
 
 def fit_of_items(backend: Backend, fit: Fit, item_p: IntArray) -> Fit:
-    """The fit of the items with these codes, in memory."""
+    """The part of a fit for the items with these codes, in memory."""
     if not isinstance(fit.posterior, Rows):
         return fit.take(item_p)
     small, order_p = rows_alone(fit), np.argsort(item_p)
@@ -221,12 +221,12 @@ def fit_of_items(backend: Backend, fit: Fit, item_p: IntArray) -> Fit:
 
 
 def rows_alone(fit: Fit) -> Fit:
-    """The fit without anything learned about workers, so that little is sent to other machines."""
+    """The fit without what it learned about workers, to send less to other machines."""
     return replace(fit, confusion=None, skill=None, learned={}, trace=(), resume=None, names=None)
 
 
 def of_fits(fn: Callable[..., T], *fits: Fit) -> Callable[[Part], T]:
-    """Turn a function of votes and their fits into a function of a part, for `Backend.sum` and `map`."""
+    """Turn a function of votes and their fits into a function of a part, for `Backend.sum` and `Backend.map`."""
     small = [rows_alone(fit) for fit in fits]
     return lambda part: fn(part.votes, *(part.of(fit) for fit in small))
 
@@ -261,7 +261,7 @@ class MemoryBackend(Backend):
         """Accept every method; one that does not suit these votes raises its own error."""
 
     def map(self, fn: Callable[[Part], T], *, doing: str) -> Iterator[T]:  # noqa: ARG002
-        """What `fn` returns for all votes."""
+        """The result of `fn` for all votes."""
         yield fn(Part(self.votes))
 
     def take(self, item_p: IntArray) -> Votes:
@@ -273,7 +273,7 @@ class MemoryBackend(Backend):
         return ESTIMATORS[method]().fit(self.votes)
 
     def labelled(self, fits: Sequence[Fit], table: LabelTable) -> Columns:
-        """One table."""
+        """The labels of all items as one table."""
         return table(self.votes, *fits)
 
 

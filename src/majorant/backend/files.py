@@ -1,4 +1,4 @@
-"""The backend for sorted votes in a folder: its parts are row groups, and the rows of a fit are stored in files."""
+"""The backend for sorted votes on disk: its parts are row groups, and the rows of a fit are stored in files."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class FileBackend(Backend):
     votes
         What `prepare` returned.
     memory
-        The most bytes of memory to use.
+        Limit on memory, in bytes.
     report
-        Called with what is being done, and for how many votes.
+        Called with the current step and how many votes it has processed.
     progress
         Called after each step of a fit.
     """
@@ -55,7 +55,7 @@ class FileBackend(Backend):
         return stored_engine(self.votes, memory=self.memory, report=self.report)
 
     def map(self, fn: Callable[[Part], T], *, doing: str) -> Iterator[T]:
-        """What `fn` returns for each row group; a few of them are in memory at a time."""
+        """The results of `fn` for each row group; only a few row groups are in memory at a time."""
         stored = self.votes
 
         def of_group(group: int) -> T:
@@ -70,7 +70,7 @@ class FileBackend(Backend):
         return self.votes.take_items(item_p)
 
     def labelled(self, fits: Sequence[Fit], table: LabelTable) -> Iterator[Columns]:
-        """The table of labels, some items at a time; random draws are those of a single table."""
+        """The table of labels in parts; ties are broken at random as in a single table."""
         stored = self.votes
         for group in range(stored.n_groups):
             votes = stored.group(group, group + 1)
@@ -87,7 +87,7 @@ class StoredEngine(Engine):
     stored: StoredVotes
     bounds: tuple[tuple[int, int], ...]  # the row groups of each block
     threads: int
-    room: int  # bytes for blocks that stay in memory
+    room: int  # bytes of memory for blocks that are kept
     ones_n: FloatArray  # shared by all blocks
     report: Report = silent
     kept: dict[int, Block] = field(default_factory=dict)
@@ -98,14 +98,14 @@ class StoredEngine(Engine):
         return self.stored.shape
 
     def map_blocks(self, fn: Callable[[Block], T]) -> Iterator[T]:
-        """What `fn` returns for each block, in the order of the items."""
+        """The results of `fn` for each block, in the order of the items."""
         numbers = range(len(self.bounds))
         for number, part in enumerate(in_order(lambda number: fn(self.block(number)), numbers, self.threads)):
             self.report("passing", int(self.stored.vote_g[self.bounds[number][1]]), self.stored.n_votes)
             yield part
 
     def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:
-        """What `fn` returns for each item, as an array in a file that is removed with the array."""
+        """The results of `fn` for all items, as an array in a file that is deleted with the array."""
         folder, shape = self.stored.folder, (0,)
         try:
             with tempfile.TemporaryFile(dir=folder) as file:
@@ -117,7 +117,7 @@ class StoredEngine(Engine):
             raise no_room(folder, error.strerror or str(error)) from error
 
     def block(self, number: int) -> Block:
-        """Block `number`, read from the file unless it is in memory."""
+        """Block `number`, from memory or else from the file."""
         if number in self.kept:
             return self.kept[number]
         block = self._read(number)
@@ -142,14 +142,14 @@ class StoredEngine(Engine):
 def stored_engine(
     stored: StoredVotes, *, memory: int, threads: int | None = None, report: Report = silent
 ) -> StoredEngine:
-    """An engine that works within `memory` bytes.
+    """Make an engine that uses at most `memory` bytes.
 
-    A block holds several times as many votes as there are sums by (worker, label), or all the votes.
+    A block has several times as many votes as there are (worker, label) pairs, or all votes.
 
     Raises
     ------
     ConfigError
-        If the memory does not suffice; the message says how much would.
+        If that is too little memory; the message says how much is needed.
     """
     _, n_workers, n_classes = stored.shape
     n_threads = thread_count(threads)
@@ -162,8 +162,8 @@ def stored_engine(
     bounds = tuple(pairwise(edges))
     most_votes = max(int(stored.vote_g[b] - stored.vote_g[a]) for a, b in bounds)
     most_items = max(int(stored.item_g[b] - stored.item_g[a]) for a, b in bounds)
-    table = 8 * n_workers * n_classes**2  # the confusion matrices of all workers, of which a fit holds 16
-    block = 28 * most_votes + (16 + 24 * n_classes) * most_items  # measured, while it is worked on
+    table = 8 * n_workers * n_classes**2  # all workers' confusion matrices; a fit holds 16 such tables
+    block = 28 * most_votes + (16 + 24 * n_classes) * most_items  # measured peak per block
     needed = BASE + 16 * table + (n_threads + 1) * (block + table)
     require(needed, memory, f"for {n_workers:,} workers and {n_classes} classes on {n_threads} threads")
     return StoredEngine(stored, bounds, n_threads, memory - needed, np.ones(most_votes), report)

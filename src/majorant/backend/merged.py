@@ -1,4 +1,4 @@
-"""Votes in which groups of workers count as one worker; outside memory, parts are merged as they are read."""
+"""Count groups of workers as one worker; votes outside memory are merged part by part as they are read."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from majorant.votes import IntArray, Votes
 
 
 class Groups(NamedTuple):
-    """Which workers count as one, by their codes."""
+    """Groups of workers who count as one, by worker code."""
 
-    first_j: IntArray  # the worker under whose name the group votes; workers in no group vote for themselves
-    rank_j: IntArray  # the place in the group from 1 on, 0 for workers in no group
+    first_j: IntArray  # the worker who stands for the group; workers outside groups stand for themselves
+    rank_j: IntArray  # position in the group from 1 on, 0 for workers outside groups
 
 
 def groups_of(workers: Sequence[Hashable], groups: Sequence[Sequence[Hashable]]) -> Groups:
-    """The groups by their workers' codes instead of their names."""
+    """Convert groups of worker names to codes."""
     code = {name: j for j, name in enumerate(workers)}
     first_j, rank_j = np.arange(len(workers)), np.zeros(len(workers), dtype=np.int64)
     for group in groups:
@@ -33,9 +33,9 @@ def groups_of(workers: Sequence[Hashable], groups: Sequence[Sequence[Hashable]])
 
 
 def merge_workers(votes: Votes, groups: Groups) -> Votes:
-    """Keep one vote per group and item: the most common label, or the first worker's among tied ones.
+    """Keep one vote per group and item: the most common label or, if tied, that of the first worker in the group.
 
-    All workers keep their codes; all but the first of each group have no votes left.
+    Workers keep their codes; all but the first of each group end up without votes.
 
     >>> votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="wxy", labels="01")
     >>> merge_workers(votes, groups_of("wxy", ["wx"])).worker_n.tolist()
@@ -46,7 +46,7 @@ def merge_workers(votes: Votes, groups: Groups) -> Votes:
 
 
 def take_votes(votes: Votes, kept: IntArray, worker_n: IntArray | None = None) -> Votes:
-    """A subset of the votes, optionally reassigned to other workers."""
+    """Some of the votes, optionally reassigned to other workers."""
     counts_i = np.bincount(votes.item_n[kept], minlength=len(votes.items))
     return replace(
         votes,
@@ -94,7 +94,7 @@ def _on_merged_part(groups: Groups, fn: Callable[[Part], T]) -> Callable[[Part],
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _MergedEngine(Engine):
-    """Blocks of merged votes; rows that are computed later can be computed from the original votes."""
+    """Blocks of merged votes; rows computed on demand can also be computed from the original votes."""
 
     given: Engine
     groups: Groups
@@ -114,7 +114,7 @@ class _MergedEngine(Engine):
 
 
 class _MergedVotes:
-    """Facts about merged votes; everything but their number is unchanged."""
+    """Facts about merged votes; only the numbers of votes differ from the original."""
 
     def __init__(self, given: Any, n_votes: int, votes_i: Any) -> None:
         self.given, self.n_votes, self.votes_i = given, n_votes, votes_i
@@ -125,9 +125,9 @@ class _MergedVotes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MergedBackend(Backend):
-    """Votes outside memory in which groups of workers count as one.
+    """Votes outside memory with groups of workers counted as one.
 
-    Its fits can also be read with the parts of `given`, which has the same items.
+    Fits can also be read with the parts of `given`, which has the same items.
     """
 
     given: Backend
@@ -146,19 +146,19 @@ class MergedBackend(Backend):
 
     @property
     def methods(self) -> Sequence[str]:
-        """The methods that can be fitted to the given votes."""
+        """The methods that can be fitted to the original votes."""
         return self.given.methods
 
     def refuse(self, method: str) -> None:
-        """Raise an error if a method cannot be fitted to the given votes."""
+        """Raise an error if a method cannot be fitted to the original votes."""
         self.given.refuse(method)
 
     def map(self, fn: Callable[[Part], T], *, doing: str) -> Iterator[T]:
-        """What `fn` returns for each part."""
+        """The results of `fn` for each part."""
         return self.given.map(_on_merged_part(self.groups, fn), doing=doing)
 
     def sum(self, fn: Callable[[Part], T], *, doing: str) -> T:
-        """The sum over parts of what `fn` returns."""
+        """The sum of the results of `fn` over all parts."""
         return self.given.sum(_on_merged_part(self.groups, fn), doing=doing)
 
     def take(self, item_p: IntArray) -> Votes:
@@ -171,7 +171,7 @@ class MergedBackend(Backend):
 
 
 def with_merged(backend: Backend, groups: Sequence[Sequence[Hashable]]) -> Backend:
-    """The votes with each group of workers, given by their names, counted as one."""
+    """The votes with each group of workers (given by name) counted as one worker."""
     if not groups:
         return backend
     codes = groups_of(backend.votes.workers, groups)

@@ -1,8 +1,8 @@
-"""Sort the votes of a file by item into a folder, once, with DuckDB.
+"""Sort the votes of a file by item, once, with DuckDB, and store them in a folder.
 
-Our own reader stages the table as Parquet.  DuckDB finds the items and sorts the rows by the first appearance of their
-items, within a memory limit.  The sorted rows then go through the same rules as votes in memory, a few whole items at a
-time, and are stored.
+Our own reader stages the table as Parquet.  DuckDB then lists the items and sorts the rows by the first appearance of
+their item, within a memory limit.  The sorted rows go through the same rules as votes in memory, a few items at a time,
+and are stored.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ from majorant.read.opening import open_table
 from majorant.read.options import ReadOptions
 from majorant.read.table import decode
 
-Stamp = list[tuple[str, int, int]]  # path, size and time of change of each file
+Stamp = list[tuple[str, int, int]]  # path, size and modification time of each file
 
 
 def prepare(
@@ -84,16 +84,16 @@ def prepare(
     options
         How to read the table.
     memory
-        The most bytes of memory to use.
+        Limit on memory, in bytes.
     resume
-        Whether to use votes that are already sorted, if the files and options are unchanged.
+        Whether to reuse votes that were already sorted, if the files and options are unchanged.
     report
-        Called with what is being done and the share that is done.
+        Called with the current step, how much of it is done, and out of how much.
 
     Raises
     ------
     ConfigError
-        If the memory or the disk does not suffice, or if `resume` finds votes of other files or options.
+        If there is too little memory or disk space, or if `resume` finds votes of other files or options.
     DataError
         If the table cannot be read, or a stored file is damaged.
     """
@@ -106,16 +106,14 @@ def prepare(
         if found.fingerprint == fingerprint:
             return replace(found, text=item_text(source, options, found.account))
         raise ConfigError(
-            f"{_spell_files(files)} or the options changed since {work.path} was filled: leave out resume=True to "
+            f"{_spell_files(files)} or the options changed since {work.path} was filled. Leave out resume=True to "
             "start again."
         )
     work.clear()
     try:
         _build(source, work, fingerprint, memory, report, options)
         if _stamp(source, options)[1] != stamp:
-            raise DataError(
-                f"{_spell_files(files)} changed while it was read. Run again when nothing writes to it any more."
-            )
+            raise DataError(f"{_spell_files(files)} changed while it was read. Run again once the file is complete.")
     except OSError as error:
         work.clear()
         raise no_room(work.path, error.strerror or str(error)) from error
@@ -130,8 +128,8 @@ def prepare(
 def no_room(folder: Path, reason: str) -> ConfigError:
     """The error for a working folder that cannot be written."""
     return ConfigError(
-        f"Cannot write to {folder}: {reason}. Sorting takes about 60 bytes of disk a vote. Name a folder with more "
-        "room with work='DIR'."
+        f"Cannot write to {folder}: {reason}. Sorting takes about 60 bytes of disk space per vote. Choose a folder "
+        "with more space with work='DIR'."
     )
 
 
@@ -187,7 +185,7 @@ def _build(source: Any, work: WorkFolder, fingerprint: str, memory: int, report:
     staged.path.unlink()
     resolved = Resolved(None, resolver.merged, resolver.dropped)
     assert facts is not None
-    listed = list(items) if len(items) <= 200_000 else ()  # more would take time and memory
+    listed = list(items) if len(items) <= 200_000 else ()  # comparing more names takes long
     coverage = measure_coverage(facts, named, workers, listed)
     account = make_account(staged.coded, coverage, named, resolved, options.repeats, gold)
     _refuse_other_types("values", resolver.slices)
@@ -212,7 +210,7 @@ def _sorter(staged: Staged, work: WorkFolder, memory: int, threads: int | None) 
         "preserve_insertion_order": "false",
     }
     try:
-        # Every thread needs buffers of its own, so little memory means few threads.
+        # Every thread needs its own buffers, so little memory means few threads.
         with connect(max(1, min(thread_count(threads), memory // 500_000_000)), **settings) as connection:
             view_rows(connection, staged)
             yield connection
@@ -220,14 +218,14 @@ def _sorter(staged: Staged, work: WorkFolder, memory: int, threads: int | None) 
         if "max_temp_directory_size" in str(error) or "No space left" in str(error):
             raise no_room(work.path, str(error).splitlines()[0]) from None
         raise ConfigError(
-            f"memory='{spell(memory)}' is too little to sort these votes. Give more, or work on a part of the items."
+            f"memory='{spell(memory)}' is too little to sort these votes. Allow more, or work on a part of the items."
         ) from None
     except duckdb.IOException as error:
         raise no_room(work.path, str(error).splitlines()[0]) from None
 
 
 def _find_items(connection: Any, staged: Staged, work: WorkFolder) -> StoredNames:
-    """Make a table of the items and the row in which each appears first, and write their names in that order."""
+    """Make a table of items with the first row of each, and write their names in that order."""
     connection.execute("CREATE TABLE items AS SELECT item AS name, min(row) AS first FROM rows GROUP BY item")
     source, column = staged.coded.table.source, staged.coded.table.columns["item"]
 
@@ -243,7 +241,7 @@ def _find_items(connection: Any, staged: Staged, work: WorkFolder) -> StoredName
     return StoredNames(path, write_names(path, names()))
 
 
-Rows = dict[str, NDArray[Any]]  # by column; `item` ascends and tells items apart, `row` is the row of the table
+Rows = dict[str, NDArray[Any]]  # by column; `item` is an ascending item number, `row` the row of the table
 
 
 def _sorted_rows(connection: Any, staged: Staged) -> Iterator[Rows]:
@@ -257,7 +255,7 @@ def _sorted_rows(connection: Any, staged: Staged) -> Iterator[Rows]:
 
 
 def _staged_rows(staged: Staged) -> Iterator[Rows]:
-    """All rows as they are, for a table in which the rows of each item are already contiguous."""
+    """All rows in their order, for a table that already keeps the rows of each item together."""
     import pyarrow.parquet as pq
 
     n_rows, others = 0, [role for role in staged.coded.table.columns if role != "item"]
@@ -273,7 +271,7 @@ def _as_arrays(batch: Any) -> Rows:
 
 
 def _whole_items(batches: Iterator[Rows]) -> Iterator[Rows]:
-    """The rows of sorted batches, cut where an item ends."""
+    """The rows of sorted batches, cut at item boundaries."""
     rest: Rows = {}
     for arrays in batches:
         rows = {name: np.concatenate([rest[name], array]) for name, array in arrays.items()} if rest else arrays
@@ -286,7 +284,7 @@ def _whole_items(batches: Iterator[Rows]) -> Iterator[Rows]:
 
 
 class _Resolver:
-    """Applies the reading rules to the rows of a few items at a time."""
+    """Applies the reading rules to a few items at a time."""
 
     def __init__(
         self, coded: Coded, named: LabelCodes, options: ReadOptions, items: StoredNames, workers: Sequence[Any],
@@ -299,7 +297,7 @@ class _Resolver:
         self.slices: tuple[Any, ...] = ()
 
     def resolve(self, rows: Mapping[str, NDArray[Any]]) -> tuple[int, SortedVotes, dict[str, NDArray[Any]]]:
-        """The code of the first item, the votes of these items, and arrays with an entry per item."""
+        """The code of the first item, the votes on these items, and arrays with one entry per item."""
         item_n = np.cumsum(np.diff(rows["item"], prepend=rows["item"][0]) > 0, dtype=np.int32)
         start, stop = self.n_items, self.n_items + int(item_n[-1]) + 1
         self.n_items = stop
@@ -332,7 +330,7 @@ class _Resolver:
         return start, votes, arrays
 
     def count(self, start: int, votes: SortedVotes, arrays: Mapping[str, NDArray[Any]]) -> PartFacts:
-        """The facts about these votes that the account needs."""
+        """Count what the account reports about these votes."""
         size = len(arrays["votes"]), len(self.workers), len(self.named.labels)
         gold_i = arrays.get("gold")
         return count_part(
@@ -342,6 +340,4 @@ class _Resolver:
 
 def _refuse_other_types(what: str, values: Sequence[Any]) -> None:
     if any(not isinstance(value, str | int | float | bool) for value in values):
-        raise DataError(
-            f"With a limit on memory, {what} must be text, numbers or truth values, not {list(values)!r:.200}."
-        )
+        raise DataError(f"With memory=, {what} must be text, numbers or truth values, not {list(values)!r:.200}.")

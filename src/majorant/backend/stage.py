@@ -1,6 +1,6 @@
-"""Write a table as Parquet with one row per vote, so that DuckDB or Spark can sort it.
+"""Stage a table as Parquet with one row per vote, so that DuckDB or Spark can sort it.
 
-`majorant.read` interprets every cell, as it does for votes in memory.  The staged file holds items by name and all
+`majorant.read` interprets every cell, just as for votes in memory.  The staged file holds items by name and all
 other columns as codes; their vocabularies stay in memory.
 """
 
@@ -48,7 +48,7 @@ from majorant.read.table import (
 )
 from majorant.votes import IntArray
 
-Report = Callable[[str, int, int | None], None]  # the step, how much of it is done, out of how much if that is known
+Report = Callable[[str, int, int | None], None]  # the step, how much of it is done, and out of how much, if known
 
 
 def silent(step: str, done: int, total: int | None) -> None:
@@ -57,10 +57,10 @@ def silent(step: str, done: int, total: int | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A staged file, and what was learned while it was written."""
+    """A staged file, and what was learned while writing it."""
 
     path: Path  # columns: item, run, codes of worker, label, gold, status and slice (-1: empty), seconds
-    coded: Coded  # vocabularies and the place of every row; no codes
+    coded: Coded  # vocabularies and row locations, without codes
     n_runs: int  # runs of consecutive rows with the same item, which the column `run` counts
 
 
@@ -131,13 +131,13 @@ def stage_table(table: Table, path: Path, options: ReadOptions, report: Report =
 
 
 def view_rows(connection: Any, staged: Staged) -> None:
-    """Let a DuckDB connection see the staged file as the table `rows`."""
+    """Make the staged file available to a DuckDB connection as the view `rows`."""
     rows = f"read_parquet({path_literal(staged.path)}, file_row_number = true)"
     connection.execute(f"CREATE VIEW rows AS SELECT * RENAME (file_row_number AS row) FROM {rows}")
 
 
 def find_workers(connection: Any, coded: Coded) -> tuple[list[Any], Codes]:
-    """The names of the workers, and which worker each raw code stands for."""
+    """The names of the workers, and the worker for each raw code."""
     columns = connection.execute("SELECT worker, min(row) FROM rows GROUP BY worker ORDER BY min(row)").fetchnumpy()
     raw_w, first_w = (np.ma.getdata(column) for column in columns.values())
     nothing = np.empty(0, dtype=np.int32)
@@ -149,7 +149,7 @@ def find_workers(connection: Any, coded: Coded) -> tuple[list[Any], Codes]:
 
 
 def locate_labels(connection: Any, coded: Coded) -> Coded:
-    """The vocabularies, with the first row of each label and gold label."""
+    """The vocabularies, with the row in which each label and gold label appears first."""
     roles: list[str] = [role for role in ("label", "gold") if role in coded.known]
     found = {
         role: connection.execute(
@@ -163,7 +163,7 @@ def locate_labels(connection: Any, coded: Coded) -> Coded:
 
 
 def count_labels(connection: Any, coded: Coded, options: ReadOptions) -> NDArray[np.int64]:
-    """The number of votes for each raw label: rows with a label, and without a status that means no vote."""
+    """The number of votes for each raw label, not counting rows whose status means no vote."""
     labels, voted_s = decode(coded.known["label"], coded.table.kind), voted_by_status(connection, coded)
     uses = np.zeros(len(labels), dtype=np.int64)
     status = "-1" if voted_s is None else "status"
@@ -175,7 +175,7 @@ def count_labels(connection: Any, coded: Coded, options: ReadOptions) -> NDArray
 
 
 def voted_by_status(connection: Any, coded: Coded) -> NDArray[np.bool_] | None:
-    """Whether each raw status goes with a vote, the last entry for an empty one; None without a column of status."""
+    """Whether each raw status means a vote (the last entry is for an empty cell); None without a status column."""
     if "status" not in coded.known:
         return None
     statuses = decode(coded.known["status"], coded.table.kind)
@@ -189,7 +189,7 @@ def voted_by_status(connection: Any, coded: Coded) -> NDArray[np.bool_] | None:
 
 
 def is_empty_name(names: Any) -> NDArray[np.bool_]:
-    """Which names of an Arrow array are null, NaN or blank.
+    """Which names in an Arrow array are null, NaN or blank.
 
     >>> import pyarrow as pa
     >>> is_empty_name(pa.array(["a", " ", None])).tolist(), is_empty_name(pa.array([1.0, float("nan")])).tolist()
@@ -206,14 +206,14 @@ def is_empty_name(names: Any) -> NDArray[np.bool_]:
 
 
 class PartFacts(NamedTuple):
-    """Counts over some of the items that the account needs; counts of several parts add up."""
+    """Counts that the account needs, for some of the items; those of several parts can be added."""
 
     items: int
     votes_l: NDArray[np.int64]
     voted_j: NDArray[np.bool_]
     gold_k: NDArray[np.int64]
     bare: int  # items without votes
-    bare_names: list[Any]  # the first of these in each part
+    bare_names: list[Any]  # the first few of them in each part
     compared: int  # items with several votes
     disputed: int
 
@@ -222,7 +222,7 @@ def count_part(
     item_n: IntArray, worker_n: IntArray, label_n: IntArray, gold_i: IntArray | None, size: tuple[int, int, int],
     names: Callable[[NDArray[np.int64]], list[Any]],
 ) -> PartFacts:  # fmt: skip
-    """Count the votes of some items, sorted by item; `names` gives the names of items by their codes."""
+    """Count the votes on some items, sorted by item; `names` returns the names of items given their codes."""
     n_items, n_workers, n_classes = size
     votes_i = np.bincount(item_n, minlength=n_items)
     bare_i = np.flatnonzero(votes_i == 0)
@@ -242,7 +242,7 @@ def count_part(
 def measure_coverage(
     facts: PartFacts, named: LabelCodes, workers: Sequence[Any], items: Sequence[Any] = ()
 ) -> Coverage:
-    """The coverage of all votes, from the counts of all parts."""
+    """The coverage of all votes, computed from the counts of all parts."""
     silent_j = np.flatnonzero(~facts.voted_j)
     has_gold = named.gold_map is not None or named.gold_i is not None
     return Coverage(
@@ -261,21 +261,23 @@ def measure_coverage(
 
 
 def wide_table() -> ConfigError:
-    """The error for a table with a row per item."""
-    return ConfigError("a wide table is read in memory. Leave out memory= and engine=, or write a row per vote first.")
+    """The error for a wide table, which has one row per item."""
+    return ConfigError(
+        "a wide table can only be read in memory. Leave out memory= and engine=, or convert it to one row per vote."
+    )
 
 
 class _ItemColumn:
-    """Turns the parts of a column of items into Arrow arrays of one type: text, 64-bit integers, floats or booleans."""
+    """Converts the item column, part by part, to one Arrow type: text, 64-bit integers, floats or booleans."""
 
     def __init__(self, table: Table) -> None:
         self.source, self.kind, self.name = table.source, table.kind, table.columns["item"]
         self.type: Any = None
-        self.last: Any = None  # item of the rows before
+        self.last: Any = None  # item of the previous row
         self.n_runs = 0
 
     def count_runs(self, item: Any) -> NDArray[np.int64]:
-        """The run of equal items that each row belongs to, counting from the first row of the table."""
+        """The number of each row's run of consecutive rows with the same item, counted from the start of the table."""
         import pyarrow.compute as pc
 
         starts_n = np.ones(len(item), dtype=bool)
@@ -289,7 +291,7 @@ class _ItemColumn:
         return run_n
 
     def convert(self, column: Column) -> Any:
-        """The items of some rows, null where a cell is empty."""
+        """Convert the items of some rows, with null for an empty cell."""
         import pyarrow as pa
 
         if isinstance(column, Objects):
@@ -339,11 +341,11 @@ class _ItemColumn:
         if types.is_integer(kind):
             return array.cast(pa.int64())
         if types.is_floating(kind):
-            return pc.add(array.cast(pa.float64()), 0.0)  # -0 and 0 are one number
+            return pc.add(array.cast(pa.float64()), 0.0)  # adding 0.0 turns -0 into 0
         raise self._wrong_type(f"type {kind}")
 
     def _wrong_type(self, kind: str) -> DataError:
         return DataError(
-            f"{self.source}, column {self.name!r}: items of {kind}, which only votes in memory may have. Write every "
-            "item as text, or every one as a whole number."
+            f"{self.source}, column {self.name!r}: items of {kind} can only be read in memory. Write all items as "
+            "text, or all as whole numbers."
         )

@@ -1,4 +1,4 @@
-"""Votes on disk: codes sorted by item in a Parquet file, with names and counts in files next to it.
+"""Votes on disk: codes sorted by item in a Parquet file, with names and counts in files beside it.
 
 `StoreWriter` fills a folder.  The manifest is written last and holds a digest of every file and of itself, so
 `open_store` notices an incomplete or damaged folder.
@@ -31,7 +31,7 @@ NAMES_PER_GROUP = 1 << 16
 
 
 class StoredNames(Sequence[Hashable]):
-    """Names in a Parquet file in the order of their codes, read a row group at a time."""
+    """Names in a Parquet file, in the order of their codes, read one row group at a time."""
 
     def __init__(self, path: Path, n_names: int) -> None:
         self.path, self.n_names = path, n_names
@@ -50,7 +50,7 @@ class StoredNames(Sequence[Hashable]):
             yield from self[start : start + NAMES_PER_GROUP]
 
     def take(self, code_p: IntArray) -> list[Hashable]:
-        """The names of some codes, which must ascend."""
+        """The names for some codes, which must be in ascending order."""
         names_p: list[Hashable] = []
         group_p = np.asarray(code_p) // NAMES_PER_GROUP
         for group in np.unique(group_p):
@@ -68,7 +68,7 @@ class StoredNames(Sequence[Hashable]):
 
 
 class NameSlice(Sequence[Hashable]):
-    """Some consecutive names, read lazily."""
+    """A range of names, read lazily."""
 
     def __init__(self, names: Sequence[Hashable], start: int, stop: int) -> None:
         self.names, self.start, self.stop = names, start, stop
@@ -83,7 +83,7 @@ class NameSlice(Sequence[Hashable]):
 
 
 def write_names(path: Path, parts: Iterator[Any]) -> int:
-    """Write Arrow arrays of names to a Parquet file that `StoredNames` reads; returns how many there are."""
+    """Write Arrow arrays of names to a Parquet file for `StoredNames`, and return how many there are."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -121,7 +121,7 @@ def read_groups(path: Path, groups: Sequence[int], columns: Sequence[str]) -> li
 
 
 def damaged(path: Path, reason: str) -> DataError:
-    """The error for a stored file that changed since it was written."""
+    """The error for a stored file that was changed after it was written."""
     return DataError(
         f"{path} is damaged ({reason.splitlines()[0] if reason else 'unreadable'}). Remove {path.parent} and run again "
         "without resume=True."
@@ -130,10 +130,10 @@ def damaged(path: Path, reason: str) -> DataError:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class StoredVotes:
-    """Votes in a folder, which may be larger than memory.
+    """Votes in a folder, possibly more than fit in memory.
 
-    Estimators that are given an engine read only the shape, names, `votes_i` and `gold_i`, which are the same here as
-    in `Votes`.  `items` are read lazily, and arrays with an entry per item are memory maps.
+    Estimators that get an engine read only the shape, names, `votes_i` and `gold_i`, which are the same here as in
+    `Votes`.  `items` are read lazily, and arrays with one entry per item are memory-mapped.
     """
 
     folder: Path
@@ -143,8 +143,8 @@ class StoredVotes:
     labels: tuple[Hashable, ...]
     slices: tuple[Hashable, ...]
     ordered: bool
-    item_g: NDArray[np.int64]  # the first item of each row group, and the number of items
-    vote_g: NDArray[np.int64]  # the first vote of each row group, and the number of votes
+    item_g: NDArray[np.int64]  # the first item of each row group, then the number of items
+    vote_g: NDArray[np.int64]  # the first vote of each row group, then the number of votes
     votes_i: NDArray[np.int32]
     gold_i: NDArray[np.int32] | None
     abstained_i: NDArray[np.int32] | None
@@ -178,7 +178,7 @@ class StoredVotes:
         return arrays
 
     def group(self, first: int, last: int) -> Votes:
-        """The votes of some row groups in memory; the names of their items are read lazily."""
+        """Load the votes in some row groups into memory; item names are read lazily."""
         start, stop = int(self.item_g[first]), int(self.item_g[last])
         worker_n, label_n, *seconds_n = self.columns(
             first, last, "worker", "label", *(["seconds"] if self.has_seconds else [])
@@ -202,7 +202,7 @@ class StoredVotes:
         )
 
     def take_items(self, code_p: IntArray) -> Votes:
-        """The votes of the items with these codes (in ascending order), in memory."""
+        """Load the votes on the items with these codes (in ascending order) into memory."""
         code_p = np.asarray(code_p)
         group_p = np.searchsorted(self.item_g, code_p, side="right") - 1
         parts = []
@@ -245,7 +245,7 @@ def _as_numpy(column: Any) -> NDArray[Any]:
 
 @dataclass(slots=True)
 class StoreWriter:
-    """Writes votes that come sorted by item, a row group of whole items at a time."""
+    """Writes votes sorted by item, in row groups of whole items."""
 
     work: WorkFolder
     has_seconds: bool
@@ -255,12 +255,12 @@ class StoreWriter:
     file: Any = None
 
     def add(self, start: int, votes: SortedVotes, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """The votes of some items, the first of which has the code `start`, and arrays with an entry per item."""
+        """Append the votes on the items from code `start` on, and arrays with an entry per item."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         columns: dict[str, NDArray[Any]] = {"worker": votes.worker_n, "label": votes.label_n}
-        packed = dict.fromkeys(columns, "DELTA_BINARY_PACKED")  # smaller and faster than a dictionary, or than none
+        packed = dict.fromkeys(columns, "DELTA_BINARY_PACKED")  # smaller and faster than dictionary or plain encoding
         if self.has_seconds and votes.seconds_n is not None:
             columns["seconds"] = votes.seconds_n
         table = pa.table({name: pa.array(array_n) for name, array_n in columns.items()})
@@ -276,7 +276,7 @@ class StoreWriter:
             self.file.write_table(table, row_group_size=len(table))
             self.item_g.append(start + len(arrays["votes"]))
             self.vote_g.append(self.vote_g[-1] + len(table))
-        else:  # a row group cannot be empty, so these items belong to the one before
+        else:  # a row group cannot be empty, so these items are added to the previous one
             self.item_g[-1] = start + len(arrays["votes"]) if len(self.item_g) > 1 else 0
 
     def close(self, n_items: int, facts: Mapping[str, Any], account: Account) -> None:
@@ -305,7 +305,7 @@ class StoreWriter:
 
 
 def open_store(folder: Path, *, verify: bool = True) -> StoredVotes | None:
-    """The votes in a folder; None if it is incomplete or was filled by another version.
+    """Open the votes in a folder; None if it is incomplete or was written by another version.
 
     Parameters
     ----------

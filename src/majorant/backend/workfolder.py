@@ -1,8 +1,8 @@
-"""Working folders for intermediate files: what may be created in them and removed from them.
+"""Working folders for intermediate files, and which files may be created in and removed from them.
 
-A working folder is one that we created, or that was empty. The file `.majorant-work` in it lists each of our files
-before it is written. Only listed files are ever removed, and a folder that holds files but no such list is refused. The
-list also serves as the lock that keeps a second run out.
+A working folder is one that we created or found empty. Its file `.majorant-work` lists each of our files before it is
+written. Only listed files are ever removed, and a folder with files but no such list is refused. The list also serves
+as the lock that keeps a second run out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from majorant.errors import ConfigError
 
 LIST = ".majorant-work"
 WORK_HEADER = "majorant working folder, format 1. majorant may remove the files listed below, and no others.\n"
-WORK_FOLDER = "majorant-work"  # what the folder is called inside one that the user names
+WORK_FOLDER = "majorant-work"  # its name within a folder that the user chose
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class WorkFolder:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, inputs: Iterable[str | os.PathLike[str]] = ()) -> WorkFolder:
-        """Create the folder, or take one that is empty or already ours.
+        """Create the folder, or use one that is empty or already ours.
 
         Raises
         ------
@@ -49,12 +49,12 @@ class WorkFolder:
         folder = make_folder(path)
         for file in map(Path, inputs):
             if file.resolve().is_relative_to(folder.resolve()):
-                raise ConfigError(f"{file} is in the working folder {folder}. Name another one with work='DIR'.")
+                raise ConfigError(f"{file} is in the working folder {folder}. Choose another folder with work='DIR'.")
         if not (folder / LIST).is_file():
             if any(folder.iterdir()):
                 raise ConfigError(
-                    f"{folder} holds files that majorant did not write, so it is no place for intermediate files. "
-                    "Name another one with work='DIR'."
+                    f"{folder} holds files that majorant did not write, so it cannot be used for intermediate files. "
+                    "Choose another folder with work='DIR'."
                 )
             try:
                 (folder / LIST).write_text(WORK_HEADER, encoding="utf-8")
@@ -64,20 +64,20 @@ class WorkFolder:
         return cls(folder)
 
     def claim(self, name: str) -> Path:
-        """Note that a file is ours, before it is written; a slash at the end says that it is DuckDB's folder."""
+        """List a file as ours before it is written; a name that ends in a slash is DuckDB's temporary folder."""
         path = self.path / name
         if name in self.names:
             return path
         if name not in self._claimed():
             if path.is_symlink() or path.exists():
-                raise ConfigError(f"{path} was not written by majorant. Name another folder with work='DIR'.")
+                raise ConfigError(f"{path} was not written by majorant. Choose another folder with work='DIR'.")
             with (self.path / LIST).open("a", encoding="utf-8") as file:
                 file.write(f"{name}\n")
         self.names.add(name)
         return path
 
     def clear(self) -> None:
-        """Remove the files that were claimed, and DuckDB's folder if nothing else is in it."""
+        """Remove the claimed files, and DuckDB's folder if nothing else is in it."""
         for name in self._claimed():
             path = self.path / name.removesuffix("/")
             if not name.endswith("/"):
@@ -86,14 +86,14 @@ class WorkFolder:
             elif not path.is_symlink():
                 for file in path.glob("duckdb_temp*"):
                     file.unlink()
-                with contextlib.suppress(OSError):  # somebody else's file is in it, or it was never made
+                with contextlib.suppress(OSError):  # it contains other files, or was never created
                     path.rmdir()
         remove_leftovers(self.path, ("part", "rows", "old"))
         self.names.clear()
         os.truncate(self.path / LIST, len(WORK_HEADER))
 
     def remove(self) -> None:
-        """Clear the folder, and remove it unless it holds files of others."""
+        """Clear the folder, and remove it unless it contains other files."""
         self.clear()
         if [path.name for path in self.path.iterdir()] == [LIST]:
             (self.path / LIST).unlink()
@@ -107,19 +107,19 @@ class WorkFolder:
         if f"{header}\n" != WORK_HEADER:
             return []
         plain = [name for name in names if name.removesuffix("/") not in ("", ".", "..")]
-        return [name for name in plain if Path(name).name == name.removesuffix("/")]  # nothing in another folder
+        return [name for name in plain if Path(name).name == name.removesuffix("/")]  # no paths to other folders
 
 
 @contextlib.contextmanager
 def locked(path: str | os.PathLike[str]) -> Iterator[WorkFolder]:
-    """The working folder, locked for this process; the lock is released when the process ends, however it ends."""
+    """Open a working folder and lock it; the lock is released when the process ends, even if it is killed."""
     while True:
         work = WorkFolder.open(path)
         with (work.path / LIST).open("a") as file:
             if lock(file.fileno(), wait=False) is False:
-                raise ConfigError(f"{work.path} is in use by another run. Wait for it, or name another folder.")
+                raise ConfigError(f"{work.path} is in use by another run. Wait for it, or choose another folder.")
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(file.fileno()), (work.path / LIST).stat()):
                     yield work
                     return
-        # the run that held the lock removed the folder meanwhile: start again
+        # the run that held the lock has removed the folder in the meantime: start again

@@ -41,11 +41,11 @@ def demo(out: str, seed: int) -> None:
 
 def _simulations(seed: int) -> dict[str, tuple[str, Simulation]]:
     """A crowd of unequal workers, and a panel whose weak judges share mistakes, without and with labels."""
-    from majorant.simulate import one_coin_crew, simulate
+    from majorant.simulate import one_coin_workers, simulate
 
-    workers = one_coin_crew([0.55 + 0.4 * j / 39 for j in range(40)])
+    workers = one_coin_workers([0.55 + 0.4 * j / 39 for j in range(40)])
     crowd = simulate([0.6, 0.4], workers, n_items=600, n_votes=5, labels=("ham", "spam"), rng=seed)
-    judges = one_coin_crew([0.93, 0.8, 0.62, 0.62, 0.62, 0.62, 0.62], n_classes=3)
+    judges = one_coin_workers([0.93, 0.8, 0.62, 0.62, 0.62, 0.62, 0.62], n_classes=3)
     panel, labelled = (
         simulate(
             [0.5, 0.3, 0.2],

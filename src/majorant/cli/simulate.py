@@ -102,7 +102,7 @@ def _draw(
     seed: int,
 ) -> Simulation:
     """The options in the library's words."""
-    from majorant.simulate import one_coin_crew
+    from majorant.simulate import one_coin_workers
     from majorant.simulate import simulate as draw
 
     if (confusion is None) == (skills is None):
@@ -110,10 +110,10 @@ def _draw(
     if votes is None and skills is None:
         raise ConfigError("Say how many votes each item gets: --votes.")
     n_classes = len(prior or labels or confusion or (0, 1))
-    crew = confusion if confusion is not None else one_coin_crew(skills or (), n_classes)
+    confusions = confusion if confusion is not None else one_coin_workers(skills or (), n_classes)
     return draw(
         prior or [1 / n_classes] * n_classes,
-        crew,
+        confusions,
         items,
         len(skills or ()) if votes is None else votes,
         rng=seed,

@@ -1,7 +1,7 @@
 """Methods that turn votes into labels.
 
-One method, or one family, per file: a frozen dataclass of settings with `fit(votes) -> Fit` and its `Traits`. `em.py`
-is the loop that the models share, `tables.py` the pass over the votes, `online.py` the update of a fit by new votes.
+One method, or one family of methods, per file: a frozen dataclass of settings with `fit(votes) -> Fit` and `Traits`.
+`em.py` has the EM loop that models share, `tables.py` the pass over the votes, `online.py` the update with new votes.
 May import theory, votes and kernels; imported by backends and everything above them.
 """
 
@@ -95,8 +95,8 @@ METHOD_ALIASES = {
 }
 
 
-def method_named(method: str, *, beside: Iterable[str] = ()) -> str:
-    """Canonical name of a method. The error for an unknown name lists all methods after the names in `beside`.
+def method_named(method: str, *, extra: Iterable[str] = ()) -> str:
+    """The canonical name of a method; `extra` names are also valid, and come first in the error for an unknown name.
 
     >>> method_named("DawidSkene"), method_named("ds"), method_named("majority_vote")
     ('dawid-skene', 'dawid-skene', 'majority')
@@ -105,7 +105,7 @@ def method_named(method: str, *, beside: Iterable[str] = ()) -> str:
     ...
     majorant.errors.ConfigError: There is no method 'david-skene'. Did you mean dawid-skene? ...
     """
-    names = [*beside, *ESTIMATORS]
+    names = [*extra, *ESTIMATORS]
     if method in names:
         return method
     known = {_bare(name): name for name in names} | {n: m for n, m in METHOD_ALIASES.items() if m in ESTIMATORS}
@@ -132,7 +132,7 @@ class Caveat(StrEnum):
 
 
 def unsuited(method: str, votes: Votes) -> Caveat | None:
-    """Why the method cannot be used on these votes; None if it can.
+    """Why a method cannot be used on these votes; None if it can.
 
     >>> votes = Votes.from_codes([0, 1, 2], [0, 0, 0], [0, 1, 2], items="abc", workers="w", labels="xyz")
     >>> unsuited("kos", votes)
@@ -151,9 +151,9 @@ def unsuited(method: str, votes: Votes) -> Caveat | None:
 
 
 def fit_method(method: str, votes: Votes, start: Fit | None = None) -> Fit:
-    """Fit a method by its name.
+    """Fit a method given by name.
 
-    An iterative method goes on from `start`, a fit of its own to other votes of the same workers.
+    An iterative method continues from `start`, an earlier fit of the same method and workers to other votes.
 
     >>> votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="xyz", labels=("no", "yes"))
     >>> fit_method("iwmv", votes).labels()

@@ -1,7 +1,7 @@
-"""Votes weighted by how often their worker agrees with the winning label: once (wawa), or repeatedly.
+"""Weight votes by how often their worker agrees with the winning label, once (wawa) or repeatedly.
 
-Iterative weighted majority vote is by Li and Yu (2014); wawa (worker agreement with aggregate) and zero-based skill are
-those of crowd-kit.
+Iterative weighted majority vote is from Li and Yu (2014); wawa (worker agreement with aggregate) and zero-based skill
+are those of crowd-kit.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from majorant.votes import Votes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wawa:
-    """Each vote weighs its worker's `skill`: the share of that worker's votes that agree with the majority.
+    """Weight each vote by its worker's `skill`: the share of the worker's votes that agree with the majority.
 
-    Runs one round. Tied labels share the majority equally. A worker without votes has the skill of chance.
+    There is only one round. Tied labels count as equal parts of the majority. A worker without votes gets chance level.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class Wawa:
     traits: ClassVar[Traits] = Traits(distributed=True, vote_shares=True)
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
-        """Skills, and shares of the weighted votes as probabilities."""
+        """Skills, and shares of the weighted votes in place of probabilities."""
         data = prepare(votes, engine=engine, weights=weights)
         skill_j, _ = _agreement(data, np.ones(len(data.votes.workers)))
         posterior_ik, prior_k = weighted_shares(data, skill_j)
@@ -49,16 +49,16 @@ class Wawa:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IWMV:
-    """Vote with weights, measure each worker against the winners, weight by K * accuracy - 1, until nothing changes.
+    """Alternate between voting and weighting workers by K * accuracy - 1 against the winners, until nothing changes.
 
-    Assumes that a worker's accuracy does not depend on the class; one below chance votes against the label given. A
-    tied item credits each of its best labels equally. `skill` is the agreement with the final labels, and the shared
-    `confusion` holds its mean over votes; `trace` is that mean at each step.
+    Assumes that accuracy does not depend on the class; a worker below chance counts against the label given. A
+    tied item gives equal credit to each of its best labels. `skill` is the agreement with the final labels; the shared
+    `confusion` is built from its mean over votes; `trace` is that mean at each step.
 
     Parameters
     ----------
     max_iter, tol
-        Stop after so many rounds, or when no weight moves by more than `tol`.
+        Stop after `max_iter` rounds, or when no weight changes by more than `tol`.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class IWMV:
     tol: float = 1e-9
 
     def fit(self, votes: Votes, **options: Unpack[FitOptions]) -> Fit:
-        """Skills, shared confusion and labels; `start` gives the first skills."""
+        """Skills, shared confusion and labels; `start` provides the initial skills."""
         data = prepare(votes, **options)
         _, n_workers, n_classes = data.votes.shape
 
@@ -98,16 +98,16 @@ class IWMV:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZeroBasedSkill:
-    """Skills step towards the share of a worker's votes that win the vote weighted by skill, from chance for all.
+    """Move each skill step by step, from chance, towards the share of the worker's votes that win the weighted vote.
 
-    Gradient descent on the squared distance between skill and agreement. `trace` is the share of winning votes.
+    This is gradient descent on the squared difference of skill and agreement. `trace` is the share of winning votes.
 
     Parameters
     ----------
     step, step_factor, step_every
         Initial step size, the factor that reduces it, and the number of rounds between reductions.
     max_iter, tol
-        Stop after so many rounds, or when no skill moves by more than `tol`.
+        Stop after `max_iter` rounds, or when no skill changes by more than `tol`.
 
     Examples
     --------
@@ -127,7 +127,7 @@ class ZeroBasedSkill:
     tol: float = 1e-6
 
     def fit(self, votes: Votes, **options: Unpack[FitOptions]) -> Fit:
-        """Skills, and shares of the weighted votes as probabilities; `start` gives the first skills."""
+        """Skills, and shares of the weighted votes in place of probabilities; `start` provides the initial skills."""
         data = prepare(votes, **options)
         _, n_workers, n_classes = data.votes.shape
 
@@ -145,9 +145,9 @@ def _vote_repeatedly(
     limits: IWMV | ZeroBasedSkill,
     data: VoteData,
     weight_j: FloatArray,
-    renew: Callable[[FloatArray, FloatArray, int], FloatArray],
+    reweigh: Callable[[FloatArray, FloatArray, int], FloatArray],
 ) -> Solution[tuple[FloatArray, FloatArray]]:
-    """Alternate between voting and `renew`, which returns new weights, until the weights converge.
+    """Alternate between voting and `reweigh`, which returns new weights, until the weights converge.
 
     The parameters are the last weights and agreements; the trace is the share of winning votes.
     """
@@ -158,14 +158,14 @@ def _vote_repeatedly(
         trace.append(winning)
         if data.progress is not None:
             data.progress(len(trace), winning)
-        new_j = renew(agreement_j, weight_j, len(trace))
+        new_j = reweigh(agreement_j, weight_j, len(trace))
         converged = bool(np.abs(new_j - weight_j).max(initial=0.0) <= limits.tol)
         weight_j = new_j
     return Solution((weight_j, agreement_j), tuple(trace), converged, len(trace))
 
 
 def _agreement(data: VoteData, weight_j: FloatArray) -> tuple[FloatArray, float]:
-    """The share of each worker's votes that win the weighted vote (chance without votes), and that of all votes."""
+    """The share of each worker's votes that win the weighted vote (chance if no votes), and the share of all votes."""
     totals = data.totals
     n_workers, n_classes = totals.n_workers, totals.n_labels
     largest = np.abs(weight_j).max(initial=0.0)
@@ -178,7 +178,7 @@ def _agreement(data: VoteData, weight_j: FloatArray) -> tuple[FloatArray, float]
 
 
 def weighted_shares(data: VoteData, weight_j: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Each label's share of an item's votes, where worker j counts weight_j >= 0 times; and the class shares."""
+    """Each label's share of an item's votes, where worker j's vote has weight_j >= 0; and the class shares."""
     table = weight_table(weight_j, data.totals.n_labels)
     return data.rows_and_prior(lambda block: shares(gather(block, table)))
 
@@ -186,8 +186,8 @@ def weighted_shares(data: VoteData, weight_j: FloatArray) -> tuple[FloatArray, F
 def linear_posterior(data: VoteData, weight_j: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Probabilities from weights K * accuracy - 1, which may be negative; and the class shares.
 
-    The weight of the one-coin model, log(p (K - 1) / (1 - p)), is K / (K - 1) * (K p - 1) to first order around
-    p = 1 / K: so scaled, weighted votes are log-probabilities. The order of the labels is that of the weighted votes.
+    The weight in the one-coin model, log(p (K - 1) / (1 - p)), is K / (K - 1) * (K p - 1) to first order around
+    p = 1 / K. Scaled in this way, weighted votes are log-probabilities; scaling does not change the order of labels.
     """
     n_classes = data.totals.n_labels
     scale = n_classes / max(n_classes - 1, 1)
@@ -196,7 +196,7 @@ def linear_posterior(data: VoteData, weight_j: FloatArray) -> tuple[FloatArray, 
 
 
 def weight_table(weight_j: FloatArray, n_classes: int) -> FloatArray:
-    """The table in which a vote of worker j adds weight_j to its label."""
+    """A table in which a vote of worker j adds weight_j to its label."""
     return (weight_j[:, None, None] * np.eye(n_classes)).reshape(-1, n_classes)
 
 

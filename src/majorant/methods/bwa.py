@@ -17,24 +17,24 @@ from majorant.votes import Votes
 
 
 class PrecisionParams(NamedTuple):
-    """The precision of each worker for each scored class, (J, C), the mean score of these, (C,), and their prior."""
+    """The precision of each worker for each scored class, (J, C), the mean scores, (C,), and the prior."""
 
     precision_jc: FloatArray
     mean_c: FloatArray
-    base_c: FloatArray  # the Gamma prior's squared error, which stays as it is
+    base_c: FloatArray  # the Gamma prior's squared error, which is not updated
 
 
 class ScoreSums(NamedTuple):
-    """Sums of an E step: scores and squared scores by (worker, label), and scores over items."""
+    """Sums from an E step: scores and squared scores by (worker, label), and scores over items."""
 
     score_lc: FloatArray  # (workers * labels, C)
     square_lc: FloatArray
     sum_c: FloatArray
-    distance: float  # squared, of the scores to their mean
+    distance: float  # squared distance of the scores from their mean
 
 
 class Expected(NamedTuple):
-    """Statistics for the M step: squared errors of each worker, and the mean score."""
+    """Statistics for the M step: each worker's squared errors, and the mean score."""
 
     error_jc: FloatArray
     votes_j: FloatArray
@@ -44,16 +44,16 @@ class Expected(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BWA:
-    """One class against the rest: a vote is 0 or 1, Gaussian around the item's score with the worker's precision.
+    """One class against the rest: a vote is 0 or 1, with a Gaussian error of the worker's precision around the score.
 
     The posterior holds the scores as shares; `skill` is each worker's precision, averaged over classes.
 
     Parameters
     ----------
     votes
-        Weight of the Gamma prior on precisions, in pseudo-votes with the spread of the vote shares.
+        Weight of the Gamma prior on precisions: a number of imaginary votes with the spread of the vote shares.
     pull
-        Precision of the Gaussian prior that pulls scores to their mean.
+        Precision of the Gaussian prior that pulls scores towards their mean.
     max_iter, tol, accelerate, clamp_gold
         As for `DawidSkene`.
     """
@@ -69,7 +69,7 @@ class BWA:
     clamp_gold: bool = False
 
     def fit(self, votes: Votes, **options: Unpack[FitOptions]) -> Fit:
-        """Scores as shares, and precisions in `learned`; only a fit of this method can be continued."""
+        """Scores as shares, and precisions in `learned`; `start` must be a fit of this method."""
         data = prepare(votes, clamp_gold=self.clamp_gold, **options)
         begin = self._start(data)
         earlier = start_params(data, self.name, *PrecisionParams._fields[:2])
@@ -87,12 +87,12 @@ class BWA:
         )
 
     def e_step(self, data: VoteData, params: PrecisionParams) -> Expected:
-        """The score of each item is the mean of its votes, weighted by precision and pulled to the mean of all."""
+        """Score each item by the mean of its votes, weighted by precision and pulled towards the mean of all scores."""
         sums = data.engine.map_sum(lambda block: _sum_scores(block, self._scores(block, params), params.mean_c))
         return _expect(sums, data.totals)
 
     def m_step(self, expected: Expected, params: PrecisionParams) -> PrecisionParams:
-        """Precisions are inverse mean squared errors, with the prior's imaginary votes; the mean is that of scores."""
+        """Precisions are inverse mean squared errors, including the imaginary votes; also update the mean score."""
         precision_jc = (self.votes + expected.votes_j)[:, None] / (params.base_c + expected.error_jc)
         return PrecisionParams(precision_jc, expected.mean_c, params.base_c)
 
@@ -103,7 +103,7 @@ class BWA:
         return float((log_c - error_c).sum() - self.pull * expected.distance) / 2
 
     def _start(self, data: VoteData) -> PrecisionParams:
-        """Parameters if vote shares were the scores; the spread of these gives the prior of the precisions."""
+        """Parameters that follow if vote shares are the scores; their spread sets the prior of the precisions."""
         totals, target_lc = data.totals, _targets(data.totals.n_labels)
 
         def step(block: Block) -> tuple[FloatArray, ScoreSums]:
@@ -113,7 +113,7 @@ class BWA:
             return spread_c, _sum_scores(block, score_ic, np.zeros(target_lc.shape[1]))
 
         spread_c, sums = data.engine.map_sum(step)
-        # Unanimous votes have no spread at all, but no worker is that precise.
+        # Unanimous votes have no spread at all, but no worker is infinitely precise.
         spread_c = np.maximum(spread_c / max(float(totals.votes_c.sum()), 1.0), 1e-3)
         base_c = self.votes * spread_c * 4 * (1 - 1 / max(totals.n_labels, 2))
         return self.m_step(_expect(sums, totals), PrecisionParams(np.empty(0), np.empty(0), base_c))
@@ -148,7 +148,7 @@ def _sum_scores(block: Block, score_ic: FloatArray, mean_c: FloatArray) -> Score
 
 
 def _targets(n_labels: int) -> FloatArray:
-    """Which labels count as 1 in which column, (K, C); with two classes one column is enough."""
+    """Which label counts as 1 in each column, (K, C); for two classes, one column is enough."""
     return np.eye(2)[:, 1:] if n_labels == 2 else np.eye(n_labels)
 
 
@@ -157,7 +157,7 @@ def _each_class(score_ic: FloatArray, n_classes: int) -> FloatArray:
 
 
 def _by_column(pass_over: Callable[[Block, FloatArray], FloatArray], block: Block, value: FloatArray) -> FloatArray:
-    """Process up to two columns as vectors, which SciPy multiplies several times faster than a matrix."""
+    """Process one or two columns as vectors, which SciPy multiplies several times faster than a matrix."""
     if value.shape[1] > 2:
         return pass_over(block, value)
     return np.stack([pass_over(block, np.ascontiguousarray(column)) for column in value.T], axis=1)

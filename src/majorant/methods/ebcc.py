@@ -1,4 +1,4 @@
-"""EBCC (Li, Rubinstein & Cohn 2019): each class has subtypes, shared by all workers, so that errors correlate."""
+"""EBCC (Li, Rubinstein & Cohn 2019): classes have subtypes, shared by all workers, so that errors correlate."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ from majorant.votes import Votes
 
 
 class SubtypeParams(NamedTuple):
-    """Dirichlet parameters: votes of each worker by class, subtype and label; subtypes of each class; classes."""
+    """Dirichlet parameters of each worker's votes by class, subtype and label; of each class's subtypes; of classes."""
 
     votes_jkml: FloatArray
     subtypes_km: FloatArray
     items_k: FloatArray
-    base_k: FloatArray  # the prior of `items_k`, which stays as it is
+    base_k: FloatArray  # the prior of `items_k`, which is not updated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EBCC:
-    """Each item has a class and a subtype within it; each worker has a row of label probabilities per subtype.
+    """Each item has a class and a subtype of it; each worker has a row of label probabilities per subtype.
 
-    Workers who struggle with the same subtype make the same mistakes, so votes are dependent given the class.
-    Variational Bayes from two starts: one subtype per class, and subtypes that range from harder to easier items. The
-    higher bound wins.
+    Workers who struggle with the same subtype make the same mistakes, so votes are dependent given the class. Fitted by
+    variational Bayes from two starts, one subtype per class and subtypes that range from harder to easier items; the
+    result with the higher bound is kept.
 
     Parameters
     ----------
     subtypes
-        Subtypes of each class; the authors use 10.
+        Number of subtypes per class; the authors use 10.
     concentration
-        The prior's imaginary items of a class, spread over its subtypes.
+        The prior's number of imaginary items per class, spread over its subtypes.
     right, wrong
         The prior's imaginary votes on and off the diagonal.
     items
-        The prior's imaginary items of each class; by default the vote shares summed over items.
+        The prior's imaginary items of each class; by default, the vote shares summed over items.
     max_iter, tol, accelerate, clamp_gold
         As for `DawidSkene`.
     """
@@ -78,7 +78,7 @@ class EBCC:
         data = prepare(votes, clamp_gold=self.clamp_gold, **options)
         n_classes, n_subtypes = len(data.votes.labels), self.subtypes
         earlier = start_params(data, self.name, *SubtypeParams._fields)
-        # A class without votes gets a prior of .01 items.
+        # A class without votes still gets .01 imaginary items.
         shares_k = np.maximum(share_counts(data).items_g, 0.01)
         base_k = shares_k if self.items is None else np.full(n_classes, self.items)
         starts: Iterable[SubtypeParams]
@@ -103,11 +103,11 @@ class EBCC:
         )
 
     def e_step(self, data: VoteData, params: SubtypeParams) -> ExpectedCounts:
-        """The posterior of each item over classes and subtypes, and the expected votes that follow."""
+        """The posterior of each item over classes and subtypes, and the expected votes under it."""
         return expect(data, self.tables(params))
 
     def m_step(self, counts: ExpectedCounts, params: SubtypeParams | None) -> SubtypeParams:
-        """Expected votes and items, added to the imaginary ones."""
+        """Add the expected votes and items to the imaginary ones."""
         items_km = counts.items_g.reshape(-1, self.subtypes)
         n_classes, n_labels = len(items_km), counts.votes_jgl.shape[2]
         base_k = np.ones(n_classes) if params is None else params.base_k
@@ -119,7 +119,7 @@ class EBCC:
         )
 
     def objective(self, params: SubtypeParams, counts: ExpectedCounts) -> float:
-        """The evidence lower bound: less the divergence of the approximate posterior from the prior."""
+        """The evidence lower bound: the evidence minus the divergence of the approximate posterior from the prior."""
         assert counts.tables is not None
         n_classes = len(params.items_k)
         log_vote_jkml = by_worker(counts.tables.log_vote_cg, n_classes).reshape(params.votes_jkml.shape)
@@ -140,8 +140,8 @@ class EBCC:
     def starts(self, data: VoteData, counts: ExpectedCounts, base_k: FloatArray) -> Iterator[SubtypeParams]:
         """Parameters to start from, given the expected votes by class.
 
-        First all items of a class in one subtype, then subtypes from harder to easier items: items of a class are set
-        apart by how much their votes agree with it.
+        First with all items of a class in one subtype, then with subtypes from harder to easier items: items of a class
+        are separated by how much their votes agree with it.
         """
         prior = SubtypeParams(np.empty(0), np.empty(0), np.empty(0), base_k)
         n_classes, first_m = len(base_k), np.eye(self.subtypes)[0]
@@ -155,7 +155,7 @@ class EBCC:
         votes_jkl = counts.votes_jgl.sum(axis=2, keepdims=True) * confusion_jkl
         variance_k = (votes_jkl * agrees_jkl**2).sum(axis=(0, 2)) / np.maximum(votes_jkl.sum(axis=(0, 2)), TINY)
         agrees_jkl /= np.sqrt(np.maximum(variance_k, TINY))[:, None]
-        # A tenth of a nat per vote sets subtypes apart and is small against what votes say about classes.
+        # A tenth of a nat per vote separates subtypes, and is small compared with what votes say about classes.
         easier_m = np.linspace(-0.1, 0.1, self.subtypes)
         log_vote_jkml = np.log(confusion_jkl)[:, :, None] + easier_m[:, None] * agrees_jkl[:, :, None]
         log_vote_jgl = log_vote_jkml.reshape(len(confusion_jkl), -1, n_classes)
@@ -163,5 +163,5 @@ class EBCC:
         yield self.m_step(expect(data, tables), prior)
 
     def _base(self, n_classes: int) -> FloatArray:
-        """The imaginary votes by class, subtype (one stands for all) and label."""
+        """The imaginary votes by class, subtype (one row that stands for all) and label."""
         return lean_to_diagonal(n_classes, self.right, self.wrong)[:, None, :]

@@ -1,4 +1,4 @@
-"""`Fit`, the result of every method, and `Traits`, a method's declared properties."""
+"""`Fit`, the result of every method, and `Traits`, the declared properties of a method."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Ties = Literal["flag", "first", "random", "prior"]
 Progress = Callable[[int, float], None]  # called with step and objective
-TIE_TOLERANCE = 1e-9  # probabilities closer than this are equal: sums in another order differ by far less
+TIE_TOLERANCE = 1e-9  # probabilities closer than this count as equal; rounding errors are far smaller
 NO_LABEL = -1
 
 
@@ -32,21 +32,21 @@ class Traits:
     Attributes
     ----------
     needs
-        What the method needs beside votes: gold labels, confusion matrices, or workers who overlap on items.
+        What the method needs besides votes: gold labels, confusion matrices, or workers who overlap on items.
     classes
-        2 if the method is for two classes only.
+        2 if the method only handles two classes.
     iterative
         `fit` takes all of `FitOptions`.
     monotone
         `Fit.trace` is an objective that never falls.
     distributed
-        `fit` takes `engine`: the method runs on blocks of votes that are stored elsewhere.
+        `fit` takes `engine`: the method can run on blocks of votes that are stored elsewhere.
     keeps_items
-        Per-item data that the method needs in one place, which rules out a cluster.
+        Name of the per-item data that the method needs in one place, which rules out a cluster.
     order_free
-        The order of the items does not matter.
+        The order of the items does not affect the result.
     online
-        What the state for `update` holds: "votes", "accuracies", or nothing.
+        What the state for `update` contains: "votes", "accuracies", or nothing.
     vote_shares
         `Fit.posterior` holds shares of weighted votes, which are not probabilities.
     tables_per_worker
@@ -101,7 +101,7 @@ class Estimator(Protocol):
 class Fit(Tabular):
     """The probability of each class for each item, and what was learned about the workers.
 
-    An item without votes has no label, whatever its row of `posterior` says.
+    An item without votes has no label, whatever its row of `posterior` contains.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class Fit(Tabular):
     posterior : ndarray of shape (items, classes)
         Probability of each class; rows sum to 1.
     prior : ndarray of shape (classes,)
-        Probability of each class before any vote is seen.
+        Probability of each class before seeing any votes.
     votes_i : ndarray of shape (items,)
         Number of votes on each item.
     label_values : tuple
@@ -120,7 +120,7 @@ class Fit(Tabular):
     skill : ndarray of shape (workers,), optional
         Skill of each worker; its scale depends on the method.
     learned : mapping of str to ndarray
-        What only this method learns.
+        Other parameters, specific to the method.
     trace : tuple of float
         The objective after each step.
     converged : bool
@@ -128,7 +128,7 @@ class Fit(Tabular):
     n_iter : int
         Number of steps.
     names : Names, optional
-        Names of items and workers; None if the rows are only a part of what was fitted.
+        Names of items and workers; None if the rows are only a part of the fitted items.
 
     Examples
     --------
@@ -150,7 +150,7 @@ class Fit(Tabular):
     converged: bool = True
     n_iter: int = 0
     names: Names | None = None
-    resume: State | Callable[[], State] | None = None  # what `state` returns, or how to make it
+    resume: State | Callable[[], State] | None = None  # what `state` returns, or a function that makes it
 
     def __post_init__(self) -> None:
         lock(self)
@@ -162,7 +162,7 @@ class Fit(Tabular):
         return (n_best_i > 1) & (self.votes_i > 0)
 
     def take(self, item_p: IntArray) -> Fit:
-        """The fit of the items with these codes, without the names of the others."""
+        """The part of the fit for the items with these codes."""
         posterior, votes_i = np.array(self.posterior[item_p]), np.array(self.votes_i[item_p])
         return replace(self, posterior=posterior, votes_i=votes_i, names=None)
 
@@ -173,8 +173,8 @@ class Fit(Tabular):
         Parameters
         ----------
         ties : {"flag", "first", "random", "prior"}
-            "flag" leaves ties open; "first" takes the first label in sorted order; "random" draws among the tied;
-            "prior" takes the class with the highest prior and leaves open what is still tied.
+            "flag" leaves ties open; "first" takes the first label in sorted order; "random" draws a tied label;
+            "prior" takes the tied class with the highest prior, and leaves open what is still tied.
         rng : int or Generator
             Seed for `ties="random"`.
 
@@ -192,7 +192,7 @@ class Fit(Tabular):
 
     @validated
     def labels(self, ties: Ties = "flag", rng: int | np.random.Generator = 0) -> list[Any]:
-        """Your own label value for each item, in the order of `votes.items`.
+        """Your own value of each item's label, in the order of `votes.items`.
 
         Parameters
         ----------
@@ -207,7 +207,7 @@ class Fit(Tabular):
         return self.values(self.codes(ties, rng))
 
     def values(self, code_i: IntArray) -> list[Any]:
-        """Your own label value for each class code; None for -1."""
+        """Your own label for each class code; None for -1."""
         value_k = np.empty(len(self.label_values) + 1, dtype=object)
         value_k[:] = [*self.label_values, None]
         return list(value_k[code_i])
@@ -217,7 +217,7 @@ class Fit(Tabular):
         return None if self.names is None else self.names.label_type
 
     def table(self) -> dict[str, Any]:
-        """Columns item, label, confidence, votes, tied and, with at most 50 classes, p(LABEL) of each class.
+        """Columns item, label, confidence, votes, tied and, if there are at most 50 classes, p(LABEL) for each.
 
         >>> from majorant.methods.majority import Majority
         >>> from majorant.votes import Votes
@@ -226,7 +226,7 @@ class Fit(Tabular):
         ['yes', 'no']
         """
         if self.names is None or len(self.names.items) != len(self.posterior):
-            raise ConfigError("this fit does not know the names of its items: aggregate the votes in memory.")
+            raise ConfigError("this fit does not have the names of its items: aggregate the votes in memory.")
         voted_i = self.votes_i > 0
         columns: dict[str, Any] = {
             "item": Named(np.arange(len(self.posterior)), self.names.items),
@@ -255,7 +255,7 @@ class Fit(Tabular):
         )
 
     def state(self) -> State:
-        """The state from which `update(state, new_votes)` continues.
+        """The state that `update(state, new_votes)` continues from.
 
         Returns
         -------
@@ -276,12 +276,12 @@ class Fit(Tabular):
 
 
 def fit_of(method: str, votes: Votes, **facts: Any) -> Fit:
-    """A fit of these votes, with their names; `facts` are posterior, prior and whatever else was learned."""
+    """Make a Fit with the names of these votes; `facts` are posterior, prior and whatever else was learned."""
     return Fit(method=method, votes_i=votes.votes_i, label_values=votes.labels, names=names_of(votes), **facts)
 
 
 def chances(score_ik: FloatArray) -> FloatArray:
-    """The probability that each class becomes an item's label: 1 for the best, an equal share if several tie.
+    """The probability that each class becomes an item's label: 1 for the best class, equal shares if several tie.
 
     >>> chances(np.array([[.7, .3], [.5, .5]])).tolist()
     [[1.0, 0.0], [0.5, 0.5]]
@@ -290,10 +290,10 @@ def chances(score_ik: FloatArray) -> FloatArray:
 
 
 def leaders(score_ik: FloatArray) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """For each row its first best class, and how many classes share the best score (within TIE_TOLERANCE)."""
+    """For each row, the first of the best classes, and how many share the best score (within TIE_TOLERANCE)."""
     n_items, n_classes = score_ik.shape
     first_i, n_best_i = np.empty(n_items, dtype=np.int32), np.empty(n_items, dtype=np.int32)
-    step = max(1, (1 << 17) // max(n_classes, 1))  # rows that stay in the cache
+    step = max(1, (1 << 17) // max(n_classes, 1))  # as many rows as fit in the cache
     for start in range(0, n_items, step):
         rows = slice(start, start + step)
         score_ki = np.ascontiguousarray(score_ik[rows].T)  # reductions along the long axis are many times faster
@@ -306,7 +306,7 @@ def leaders(score_ik: FloatArray) -> tuple[NDArray[np.int32], NDArray[np.int32]]
 def _break_ties(
     best_tk: NDArray[np.bool_], prior_k: FloatArray, ties: Ties, rng: int | np.random.Generator
 ) -> NDArray[np.int32]:
-    """A class for each tied item among its best ones, or NO_LABEL."""
+    """Choose one of the best classes of each tied item, or NO_LABEL."""
     if ties == "flag":
         return np.full(len(best_tk), NO_LABEL, dtype=np.int32)
     if ties == "first":

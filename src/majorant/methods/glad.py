@@ -24,7 +24,7 @@ class AbilityParams(NamedTuple):
 
 
 class AbilitySums(NamedTuple):
-    """What a pass adds up for the abilities, by (worker, label), and the objective of its items."""
+    """The sums from a pass, by (worker, label), that determine the abilities, and the items' part of the objective."""
 
     linear_c: FloatArray
     square_c: FloatArray
@@ -35,10 +35,10 @@ class AbilitySums(NamedTuple):
 class GLAD:
     """A vote is right with probability sigmoid(ability_j * exp(ease_i)); wrong labels and classes are equally likely.
 
-    Abilities and log-eases have normal priors with variance 1. EM in which each step maximises a quadratic bound that
-    touches the logistic likelihood (Jaakkola & Jordan 2000): a closed form for abilities and a few Newton steps for
-    eases, in one pass over the votes. `skill` is the ability; `learned["ease"]` is the log-ease of each item (the log
-    of 1 / difficulty).
+    Abilities and log-eases have normal priors with variance 1. Each EM step maximises a quadratic lower bound on the
+    logistic likelihood (Jaakkola & Jordan 2000), in closed form for abilities and by a few Newton steps for eases, in
+    one pass over the votes. `skill` is the ability; `learned["ease"]` is the log-ease of each item (the log of
+    1 / difficulty).
 
     Parameters
     ----------
@@ -58,8 +58,8 @@ class GLAD:
     clamp_gold: bool = False
 
     def fit(self, votes: Votes, **options: Unpack[FitOptions]) -> Fit:
-        """Abilities, eases and posterior; only a fit of this method can be continued."""
-        # A pass holds a dozen numbers for each vote, which would leave the cache in blocks of the usual size.
+        """Abilities, eases and posterior; `start` must be a fit of this method."""
+        # A pass needs a dozen numbers per vote, so blocks of the usual size would not fit in the cache.
         data = prepare(votes, clamp_gold=self.clamp_gold, usual_items=1 << 13, **options)
         solution = run_em(self, data, self._start(data), positive=False)
         params = solution.params
@@ -75,12 +75,12 @@ class GLAD:
         )
 
     def e_step(self, data: VoteData, params: AbilityParams) -> tuple[FloatArray, AbilitySums]:
-        """New eases of all items, given their posterior, and the sums over votes that the abilities follow from."""
+        """Update all items' eases given their posterior, and compute the sums over votes that determine abilities."""
         parts = list(data.engine.map_blocks(lambda block: self._pass(block, params)))
         return np.concatenate([ease for ease, _ in parts]), add_up(part for _, part in parts)
 
     def m_step(self, expected: tuple[FloatArray, AbilitySums], params: AbilityParams) -> AbilityParams:
-        """The ability of each worker that maximises the quadratic bound; eases are those of the E step."""
+        """Maximise the quadratic bound over each worker's ability; the E step has already updated the eases."""
         ease_i, sums = expected
         n_workers = len(params.ability_j)
         linear_j, square_j = (sum_c.reshape(n_workers, -1).sum(axis=1) for sum_c in (sums.linear_c, sums.square_c))
@@ -91,7 +91,7 @@ class GLAD:
         return expected[1].objective - float(((params.ability_j - self.mean) ** 2).sum()) / 2
 
     def _start(self, data: VoteData) -> AbilityParams:
-        """All workers and items alike, or as in an earlier fit (its items only if they are the same)."""
+        """Start with all workers and items alike, or from an earlier fit (with its eases if the items are the same)."""
         n_rows, n_workers, _ = data.engine.shape
         earlier = start_params(data, self.name, "ability", "ease")
         ability_j, earlier_i = (np.full(n_workers, self.mean), np.empty(0)) if earlier is None else earlier
@@ -101,7 +101,7 @@ class GLAD:
         return AbilityParams(ability_j, ease_i)
 
     def _pass(self, block: Block, params: AbilityParams) -> tuple[FloatArray, AbilitySums]:
-        """New eases of a block's items, and the sums for abilities at these eases."""
+        """Update the eases of a block's items, and compute the sums for the abilities at these eases."""
         ballots = _block_votes(block, params)
         old_i = params.ease_i[block.items]
         posterior_ik, log_total_i = _posterior(block, ballots, params)
@@ -123,7 +123,7 @@ class GLAD:
 
 
 class BlockVotes(NamedTuple):
-    """The votes of a block: ability and (item, label) of each, votes per item, and ability by item and label."""
+    """The votes of a block: ability and (item, label) of each, votes per item, and ability summed by item and label."""
 
     ability_n: FloatArray
     place_n: IntArray
@@ -132,7 +132,7 @@ class BlockVotes(NamedTuple):
 
 
 def raise_ease(ease_i: FloatArray, gain_i: FloatArray, cost_i: FloatArray, mean: float) -> FloatArray:
-    """Improve log-eases b for gain * e^b - cost * e^2b - (b - mean)^2 / 2, by Newton steps that never lead down.
+    """Increase gain * e^b - cost * e^2b - (b - mean)^2 / 2 over log-eases b, by Newton steps that never decrease it.
 
     >>> raise_ease(np.zeros(1), np.array([2.0]), np.array([1.0]), mean=1.0).round(2).tolist()
     [0.25]
@@ -143,8 +143,8 @@ def raise_ease(ease_i: FloatArray, gain_i: FloatArray, cost_i: FloatArray, mean:
         return np.asarray((gain_i - cost_i * scale_i) * scale_i - (b_i - mean) ** 2 / 2)
 
     best_i, reach_i = value(ease_i), np.ones_like(ease_i)
-    for _ in range(2):  # each step is taken only where it leads up
-        scale_i = np.exp(ease_i)  # Newton in e^b, where all but the prior is a parabola
+    for _ in range(2):  # take each step only if it increases the value
+        scale_i = np.exp(ease_i)  # Newton's method in e^b, in which all but the prior is quadratic
         slope_i = gain_i - 2 * cost_i * scale_i - (ease_i - mean) / scale_i
         bend_i = 2 * cost_i + np.maximum(1 + mean - ease_i, 1.0) / scale_i**2
         ratio_i = np.maximum(1 + slope_i / (bend_i * scale_i), 1e-3)
@@ -160,14 +160,14 @@ def _block_votes(block: Block, params: AbilityParams) -> BlockVotes:
     matrix, n_classes = block.matrix, block.n_classes
     length_i = np.diff(matrix.indptr)
     ability_n = np.take(np.repeat(params.ability_j, n_classes), matrix.indices, mode="clip")
-    label_n = matrix.indices - matrix.indices // n_classes * n_classes  # NumPy's % is several times slower
+    label_n = matrix.indices - matrix.indices // n_classes * n_classes  # NumPy's % is much slower
     place_n = np.repeat(np.arange(len(length_i)) * n_classes, length_i) + label_n
     ability_ik = np.bincount(place_n, ability_n, len(length_i) * n_classes).astype(float, copy=False)
     return BlockVotes(ability_n, place_n, length_i, ability_ik.reshape(-1, n_classes))
 
 
 def _posterior(block: Block, ballots: BlockVotes, params: AbilityParams) -> tuple[FloatArray, FloatArray]:
-    """Class probabilities, and the logarithm of their total relative to all votes being wrong."""
+    """Class probabilities, and the log of their total relative to the case that all votes are wrong."""
     score_ik = ballots.ability_ik * np.exp(params.ease_i[block.items])[:, None]
     score_ik -= np.log(block.n_classes)
     if block.n_classes > 2:
@@ -181,7 +181,7 @@ def _posterior(block: Block, ballots: BlockVotes, params: AbilityParams) -> tupl
 
 
 def _logistic(block: Block, ballots: BlockVotes, x_n: FloatArray) -> tuple[FloatArray, float]:
-    """For each vote the curvature tanh(x / 2) / 4x of the bound; and log sigmoid(-x), summed over all votes."""
+    """The curvature tanh(x / 2) / 4x of the bound for each vote, and the sum of log sigmoid(-x) over all votes."""
     size_n = np.abs(x_n)
     small_n = np.negative(size_n)
     np.exp(small_n, out=small_n)
@@ -193,14 +193,14 @@ def _logistic(block: Block, ballots: BlockVotes, x_n: FloatArray) -> tuple[Float
         log_wrong = -float((np.repeat(block.weight_i, ballots.length_i) * log_wrong_n).sum())
     curve_n = np.subtract(1, small_n, out=small_n)
     curve_n /= total_n
-    np.maximum(size_n, 1e-4, out=size_n)  # where the curvature is 1/8 to nine digits, and 0 / 0 is near
+    np.maximum(size_n, 1e-4, out=size_n)  # avoids 0 / 0; below that, the curvature is 1/8 to nine digits
     size_n *= 4
     curve_n /= size_n
     return curve_n, log_wrong
 
 
 def _with_values(matrix: Any, value_n: FloatArray) -> Any:
-    """A block's matrix, or its transpose, with a value for each vote instead of 1; faster than a constructor."""
+    """A copy of a block's matrix, or its transpose, with other values than 1; faster than SciPy's constructor."""
     weighted = copy(matrix)
     weighted.data = value_n
     return weighted

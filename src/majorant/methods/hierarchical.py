@@ -1,4 +1,4 @@
-"""Hierarchical Dawid-Skene: each worker's confusion rows are drawn around the crowd's, tilted by the worker's skill."""
+"""Hierarchical Dawid-Skene: each worker's confusion rows vary around the crowd's, tilted by the worker's skill."""
 
 from __future__ import annotations
 
@@ -29,28 +29,29 @@ from majorant.methods.tables import (
 from majorant.values import FloatArray
 from majorant.votes import Votes
 
-DIFFERENCE = 1e-3  # of a difference quotient of digamma, which costs far less than trigamma
+DIFFERENCE = 1e-3  # step of difference quotients of digamma, which are much faster than trigamma
 ALMOST_ZERO = 1e-12
 
 
 class CrowdParams(NamedTuple):
-    """Dirichlet parameters of each worker's rows, the crowd and the classes, and each worker's odds of being right."""
+    """Dirichlet parameters of each worker's rows, of the crowd and of the classes, and each worker's odds."""
 
     votes_jkl: FloatArray
     crowd_kl: FloatArray  # strength times the crowd's matrix
-    odds_j: FloatArray  # relative to the crowd's
+    odds_j: FloatArray  # odds of being right, relative to the crowd's
     items_k: FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hierarchical:
-    """Dawid-Skene with worker rows drawn around the crowd's, as closely as the votes suggest; empirical Bayes.
+    """Dawid-Skene with worker rows that vary around the crowd's as much as the votes suggest (empirical Bayes).
 
     Row k of worker j is drawn from Dirichlet(strength_k * mean_jk), where mean_jk is row k of the crowd's matrix with
-    the odds of the right label multiplied by odds_j, log-normal with standard deviation `spread`. Crowd, strengths and
-    odds maximise a variational bound on the probability of the votes; the spread maximises it with the odds integrated
-    out. So the model moves between one matrix for all (great strength, spread 0), one coin each (great strength) and a
-    matrix each (small strength). Labels follow from the workers' mean matrices; with few votes these are the crowd's.
+    the odds of the right label multiplied by odds_j, which is log-normal with standard deviation `spread`. Crowd,
+    strengths and odds maximise a variational bound on the probability of the votes; the spread maximises it with the
+    odds integrated out. So the model adapts between one matrix for all (high strength, spread 0), one coin per worker
+    (high strength) and one matrix per worker (low strength). Labels are based on the workers' mean matrices; a worker
+    with few votes has nearly the crowd's matrix.
 
     `learned` holds "crowd" (K, K), "strength" (K,), "odds" (J,) and "spread". docs/methods.md explains how
     the defaults were chosen.
@@ -58,7 +59,7 @@ class Hierarchical:
     Parameters
     ----------
     spread
-        Standard deviation of the log-odds of workers; learned from the votes if None.
+        Standard deviation of the workers' log-odds; None means that it is learned from the votes.
     shape, rate
         Gamma prior of the strengths.
     right, wrong
@@ -110,12 +111,12 @@ class Hierarchical:
         )
 
     def e_step(self, data: VoteData, params: CrowdParams) -> ExpectedCounts:
-        """The posterior of each item under expected log-probabilities, and the expected votes that follow."""
+        """The posterior of each item under expected log-probabilities, and the expected votes under it."""
         return expect(data, self.tables(params))
 
     def m_step(self, counts: ExpectedCounts, params: CrowdParams | None) -> CrowdParams:
-        """A crowd that makes the expected votes more probable, and each worker's rows given the crowd."""
-        if params is None:  # as if a worker's row were worth ten votes of the crowd
+        """Update the crowd so that the expected votes are more probable, then each worker's rows given the crowd."""
+        if params is None:  # start with a strength of ten votes
             pooled_kl = counts.votes_jgl.sum(axis=0) + self._base(len(counts.items_g))
             crowd_kl, odds_j = 10.0 * shares(pooled_kl), np.ones(len(counts.votes_jgl))
         else:
@@ -124,7 +125,7 @@ class Hierarchical:
         return CrowdParams(counts.votes_jgl + tilt(crowd_kl, odds_j), crowd_kl, odds_j, counts.items_g + self.items)
 
     def objective(self, params: CrowdParams, counts: ExpectedCounts) -> float:
-        """The bound: the evidence, the log-density of the crowd, less the divergence from the priors."""
+        """The bound: the evidence plus the log-density of the crowd, minus the divergence from the priors."""
         assert counts.tables is not None
         n_classes = len(params.items_k)
         strength_k = params.crowd_kl.sum(axis=1)
@@ -143,10 +144,10 @@ class Hierarchical:
     def raise_crowd(
         self, votes_jkl: FloatArray, crowd_kl: FloatArray, odds_j: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """A crowd and odds that make the votes more probable, the workers' rows integrated out.
+        """Update the crowd and the odds so that the votes are more probable, with the workers' rows integrated out.
 
-        Minka's fixed point bounds that log-probability by sum_jkl gain_jkl log prior_jkl, from which the odds and the
-        shares of wrong labels follow; then a Newton step for the strength. No step lowers the bound.
+        Minka's fixed point bounds this log-probability by sum_jkl gain_jkl log prior_jkl, which yields the odds and the
+        shares of wrong labels; the strength gets a Newton step. No step lowers the bound.
         """
         from scipy.special import digamma
 
@@ -164,9 +165,9 @@ class Hierarchical:
     def _raise_odds(
         self, gain_jkl: FloatArray, mean_kl: FloatArray, odds_j: FloatArray, spread: float
     ) -> tuple[FloatArray, FloatArray]:
-        """The crowd's probability of being right in each class, and each worker's odds relative to it.
+        """Update the crowd's probability of being right in each class, and each worker's odds relative to it.
 
-        A logistic regression on class and worker: one step of each under a quadratic bound that touches.
+        A logistic regression on class and worker: one step for each, under a quadratic bound on the likelihood.
         """
         total_jk = sum_last(gain_jkl)
         right_jk = np.einsum("jkk->jk", gain_jkl)
@@ -180,18 +181,18 @@ class Hierarchical:
         base_curve_k = base_kl.sum(axis=1) * _bound_curvature(logit_k)
         push_k, curve_k = sum_first(push_jk) + base_push_k, sum_first(curve_jk) + base_curve_k
         logit_k = (push_k - 2 * shift_j @ curve_jk) / (2 * curve_k)
-        # Votes depend on the sum of the two only; the priors decide how it is divided, and steps of each would be slow.
+        # Votes depend only on the sum of the two; the priors determine its division, for which separate steps are slow.
         pull = 2 * (base_curve_k @ logit_k) - base_push_k.sum() - shift_j.sum() / spread**2
         move = pull / (2 * base_curve_k.sum() + len(shift_j) / spread**2)
         logit_k, shift_j = logit_k - move, shift_j + move
         return 1 / (1 + np.exp(-logit_k)), np.exp(shift_j)
 
     def _raise_strength(self, votes_jkl: FloatArray, mean_jkl: FloatArray, strength_k: FloatArray) -> FloatArray:
-        """A strength for each class that makes the votes more probable: a Newton step in its logarithm, if it does."""
+        """Update each class's strength by a Newton step in its logarithm, if that makes the votes more probable."""
         slope_k = self._slope(votes_jkl, mean_jkl, strength_k)
         bend_k = (self._slope(votes_jkl, mean_jkl, strength_k * np.exp(DIFFERENCE)) - slope_k) / DIFFERENCE
-        step_k = slope_k / np.maximum(-bend_k, np.abs(slope_k) / 1.5 + ALMOST_ZERO)  # a logarithm grows by 1.5 at most
-        # A step is short only where the curve is clearly concave, so it cannot lower the bound.
+        step_k = slope_k / np.maximum(-bend_k, np.abs(slope_k) / 1.5 + ALMOST_ZERO)  # at most 1.5
+        # A step is short only if the curve is clearly concave, so it cannot lower the bound.
         if (np.abs(step_k) < 0.1).all():
             return strength_k * np.exp(step_k)
         before_k = self._log_strength(votes_jkl, mean_jkl, strength_k)
@@ -204,7 +205,7 @@ class Hierarchical:
         return np.where(up_k, tried_k, strength_k)
 
     def _slope(self, votes_jkl: FloatArray, mean_jkl: FloatArray, strength_k: FloatArray) -> FloatArray:
-        """The derivative of `_log_strength` by the logarithm of the strength."""
+        """The derivative of `_log_strength` with respect to the log-strength."""
         from scipy.special import digamma
 
         prior_jkl = strength_k[:, None] * mean_jkl
@@ -213,7 +214,7 @@ class Hierarchical:
         return np.asarray(rows_k + self.shape - 1 - self.rate * strength_k)
 
     def _log_strength(self, votes_jkl: FloatArray, mean_jkl: FloatArray, strength_k: FloatArray) -> FloatArray:
-        """The log-probability of strengths given the votes, by class, up to a constant."""
+        """The log-probability of the strengths given the votes, by class, up to a constant."""
         from scipy.special import gammaln
 
         prior_jkl = strength_k[:, None] * mean_jkl
@@ -225,7 +226,7 @@ class Hierarchical:
         return lean_to_diagonal(n_classes, self.right, self.wrong)
 
     def learn_spread(self, data: VoteData, params: CrowdParams) -> tuple[Hierarchical, CrowdParams]:
-        """The model at the spread that the votes suggest, and parameters near its own: a few rounds of a few steps."""
+        """Learn the spread in a few rounds of a few EM steps; return a model with it, and parameters near its fit."""
         model = self
         for _ in range(8 if len(params.items_k) > 1 else 0):
             quick = replace(model, max_iter=min(20, self.max_iter), tol=1e-3, accelerate=True)
@@ -240,7 +241,7 @@ class Hierarchical:
 
 
 def sum_doubts(data: VoteData, tables: Tables) -> FloatArray:
-    """The sum of q (1 - q) over a worker's votes for each label, q the probability that the vote is right, (J, K)."""
+    """The sum of q (1 - q) over each worker's votes by label, (J, K); q is the probability that a vote is right."""
     n_labels = data.totals.n_labels
 
     def step(block: Block) -> FloatArray:
@@ -252,11 +253,11 @@ def sum_doubts(data: VoteData, tables: Tables) -> FloatArray:
 
 
 def odds_evidence(params: CrowdParams, doubt_jl: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Score and information of each worker's votes about the log-odds, at 0.
+    """The score and information at 0 of each worker's votes about the log-odds.
 
-    These are slope and curvature at 0 of a parabola that touches the log-probability of the votes at the present odds,
-    rows integrated out. Classes that are not known take away from the curvature what the slope varies with them (Louis
-    1982); otherwise noise in the votes would pass for differences between workers.
+    These are the slope and curvature at 0 of a parabola tangent to the log-probability of the votes at the current
+    odds, with the rows integrated out. Because classes are unknown, the curvature is reduced by the variance of the
+    slope over them (Louis 1982); otherwise noise in the votes would look like differences between workers.
     """
     from scipy.special import digamma, polygamma
 
@@ -266,7 +267,7 @@ def odds_evidence(params: CrowdParams, doubt_jl: FloatArray) -> tuple[FloatArray
     wrong_kl = np.where(diagonal, 0.0, params.crowd_kl)
 
     def turn(x_j: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The Dirichlet parameters of the rows and their derivatives."""
+        """The Dirichlet parameters of the rows, and their derivatives."""
         prior_jkl = tilt(params.crowd_kl, np.exp(x_j))
         right_jk, strength_k = np.einsum("jkk->jk", prior_jkl), params.crowd_kl.sum(axis=1)
         moved_jk = right_jk * (1 - right_jk / strength_k)
@@ -277,21 +278,21 @@ def odds_evidence(params: CrowdParams, doubt_jl: FloatArray) -> tuple[FloatArray
         return np.asarray(((digamma(votes_jkl + prior_jkl) - digamma(prior_jkl)) * turn_jkl).sum(axis=(1, 2)))
 
     prior_jkl, turn_jkl = turn(log_odds_j)
-    by_vote_jkl = polygamma(1, votes_jkl + prior_jkl) * turn_jkl  # by how much one more vote moves the slope
+    by_vote_jkl = polygamma(1, votes_jkl + prior_jkl) * turn_jkl  # how much one more vote changes the slope
     wrong_jkl = np.where(diagonal, 0.0, votes_jkl + ALMOST_ZERO)
     by_right_jl = np.einsum("jll->jl", by_vote_jkl)
     by_wrong_jl = (wrong_jkl * by_vote_jkl).sum(axis=1) / wrong_jkl.sum(axis=1)
     unknown_j = ((by_right_jl - by_wrong_jl) ** 2 * doubt_jl).sum(axis=1)
     change_j = slope(log_odds_j - DIFFERENCE) - slope(log_odds_j + DIFFERENCE)
     curve_j = np.maximum(change_j / (2 * DIFFERENCE), ALMOST_ZERO)
-    known_j = np.maximum(curve_j - unknown_j, 0.05 * curve_j)  # keep part of it despite the unknown classes
+    known_j = np.maximum(curve_j - unknown_j, 0.05 * curve_j)  # always keep some information
     return slope(log_odds_j) + known_j * log_odds_j, known_j
 
 
 def likely_spread(slope_j: FloatArray, known_j: FloatArray) -> float:
-    """The standard deviation of numbers around 0 that makes noisy observations most probable; 0 if noise is all.
+    """The most likely standard deviation, around 0, of numbers observed with noise; 0 if noise explains everything.
 
-    The observation of number j is slope_j / known_j, with variance 1 / known_j.
+    Number j is observed as slope_j / known_j, with variance 1 / known_j.
 
     >>> round(likely_spread(np.array([2.0, -2.0]), np.ones(2)) ** 2, 6)  # the variance seen, less that of the noise
     3.0
@@ -319,7 +320,7 @@ def likely_spread(slope_j: FloatArray, known_j: FloatArray) -> float:
 
 
 def tilt(crowd_kl: FloatArray, odds_j: FloatArray) -> FloatArray:
-    """The crowd's rows with the odds of the right label multiplied by each worker's, (J, K, K); row sums stay.
+    """The crowd's rows with the odds of the right label multiplied by each worker's, (J, K, K), and the same row sums.
 
     >>> tilt(np.array([[6.0, 4.0], [2.0, 8.0]]), np.array([1.0, 2.0])).round(2).tolist()
     [[[6.0, 4.0], [2.0, 8.0]], [[7.5, 2.5], [1.11, 8.89]]]
@@ -331,6 +332,6 @@ def tilt(crowd_kl: FloatArray, odds_j: FloatArray) -> FloatArray:
 
 
 def _bound_curvature(x: FloatArray) -> FloatArray:
-    """tanh(x / 2) / 4x, the curvature of the quadratic bound on a logistic likelihood that touches it at x."""
+    """tanh(x / 2) / 4x, the curvature of the quadratic bound on the logistic likelihood that is tangent at x."""
     size = np.maximum(np.abs(x), 1e-4)
     return np.asarray(np.tanh(size / 2) / (4 * size))

@@ -1,4 +1,4 @@
-"""IAA (Bucarelli et al. 2023): one shared confusion matrix, from how often two votes on an item agree."""
+"""IAA (Bucarelli et al. 2023): one shared confusion matrix, estimated from how often two votes on an item agree."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from majorant.votes import Votes
 
 
 class PairSums(NamedTuple):
-    """Pairs of votes on one item by their labels, (K, K), and all votes by label, (K,)."""
+    """Pairs of votes on the same item by their labels, (K, K), and all votes by label, (K,)."""
 
     pairs_lm: FloatArray
     votes_l: FloatArray
@@ -25,16 +25,16 @@ class PairSums(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IAA:
-    """All workers share one symmetric confusion matrix, learned from pairs of votes; then the most probable class.
+    """The most probable class under a symmetric confusion matrix shared by all workers, learned from pairs of votes.
 
     If the matrix T is symmetric and classes are equally common, two votes on an item have labels (l, m) with
-    probability (T T)[l, m] / K: so T is the square root of the table of pairs, scaled by the label shares and moved to
-    the nearest symmetric stochastic matrix with a diagonal of at least 1/2.
+    probability (T T)[l, m] / K. So T is the square root of the table of pairs, scaled by the label shares and then
+    projected onto the symmetric stochastic matrices with a diagonal of at least 1/2.
 
     Parameters
     ----------
     prior : {"labels", "corrected"}
-        "labels" takes the label shares as class shares, as the paper does; "corrected" undoes the confusion first.
+        "labels" uses the label shares as class shares, as the paper does; "corrected" corrects them for the confusion.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class IAA:
         data = prepare(votes, engine=engine, weights=weights)
         sums = sum_pairs(data)
         if not sums.pairs_lm.any():
-            raise NotIdentified("iaa compares the votes on one item, and no item has two: use majority.")
+            raise NotIdentified("iaa compares votes on the same item, but no item has two: use majority.")
         share_l = shares(sums.votes_l)
         confusion_kl = shared_confusion(sums.pairs_lm / sums.pairs_lm.sum(), share_l)
         prior_k = share_l if self.prior == "labels" else correct_prior(share_l, confusion_kl)
@@ -68,14 +68,14 @@ class IAA:
 
 
 def sum_pairs(data: VoteData) -> PairSums:
-    """Count the ordered pairs of votes on an item by their labels; all pairs of an item together count once."""
+    """Count ordered pairs of votes on an item by their labels; all pairs of an item together count once."""
     totals = data.totals
     one_hot = np.tile(np.eye(totals.n_labels), (totals.n_workers, 1))
 
     def step(block: Block) -> PairSums:
         count_il = gather(block, one_hot)
         votes_i = count_il @ np.ones(totals.n_labels)
-        pairs_i = votes_i * (votes_i - 1)  # a vote is not its own pair
+        pairs_i = votes_i * (votes_i - 1)  # a vote is not paired with itself
         scale_i = np.divide(1.0, pairs_i, out=np.zeros_like(pairs_i), where=pairs_i > 0)
         if block.weight_i is not None:
             scale_i = scale_i * block.weight_i
@@ -86,10 +86,10 @@ def sum_pairs(data: VoteData) -> PairSums:
 
 
 def shared_confusion(pairs_lm: FloatArray, share_l: FloatArray) -> FloatArray:
-    """The symmetric confusion matrix behind a table of pairs that sums to 1; labels never given are left out."""
+    """The symmetric confusion matrix that explains a table of pairs summing to 1; unused labels are left out."""
     root_l = np.divide(1.0, np.sqrt(share_l), out=np.zeros_like(share_l), where=share_l > 0)
     value_g, vector_lg = np.linalg.eigh(root_l[:, None] * pairs_lm * root_l)
-    root_lm = (vector_lg * np.sqrt(np.maximum(value_g, 0.0))) @ vector_lg.T  # below 0 by chance alone
+    root_lm = (vector_lg * np.sqrt(np.maximum(value_g, 0.0))) @ vector_lg.T  # negative only by chance
     return project_symmetric(root_lm, least=0.5)
 
 
@@ -100,7 +100,7 @@ def correct_prior(share_l: FloatArray, confusion_kl: FloatArray) -> FloatArray:
 
 
 def project_simplex(value_k: FloatArray) -> FloatArray:
-    """The nearest probabilities: lower all entries by the same amount and cut off those below 0.
+    """The nearest probabilities: subtract the same amount from all entries and set negative ones to 0.
 
     >>> project_simplex(np.array([.9, .4, -.2])).tolist()
     [0.75, 0.25, 0.0]
@@ -112,10 +112,10 @@ def project_simplex(value_k: FloatArray) -> FloatArray:
 
 
 def project_symmetric(matrix: FloatArray, *, least: float, tol: float = 1e-12, max_iter: int = 10_000) -> FloatArray:
-    """The nearest symmetric matrix whose rows sum to 1, with no entry below 0 and none below `least` on the diagonal.
+    """The nearest symmetric matrix with rows that sum to 1, no negative entry, and a diagonal of at least `least`.
 
-    Dykstra's alternating projections between the matrices with these sums, an affine set with a closed form, and those
-    within these bounds.
+    Uses Dykstra's alternating projections between the matrices with these row sums, an affine set with a closed-form
+    projection, and those within these bounds.
 
     >>> project_symmetric(np.array([[.9, .3], [.1, .2]]), least=.5).round(6).tolist()
     [[0.675, 0.325], [0.325, 0.675]]
@@ -124,7 +124,7 @@ def project_symmetric(matrix: FloatArray, *, least: float, tol: float = 1e-12, m
     floor = least * np.eye(n)
     bounded, correction = (matrix + matrix.T) / 2, np.zeros((n, n))
     for _ in range(max_iter):
-        summed = _fix_sums(bounded)  # an affine set needs no correction
+        summed = _fix_sums(bounded)  # affine sets need no correction term
         free = summed + correction
         bounded_next = np.maximum(free, floor)
         correction = free - bounded_next
@@ -136,7 +136,7 @@ def project_symmetric(matrix: FloatArray, *, least: float, tol: float = 1e-12, m
 
 
 def _fix_sums(matrix: FloatArray) -> FloatArray:
-    """The nearest symmetric matrix whose rows sum to 1, for a symmetric one: add u to each row and to each column."""
+    """For a symmetric matrix, the nearest one with rows that sum to 1: add a vector u to every row and column."""
     n = len(matrix)
     lack = 1 - matrix.sum(axis=1)
     added = (lack - lack.sum() / (2 * n)) / n

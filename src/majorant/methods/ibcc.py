@@ -35,7 +35,7 @@ class DirichletParams(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IBCC:
-    """Dawid-Skene with a Dirichlet prior on each worker's rows that leans to the diagonal; variational Bayes.
+    """Dawid-Skene with a Dirichlet prior on each worker's rows that favours the diagonal, by variational Bayes.
 
     `confusion` and `prior` are means of the approximate posterior, whose parameters are `learned["votes"]` and
     `learned["items"]`.
@@ -80,16 +80,16 @@ class IBCC:
         )
 
     def e_step(self, data: VoteData, params: DirichletParams) -> ExpectedCounts:
-        """The posterior of each item under expected log-probabilities, and the expected votes that follow."""
+        """The posterior of each item under expected log-probabilities, and the expected votes under it."""
         return expect(data, self.tables(params))
 
     def m_step(self, counts: ExpectedCounts, params: DirichletParams | None = None) -> DirichletParams:  # noqa: ARG002
-        """Expected votes and items, added to the imaginary ones."""
+        """Add the expected votes and items to the imaginary ones."""
         base_kl = lean_to_diagonal(len(counts.items_g), self.right, self.wrong)
         return DirichletParams(counts.votes_jgl + base_kl, counts.items_g + self.items)
 
     def objective(self, params: DirichletParams, counts: ExpectedCounts) -> float:
-        """The evidence lower bound: less the divergence of the approximate posterior from the prior."""
+        """The evidence lower bound: the evidence minus the divergence of the approximate posterior from the prior."""
         assert counts.tables is not None
         n_classes = len(params.items_k)
         log_vote_jkl = by_worker(counts.tables.log_vote_cg, n_classes)

@@ -1,4 +1,4 @@
-"""Judges as rules: a single judge or the majority of several, falling back to the majority of all."""
+"""Rules made of judges: one judge or the majority of several, or else the majority of all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from majorant.values import FloatArray
 
 
 def find_judges(workers: Sequence[Hashable], rule: str) -> tuple[int, ...]:
-    """The codes of the workers named in a rule, separated by "+"; empty if it does not name workers.
+    """The codes of the workers in a rule such as "ana+bo"; empty if it does not consist of worker names.
 
     >>> find_judges(["gpt", "gemini", "a+b"], "gpt+gemini"), find_judges(["gpt", "gemini", "a+b"], "a+b")
     ((0, 1), (2,))
@@ -22,7 +22,7 @@ def find_judges(workers: Sequence[Hashable], rule: str) -> tuple[int, ...]:
 
 
 def judge_shares(weight_j: FloatArray, block: Block) -> FloatArray:
-    """Vote shares among the workers with weight 1, or among all workers on items where these did not vote."""
+    """Vote shares among the workers with weight 1 or, on items without their votes, among all workers."""
     matrix, n_classes = block.matrix, block.n_classes
     item_n = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     worker_n, label_n = np.divmod(matrix.indices, n_classes)

@@ -1,4 +1,4 @@
-"""Methods for workers whose confusion matrices or accuracies are given, or counted on items with gold labels."""
+"""Methods for workers whose confusion matrices or accuracies are known, or measured on items with gold labels."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GivenMap:
-    """The most probable class under given confusion matrices and prior; votes are independent given the class.
+    """The most probable class under known confusion matrices and prior; votes are independent given the class.
 
-    A probability of 0 means what it says; votes that no class could have produced leave the item tied.
+    A probability of 0 means impossible; an item with votes that no class could have produced is tied.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class GivenMap:
     prior: ArrayLike | None = None
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
-        """The posterior of each item; nothing is learned."""
+        """Compute the posterior of each item; nothing is learned."""
         data = prepare(votes, engine=engine, weights=weights)
         _, n_workers, n_classes = data.votes.shape
         prior_k = _as_class_prior(self.prior, data.votes)
@@ -69,31 +69,31 @@ class GivenMap:
     def _as_matrices(self, n_workers: int, n_classes: int) -> FloatArray:
         if self.confusion is None:
             raise ConfigError(
-                "map judges by confusion matrices that are known: give confusion. "
-                "To learn them use dawid-skene, or anchor-map with gold labels."
+                "map needs known confusion matrices: give confusion. "
+                "To learn them, use dawid-skene, or anchor-map with gold labels."
             )
         if np.ndim(self.confusion) < 3:
             return as_confusion(self.confusion, n_classes)
         confusion_jkl = as_panel(self.confusion, n_classes)
         if len(confusion_jkl) != n_workers:
-            raise ConfigError(f"confusion holds {len(confusion_jkl)} matrices, these votes have {n_workers} workers.")
+            raise ConfigError(f"confusion has {len(confusion_jkl)} matrices, but these votes have {n_workers} workers.")
         return confusion_jkl
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnchorMap:
-    """The most probable class under confusion matrices and a prior that are counted on the items with gold labels.
+    """The most probable class under confusion matrices and a prior that are measured on items with gold labels.
 
-    Items with gold labels are judged like the others, by their votes.
+    Items with gold labels get their label from their votes, like all others.
 
     Parameters
     ----------
     shared
-        Whether all workers share one matrix, or each has its own.
+        Whether all workers share one matrix instead of having one each.
     smoothing
         Imaginary votes in each cell, and imaginary items in each class.
     leave_one_out
-        Whether to judge each gold item by what the other gold items say, so that its accuracy is honest.
+        Whether to label each gold item by what the other gold items show, so that accuracy on gold is not inflated.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class AnchorMap:
     leave_one_out: bool = False
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
-        """Confusion matrix or matrices, prior, and the posterior of all items."""
+        """Compute the confusion matrix or matrices, the prior, and the posterior of all items."""
         data = _prepare_gold(self.name, votes, engine, weights)
         counts = count_gold(data)
         if self.shared:
@@ -130,14 +130,14 @@ class AnchorMap:
         return data.fit_of(self, posterior=data.rows(rows), prior=prior_k, confusion=confusion)
 
     def _leave_own_gold_out(self, block: Block, gold_i: IntArray, tables: Tables, counts: ExpectedCounts) -> FloatArray:
-        """The posterior if each gold item is left out of the counts by which it is judged.
+        """The posterior with each gold item left out of the counts that label it.
 
-        Leaving it out changes only the row of its own class and the share of that class, so one score of the item.
+        That changes only the row and the share of its own class, so only one of the item's scores.
         """
         score_ik = gather(block, tables.log_vote_cg) + tables.log_prior_g
         known = np.flatnonzero(gold_i >= 0)
         class_r = gold_i[known]
-        # An item that counts w times leaves w - 1 copies of itself behind.
+        # If an item counts w times, w - 1 copies of it remain.
         once_r = np.ones(len(known)) if block.weight_i is None else np.minimum(block.weight_i[known], 1.0)
         total = counts.items_g.sum() + self.smoothing * len(counts.items_g)
         prior_r = (np.maximum(counts.items_g[class_r] - once_r, 0.0) + self.smoothing) / total
@@ -148,18 +148,18 @@ class AnchorMap:
     def _left_out_votes(
         self, matrix_rc: csr_array[Any], class_r: IntArray, once_r: FloatArray, votes_jkl: FloatArray
     ) -> FloatArray:
-        """For each gold item the log-probability of its votes under its own class, counted without it."""
+        """The log-probability of each gold item's votes under its own class, with counts that leave it out."""
         from scipy.sparse import csr_array
 
         n_workers, n_classes, _ = votes_jkl.shape
-        # Where workers share a matrix, it is as if one of them had given all votes.
+        # If workers share a matrix, treat all votes as those of one worker.
         entries = (matrix_rc.data, matrix_rc.indices % (n_workers * n_classes), matrix_rc.indptr)
         own = csr_array(entries, shape=(len(class_r), n_workers * n_classes), copy=True)
         own.sum_duplicates()
         own_e = own.tocoo()
         worker_e, label_e = np.divmod(own_e.col, n_classes)
         _, pair_e = np.unique(own_e.row.astype(np.int64) * n_workers + worker_e, return_inverse=True)
-        said_e = np.bincount(pair_e, weights=own_e.data)[pair_e]  # by the worker on the item
+        said_e = np.bincount(pair_e, weights=own_e.data)[pair_e]  # votes of the worker on the item
         class_e, once_e = class_r[own_e.row], once_r[own_e.row]
         cell_e = np.maximum(votes_jkl[worker_e, class_e, label_e] - own_e.data * once_e, 0.0) + self.smoothing
         row_e = np.maximum(votes_jkl.sum(axis=2)[worker_e, class_e] - said_e * once_e, 0.0)
@@ -170,9 +170,9 @@ class AnchorMap:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NitzanParoush:
-    """Votes weigh log(p (K - 1) / (1 - p)) for a worker of accuracy p: the optimal weights (Nitzan & Paroush 1982).
+    """Weight votes by log(p (K - 1) / (1 - p)) for a worker of accuracy p, which is optimal (Nitzan & Paroush 1982).
 
-    Wrong labels are equally likely. By default accuracies are counted on the items with gold labels.
+    Assumes that wrong labels are equally likely. By default, accuracies are measured on items with gold labels.
 
     Parameters
     ----------
@@ -181,8 +181,8 @@ class NitzanParoush:
     prior
         Probability of each class; uniform by default.
     smoothing
-        Imaginary votes that pull a counted accuracy to the mean of all workers, so that a worker without votes on gold
-        items counts as an average one.
+        Imaginary votes that pull each measured accuracy towards the mean of all workers, so that a worker without votes
+        on gold items counts as average.
 
     Examples
     --------
@@ -199,7 +199,7 @@ class NitzanParoush:
     smoothing: float = 2.0
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
-        """Accuracy of each worker as `skill`, and the posterior of each item."""
+        """Compute the accuracy of each worker as `skill`, and the posterior of each item."""
         if self.accuracy is None:
             data = _prepare_gold(self.name, votes, engine, weights)
         else:
@@ -215,16 +215,16 @@ class NitzanParoush:
     def _count_skill(self, data: VoteData) -> FloatArray:
         votes_jkl = count_gold(data).votes_jgl
         right_j, given_j = np.einsum("jkk->j", votes_jkl), votes_jkl.sum(axis=(1, 2))
-        # One imaginary vote right and one wrong keep the mean accuracy away from 0 and 1.
+        # One imaginary right vote and one wrong vote keep the mean accuracy away from 0 and 1.
         crowd = (right_j.sum() + 1) / (given_j.sum() + 2)
         return np.asarray((right_j + self.smoothing * crowd) / (given_j + self.smoothing))
 
 
 def _prepare_gold(name: str, votes: Any, engine: Engine | None, weights: ArrayLike | None) -> VoteData:
-    """The votes, with the gold labels in the blocks unless an engine is given."""
+    """Prepare the votes, with gold labels in the blocks unless an engine is given."""
     votes = as_votes(votes) if engine is None else votes
     if votes.gold_i is None or not (votes.gold_i >= 0).any():
-        raise ConfigError(f"{name} learns from gold labels, and there are none: give a gold column or a gold file.")
+        raise ConfigError(f"{name} learns from gold labels, but there are none: give a gold column or a gold file.")
     return prepare(votes, engine=engine, weights=weights, clamp_gold=True)
 
 
@@ -244,7 +244,7 @@ def count_gold(data: VoteData) -> ExpectedCounts:
 
 
 def _block_gold(block: Block, gold_i: IntArray | None) -> IntArray:
-    """The gold label of each item of a block, -1 if unknown: the block's own, or that of its place among all items."""
+    """The gold label of each item in a block, -1 if unknown, from the block or else from those of all items."""
     if block.gold_i is not None:
         return block.gold_i
     assert gold_i is not None
@@ -252,13 +252,13 @@ def _block_gold(block: Block, gold_i: IntArray | None) -> IntArray:
 
 
 def _as_class_prior(prior: ArrayLike | None, votes: Votes) -> FloatArray:
-    """A given prior over the classes of these votes, uniform by default."""
+    """The class probabilities, checked against these votes; uniform if None."""
     n_classes = len(votes.labels)
     if prior is None:
         return np.full(n_classes, 1 / n_classes)
     prior_k = as_prior(prior)
     if len(prior_k) != n_classes:
-        raise ConfigError(f"prior has {len(prior_k)} classes, these votes have {n_classes}: {votes.labels!r}.")
+        raise ConfigError(f"prior has {len(prior_k)} classes, but these votes have {n_classes}: {votes.labels!r}.")
     return prior_k
 
 
@@ -268,5 +268,5 @@ def _as_accuracy(accuracy: ArrayLike, n_workers: int) -> FloatArray:
         raise ConfigError(f"accuracy must have shape ({n_workers},), one for each worker, not {accuracy_j.shape}.")
     bad = np.flatnonzero(~((accuracy_j >= 0) & (accuracy_j <= 1)))
     if len(bad):
-        raise ConfigError(f"accuracy[{bad[0]}] is {accuracy_j[bad[0]]:g}: an accuracy must lie in 0..1.")
+        raise ConfigError(f"accuracy[{bad[0]}] is {accuracy_j[bad[0]]:g}: an accuracy must be between 0 and 1.")
     return accuracy_j

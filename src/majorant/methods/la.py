@@ -1,4 +1,4 @@
-"""LA (Yang et al. 2024): one pass over the items in their order, with worker accuracies kept up to date."""
+"""LA (Yang et al. 2024): one pass over the items in order, with running estimates of worker accuracies."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ from majorant.votes import IntArray, Votes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaOnePass:
-    """Items in their order; votes weigh the worker's accuracy so far, (right + 1) / (given + 2), which is then updated.
+    """Label items in order, weighting votes by the worker's accuracy so far, (right + 1) / (given + 2).
 
-    The answer depends on the order of the items, an argument of `fit`. Online: `fit.state()` holds two numbers per
-    worker, and `update(state, new_votes)` continues as if all votes had come at once.
+    The accuracies are updated after each item, so the result depends on the order of the items, an argument of `fit`.
+    The method is online: `fit.state()` has two numbers per worker, and `update(state, new_votes)` continues as if all
+    votes had come at once.
 
     Examples
     --------
@@ -47,16 +48,16 @@ class LaOnePass:
         order: ArrayLike | None = None,
         state: State | None = None,
     ) -> Fit:
-        """Labels as each item is seen, and accuracies after the last one.
+        """Label each item when it is visited; `skill` is the accuracy after the last one.
 
         Parameters
         ----------
         votes
-            Votes, or whatever `read` takes.
+            Votes, or anything that `read` accepts.
         weights
             How often each item counts; once by default.
         order
-            Item codes in the order of the visits; by default as they are numbered.
+            Item codes in the order to visit them; by default, ascending.
         state
             State after earlier votes.
         """
@@ -71,10 +72,10 @@ class LaOnePass:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaTwoPass:
-    """After one pass over the items in their order, all items vote again with weights K * accuracy - 1.
+    """After one pass over the items in order, label all items again with weights K * accuracy - 1.
 
-    The first pass is that of la-one-pass and depends on the order of the items, an argument of `fit`. Online:
-    `update(fit.state(), new_votes)` continues with the accuracies so far and labels the new items.
+    The first pass is that of la-one-pass and depends on the order of the items, an argument of `fit`. The method is
+    online: `update(fit.state(), new_votes)` continues with the accuracies so far and labels the new items.
 
     Examples
     --------
@@ -95,10 +96,10 @@ class LaTwoPass:
         order: ArrayLike | None = None,
         state: State | None = None,
     ) -> Fit:
-        """Labels by the accuracies that the first pass ends with; arguments are those of `LaOnePass.fit`."""
+        """Label items using the accuracies at the end of the first pass; takes the arguments of `LaOnePass.fit`."""
         votes = as_votes(votes)
         done = run_pass(self.name, votes, weights, order, state)
-        n_classes = len(done.state.labels)  # with the labels of earlier batches
+        n_classes = len(done.state.labels)  # includes labels of earlier batches
         posterior_ik, prior_k = linear_posterior(prepare(votes, weights=weights), n_classes * done.accuracy_j - 1)
         facts = {"posterior": posterior_ik, "prior": prior_k, "skill": done.accuracy_j, "n_iter": 2}
         return fit_of(self.name, votes, **facts, resume=done.state)
@@ -115,14 +116,14 @@ class Pass(NamedTuple):
 def run_pass(
     method: str, votes: Votes, weights: ArrayLike | None, order: ArrayLike | None, state: State | None
 ) -> Pass:
-    """Vote item by item with weights a_j = (c_j + 1) / (t_j + 2), then count c_j agreements in t_j votes.
+    """Vote item by item with weights a_j = (c_j + 1) / (t_j + 2), where c_j of the worker's t_j votes so far agreed.
 
-    An item that counts w times adds w to the counts. A tied item credits each of its best labels equally.
+    An item that counts w times adds w to the counts. A tied item gives equal credit to each of its best labels.
     """
     n_items = len(votes.items)
     item_v = np.arange(n_items) if order is None else np.asarray(order)
     if not np.array_equal(np.sort(item_v), np.arange(n_items)):
-        raise ConfigError(f"order must hold each item code 0..{n_items - 1} once.")
+        raise ConfigError(f"order must contain each item code 0..{n_items - 1} once.")
     weight_i = np.ones(n_items) if weights is None else as_weights(weights, n_items)
     state = _extend(method, state, votes)
     row_of = {worker: row for row, worker in enumerate(state.workers)}
@@ -143,7 +144,7 @@ def _extend(method: str, state: State | None, votes: Votes) -> State:
             method=method, workers=votes.workers, labels=votes.labels, arrays={"right": zeros_j, "given": zeros_j}
         )
     if state.method != method:
-        raise ConfigError(f"state: belongs to {state.method}, not to {method}.")
+        raise ConfigError(f"the state belongs to {state.method}, not to {method}.")
     workers, labels = add_names(state.workers, votes.workers)[0], add_names(state.labels, votes.labels)[0]
     n_new = len(workers) - len(state.workers)
     arrays = {name: np.concatenate([array, np.zeros(n_new)]) for name, array in state.arrays.items()}
@@ -153,9 +154,9 @@ def _extend(method: str, state: State | None, votes: Votes) -> State:
 def _visit(
     votes: Votes, item_v: IntArray, weight_i: FloatArray, right_j: FloatArray, given_j: FloatArray
 ) -> FloatArray:
-    """Visit one item after the other, adding to right_j and given_j in place; return each item's weighted votes.
+    """Visit the items one by one, adding to right_j and given_j in place; return each item's weighted votes.
 
-    The loop is plain Python: each item waits for the one before it, and lists beat arrays of length 5.
+    The loop is plain Python because each item depends on the previous one, and lists are faster than tiny arrays.
     """
     right, given = right_j.tolist(), given_j.tolist()
     accuracy = ((right_j + 1) / (given_j + 2)).tolist()

@@ -1,4 +1,4 @@
-"""MACE (Hovy et al. 2013): for each vote a worker either copies the truth or answers from a habit of its own."""
+"""MACE (Hovy et al. 2013): for each vote, a worker either copies the truth or answers out of habit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from majorant.votes import Votes
 
 
 class HabitParams(NamedTuple):
-    """Copies the truth or not, (J, 2), and the label otherwise, (J, K): probabilities or Dirichlet parameters."""
+    """Copies the truth or not, (J, 2), and labels given otherwise, (J, K): probabilities or Dirichlet parameters."""
 
     copies_j2: FloatArray
     habit_jl: FloatArray
@@ -33,18 +33,18 @@ class HabitParams(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MACE:
-    """Worker j copies the truth with probability `skill[j]`, else draws a label from `learned["habit"][j]`.
+    """Worker j copies the truth with probability `skill[j]`, or else draws a label from `learned["habit"][j]`.
 
-    All classes are equally likely beforehand. By default variational Bayes; with `smoothing`, EM. Both start from the
-    vote shares: random restarts change next to nothing (docs/methods.md).
+    All classes are equally likely a priori. Fitted by variational Bayes or, if `smoothing` is given, by EM. Both start
+    from the vote shares; random restarts change next to nothing (docs/methods.md).
 
     Parameters
     ----------
     smoothing
-        Imaginary votes in "copies", "does not" and each habit, for EM; the authors use .01 / classes. None: variational
-        Bayes with the priors below.
+        For EM: imaginary votes added to "copies", "does not copy" and each habit; the authors use .01 / classes. None
+        means variational Bayes with the priors below.
     copies
-        Prior Beta(copies, copies) of copying.
+        Prior Beta(copies, copies) of the probability of copying.
     habit
         Prior Dirichlet(habit) of the habits.
     max_iter, tol, accelerate, clamp_gold
@@ -63,7 +63,7 @@ class MACE:
     clamp_gold: bool = False
 
     def fit(self, votes: Votes, **options: Unpack[FitOptions]) -> Fit:
-        """Competence, habits and posterior; starts from the vote shares, or from an earlier fit."""
+        """Skills, habits and posterior; starts from the vote shares, or from an earlier fit."""
         data = prepare(votes, clamp_gold=self.clamp_gold, **options)
         earlier = start_params(data, self.name, "copies_params", "habit_params")
         begin = self.m_step(start_counts(data), None) if earlier is None else HabitParams(*earlier)
@@ -85,9 +85,9 @@ class MACE:
         return expect(data, self.tables(params))
 
     def m_step(self, counts: ExpectedCounts, params: HabitParams | None) -> HabitParams:
-        """Of the votes that match the class some were copied; all others come from habit."""
+        """Some of the votes that match the class were copied from the truth; all others come from habit."""
         n_workers, n_classes, _ = counts.votes_jgl.shape
-        if params is None:  # as if each worker copied half of the time
+        if params is None:  # start as if each worker copied half the time
             copies_j2, habit_jl = np.full((n_workers, 2), 0.5), np.full((n_workers, n_classes), 1 / n_classes)
         else:
             copies_j2, habit_jl = self._probabilities(params)
@@ -114,7 +114,7 @@ class MACE:
         return confusion_tables(habit_confusions(*self._probabilities(params)), np.full(n_classes, 1 / n_classes))
 
     def _probabilities(self, params: HabitParams) -> HabitParams:
-        """The probabilities; for variational Bayes, their geometric means."""
+        """The probabilities, or their geometric means for variational Bayes."""
         if self.smoothing is not None:
             return params
         return HabitParams(np.exp(expected_log(params.copies_j2)), np.exp(expected_log(params.habit_jl)))

@@ -34,7 +34,7 @@ class Majority:
     traits: ClassVar[Traits] = Traits(distributed=True, vote_shares=True)
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
-        """Shares of the votes of each item; an item without votes gets the same share for every class."""
+        """Compute each label's share of the votes on each item; an item without votes gets equal shares."""
         if engine is not None:
             if weights is not None:
                 raise ConfigError("weights are part of the engine: give them to in_memory(votes, weights=...).")

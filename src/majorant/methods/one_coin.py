@@ -1,4 +1,4 @@
-"""One coin: each worker is right with one probability, whatever the class, and wrong labels are equally likely."""
+"""One coin: each worker has one probability of being right, whatever the class; wrong labels are equally likely."""
 
 from __future__ import annotations
 

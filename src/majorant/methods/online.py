@@ -1,7 +1,7 @@
 """Votes that arrive in batches: the state kept between batches, and how a method continues from it.
 
-Dawid-Skene, one-coin and iBCC remember the votes and are fitted to all of them again, so the labels do not depend on
-how the votes were cut into batches. LA remembers two numbers per worker.
+Dawid-Skene, one-coin and iBCC remember the votes and are fitted again to all of them, so the labels do not depend on
+how the votes were divided into batches. LA remembers two numbers per worker.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ CODE_AXES = {"item": "i", "worker": "j", "label": "l"}
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class State:
-    """What an online method remembers of the votes so far.
+    """What an online method remembers about the votes so far.
 
     Attributes
     ----------
     method : str
         Name of the method.
     items, workers, labels : tuple
-        Your own names of what has been seen; items only if the method remembers them.
+        Your own names of all that have appeared so far; items only if the method remembers them.
     arrays : mapping of str to ndarray
-        What the method knows.
+        What the method has learned, or the votes.
     settings : mapping of str to float
-        Settings of the method that are not the default.
+        Settings of the method that differ from the default.
     """
 
     method: str
@@ -57,7 +57,7 @@ class State:
         needed = STATE_ARRAYS[online_method(self.method, {}).traits.online]
         if set(self.arrays) != set(needed):
             held = ", ".join(self.arrays) or "nothing"
-            raise DataError(f"state: {self.method} keeps {', '.join(needed)}, not {held}.")
+            raise DataError(f"state: {self.method} needs {', '.join(needed)}, not {held}.")
         arrays = {name: _check_array(name, self.arrays[name], axes, sizes) for name, axes in needed.items()}
         object.__setattr__(self, "arrays", MappingProxyType(arrays))
         object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
@@ -77,18 +77,18 @@ def _check_array(name: str, values: Any, axes: str, sizes: Mapping[str, int]) ->
 
 
 def update(state: State, new_votes: Any, **reading: Unpack[Reading]) -> Fit:
-    """Label the items of new votes, given all votes that a state remembers.
+    """Label the items in new votes, using all votes so far.
 
-    Items, workers and labels are matched by their own values and may be new. Dawid-Skene, one-coin and iBCC remember
-    the votes and are fitted to all of them; a repeated vote is treated as `repeats` says. LA does not remember items:
-    one that comes back is judged by its new votes alone.
+    Items, workers and labels are matched by name and may be new. Dawid-Skene, one-coin and iBCC remember the votes and
+    are fitted to all of them; `repeats` says how to treat repeated votes. LA does not remember items: one that appears
+    again is labelled by its new votes alone.
 
     Parameters
     ----------
     state : State
         From `fit.state()` or `load_state`. It is not changed.
     new_votes
-        Whatever `read` takes: a file, a frame, a dict, a list.
+        Anything that `read` accepts: a file, a frame, a dict, a list.
     **reading
         Arguments of `read`, such as `item=`.
 
@@ -114,24 +114,24 @@ def update(state: State, new_votes: Any, **reading: Unpack[Reading]) -> Fit:
 
 
 def fit_or_update(votes: Votes, method: str, state: State | None) -> Fit:
-    """Fit an online method for the first time or, if there is a state, update it."""
+    """Fit an online method for the first time or, given a state, update it."""
     model = online_method(method, {})
     if state is None:
         first: Fit = model.fit(votes)
         return first
     if state.method != method:
-        raise ConfigError(f"state: belongs to {state.method}, not to {method}. Say method='{state.method}'.")
+        raise ConfigError(f"the state belongs to {state.method}, not to {method}. Say method='{state.method}'.")
     return update(state, votes)
 
 
 def online_method(method: str, settings: Mapping[str, float]) -> Any:
-    """Return the method of that name with these settings; raise an error if it cannot be updated."""
+    """Return the method with that name and these settings; raise an error if it is not online."""
     from majorant.methods import ESTIMATORS
 
     estimator = ESTIMATORS.get(method)
     if estimator is None or not estimator.traits.online:
         names = ", ".join(name for name, known in ESTIMATORS.items() if known.traits.online)
-        raise ConfigError(f"state: {method!r} is not an online method. Online are: {names}.")
+        raise ConfigError(f"state: {method!r} is not an online method. Choose one of: {names}.")
     try:
         return estimator(**settings)
     except TypeError:
@@ -139,7 +139,7 @@ def online_method(method: str, settings: Mapping[str, float]) -> Any:
 
 
 def first_state(model: Any, votes: Votes) -> State:
-    """Make the state after a fit to votes."""
+    """Make the state of a method that was fitted to these votes."""
     defaults = asdict(type(model)())
     return State(
         method=model.name,
@@ -160,14 +160,14 @@ def votes_of_items(state: State, items: tuple[Hashable, ...]) -> Votes:
 
 
 def add_names(known: tuple[Hashable, ...], new: tuple[Hashable, ...]) -> tuple[tuple[Hashable, ...], NDArray[np.int64]]:
-    """Return all names, the known ones first, and the code of each of the new ones among them."""
+    """Return all names, the known ones first, and the codes of the names in `new`."""
     place = {name: code for code, name in enumerate(known)}
     code = [place.setdefault(name, len(place)) for name in new]
     return tuple(place), np.array(code, dtype=np.int64)
 
 
 def _fit_all_votes(model: Any, state: State, new: Votes) -> Fit:
-    """Fit the model to the remembered and the new votes; the rows are those of the new votes."""
+    """Fit the model to the remembered and the new votes; return the rows of the items with new votes."""
     items, item_a = add_names(state.items, new.items)
     workers, worker_a = add_names(state.workers, new.workers)
     labels, label_a = add_names(state.labels, new.labels)
@@ -192,7 +192,7 @@ def _fit_all_votes(model: Any, state: State, new: Votes) -> Fit:
 def _join_votes(
     old: list[NDArray[Any]], new: list[NDArray[Any]], names: tuple[tuple[Hashable, ...], ...], repeats: str
 ) -> list[NDArray[Any]]:
-    """Append new votes (codes of item, worker and label) to old ones; `repeats` is the policy for repeated votes."""
+    """Append new votes (codes of item, worker and label) to old ones, treating repeated votes as `repeats` says."""
     stale_n, repeat_n = np.zeros(len(old[0]), dtype=bool), np.zeros(len(new[0]), dtype=bool)
     if repeats != "each" and len(old[0]):
         items, workers, labels = names

@@ -1,4 +1,4 @@
-"""One confusion matrix shared by all workers, so label counts are sufficient statistics."""
+"""One confusion matrix shared by all workers, so that label counts are sufficient statistics."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from majorant.votes import IntArray, Votes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedConfusion:
-    """All workers label by one confusion matrix, independently given the class; fitted by EM.
+    """All workers have the same confusion matrix, and vote independently given the class; fitted by EM.
 
-    This is Dawid-Skene with one worker who gives all votes, fitted to the distinct counts of labels: one pass finds
-    these, and a step then costs the same for any number of votes.
+    This is Dawid-Skene with a single worker who gives all votes, fitted to the distinct label counts, which are found
+    in one pass; the cost of a step then does not depend on the number of votes.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class SharedConfusion:
         model = self._model()
         if data.start is None:
             begin = model.m_step(share_counts(data))
-        else:  # a matrix for each worker: take their mean
+        else:  # one matrix per worker: take their mean
             begin = start_confusions(data.start, data.votes)
             begin = begin._replace(confusion_jkl=begin.confusion_jkl.mean(axis=0, keepdims=True))
         solution = run_em(model, data, begin)
@@ -56,7 +56,7 @@ class SharedConfusion:
         return data.fit_of(self, posterior=posterior_ik, confusion=confusion_jkl[0], prior=prior_k, **solution.steps)
 
     def fit_counts(self, patterns: Patterns) -> tuple[FloatArray, FloatArray]:
-        """The prior and the confusion matrix, from counts of labels alone: the votes can be anywhere."""
+        """Fit the prior and the confusion matrix to label counts alone, wherever the votes are."""
         n_patterns, n_classes = patterns.counts_pk.shape
         rows = np.column_stack([patterns.counts_pk, np.full(n_patterns, -1)]).astype(float)
         engine = _one_worker(PatternPart(rows, patterns.items_p.astype(float), np.arange(n_patterns)))
@@ -70,7 +70,7 @@ class SharedConfusion:
 
 
 class PatternPart(NamedTuple):
-    """The distinct rows of counts (and gold) of some items, how often each counts, and the row of each item."""
+    """The distinct rows of label counts (and gold) of some items, their weights, and the row of each item."""
 
     row_pc: FloatArray
     weight_p: FloatArray
@@ -78,7 +78,7 @@ class PatternPart(NamedTuple):
 
 
 def count_patterns(data: VoteData) -> VoteData:
-    """The distinct counts of labels, as items on which a single worker gave all votes; found in one pass."""
+    """Find the distinct label counts in one pass; they become items on which one worker gave all votes."""
     _, n_workers, n_classes = data.engine.shape
     one_hot = np.tile(np.eye(n_classes), (n_workers, 1))
 
@@ -99,7 +99,7 @@ def count_patterns(data: VoteData) -> VoteData:
 
 
 def _find_distinct(row_ic: FloatArray, weight_i: FloatArray) -> PatternPart:
-    """Find equal rows by a random number for each column; the rows themselves are compared as a check."""
+    """Find equal rows by a hash with a random number per column, and check by comparing the rows."""
     random_c = np.random.default_rng(0x6D616A6F).integers(2**63, size=row_ic.shape[1], dtype=np.int64)
     with np.errstate(over="ignore"):
         key_i = row_ic.astype(np.int64) @ random_c
@@ -111,7 +111,7 @@ def _find_distinct(row_ic: FloatArray, weight_i: FloatArray) -> PatternPart:
 
 
 def _one_worker(patterns: PatternPart) -> MemoryEngine:
-    """The patterns as one block: the entries of its matrix are the counts themselves."""
+    """The patterns as one block, whose matrix entries are the counts."""
     from scipy.sparse import csr_array
 
     n_patterns, n_classes = len(patterns.row_pc), patterns.row_pc.shape[1] - 1

@@ -1,4 +1,4 @@
-"""State file format: a line with version and checksum, then a NumPy archive without pickled objects."""
+"""State files: a line with version and checksum, followed by a NumPy archive without pickled objects."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ STATE_FACTS = ("method", "settings", "items", "workers", "labels")
 
 
 def save_state(state: State, path: str | Path, *, overwrite: bool = False) -> None:
-    """Write a state to a file, whole or not at all.
+    """Write a state to a file atomically.
 
     Parameters
     ----------
     state : State
-        From `fit.state()`. Names may be text, numbers, truth values, None, and tuples of these.
+        From `fit.state()`. Names may be strings, numbers, booleans, None, or tuples of these.
     path
         The file.
     overwrite
-        Whether to replace a file that majorant did not write, or that was changed since.
+        Whether to replace a file that majorant did not write, or that has changed since.
 
     Examples
     --------
@@ -56,12 +56,12 @@ def load_state(path: str | Path) -> State:
     Returns
     -------
     State
-        The state, as it was saved.
+        The saved state.
 
     Raises
     ------
     DataError
-        If the file is not a state, is cut off or altered, or has another version.
+        If the file is not a state, is truncated or was modified, or has another version.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def load_state(path: str | Path) -> State:
 
 
 def state_bytes(state: State) -> bytes:
-    """A state as the content of a file; the same state gives the same bytes.
+    """The content of a state file; the same state always gives the same bytes.
 
     >>> state = State(method="la-one-pass", workers=("w",), labels=("n", "y"), arrays={"right": [1.0], "given": [2.0]})
     >>> parse_state(state_bytes(state), "here").arrays["given"].tolist()
@@ -94,7 +94,7 @@ def state_bytes(state: State) -> bytes:
 
 
 def parse_state(content: bytes, source: str) -> State:
-    """The state in the content of a file; `source` names it in errors."""
+    """Parse the content of a state file; `source` is its name in error messages."""
     head, _, body = content.partition(b"\n")
     words = head.split(b" ")
     if words[0] != STATE_FORMAT:
@@ -103,7 +103,7 @@ def parse_state(content: bytes, source: str) -> State:
         version = b" ".join(words[1:2]).decode(errors="replace")
         raise DataError(f"{source}: state version {version}, this majorant reads version {STATE_VERSION}.")
     damaged = DataError(
-        f"{source}: the state file is cut off or was altered. Restore a copy, or start without a state."
+        f"{source}: the state file is truncated or was modified. Restore a copy, or start without a state."
     )
     if words[2:] != [hashlib.sha256(body).hexdigest().encode()]:
         raise damaged
@@ -123,7 +123,7 @@ def _encode(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, tuple):
-        return [_encode(part) for part in value]  # names are hashable: a list can only have been a tuple
+        return [_encode(part) for part in value]  # names are hashable, so a list in the file was a tuple
     if value is None or isinstance(value, str | int | float | dict):
         return value
     raise ConfigError(f"state: the name {value!r} is a {type(value).__name__}, which cannot be saved as JSON.")

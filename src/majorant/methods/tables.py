@@ -1,9 +1,9 @@
-"""One pass over the votes for every model that scores a vote by a table: the E step, and the sums an M step needs.
+"""The pass over the votes for all models that score votes by a table: the E step, and the sums that an M step needs.
 
 A table holds log P(label | class), with a row for each (worker, label) and a column for each latent class. Latent
-classes are the user's classes, or finer ones (G = classes * subtypes, the subtypes of one class side by side). With two
-latent classes a pass works in log-odds: one column, one exponential per item, one array in which everything happens;
-the sums of the first class follow by subtraction from the totals.
+classes are the user's classes, or subtypes of them (G = classes * subtypes, with a class's subtypes side by side).
+With two latent classes, a pass works in log-odds: one column, one exponential per item, and one array that is modified
+in place; the sums for the first class are the totals minus those for the second.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from majorant.votes import IntArray, Votes
 
 
 class Totals(NamedTuple):
-    """Sums that do not change between passes: weighted votes by (worker, label) and weighted items."""
+    """Sums that are the same in every pass: weighted votes by (worker, label), and weighted items."""
 
     votes_c: FloatArray
     items: float
@@ -56,7 +56,7 @@ class VoteData:
     votes: Votes
     engine: Engine
     totals: Totals
-    pattern_i: NDArray[np.int32] | None = None  # the engine's row of each item, if items with equal votes were merged
+    pattern_i: NDArray[np.int32] | None = None  # row of each item in the engine, if items with equal votes were merged
     plain: bool = False  # votes in memory, without weights or clamped gold
     start: Fit | None = None  # an earlier fit to continue from
     progress: Progress | None = None
@@ -66,12 +66,12 @@ class VoteData:
         return self.rows(lambda block: posterior(block, tables))
 
     def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:
-        """The rows that `fn` returns for the items of a block, for all items."""
+        """The rows that `fn` returns for each block, for all items."""
         rows = self.engine.rows(fn)
         return rows if self.pattern_i is None else rows[self.pattern_i]
 
     def rows_and_prior(self, fn: Callable[[Block], FloatArray]) -> tuple[FloatArray, FloatArray]:
-        """`rows`, and the mean row of the items with votes: the share of each class."""
+        """`rows`, and the mean row over items with votes, which is the share of each class."""
 
         def sum_voted(block: Block) -> FloatArray:
             voted_i = np.diff(block.matrix.indptr) > 0
@@ -80,9 +80,9 @@ class VoteData:
         return self.rows(fn), shares(self.engine.map_sum(sum_voted))
 
     def fit_of(self, model: Any, **facts: Any) -> Fit:
-        """The fit of a model to these votes, from which `update` can go on if the model is online."""
+        """Make the Fit of a model to these votes, with a state for `update` if the model is online."""
         if self.plain and model.traits.online:
-            from majorant.methods.online import first_state  # imported late: it builds on this module
+            from majorant.methods.online import first_state  # imported here because it imports this module
 
             facts["resume"] = partial(first_state, model, self.votes)
         return fit_of(model.name, self.votes, **facts)
@@ -96,7 +96,7 @@ def prepare(
     usual_items: int = ITEMS_PER_BLOCK,
     **options: Unpack[FitOptions],
 ) -> VoteData:
-    """Prepare votes, or whatever `read` takes, for passes; items with equal votes are merged where that pays."""
+    """Prepare votes, or anything that `read` accepts, for passes; items with equal votes are merged if that pays."""
     engine, weights = options.get("engine"), options.get("weights")
     start, progress = options.get("start"), options.get("progress")
     if engine is not None:
@@ -106,7 +106,7 @@ def prepare(
         return VoteData(votes, engine, count_totals(engine), start=start, progress=progress)
     votes = as_votes(votes)
     _require_gold(votes, clamp_gold)
-    # Below some thousand items, a pass costs less than looking for equal ones.
+    # With a few thousand items or fewer, a pass is faster than looking for equal items.
     merged = merge_equal_items(votes) if merge and len(votes.items) >= 4_096 else None
     distinct, pattern_i, weight_i = votes, None, weights
     if merged is not None:
@@ -136,7 +136,7 @@ def count_totals(engine: Engine) -> Totals:
 
 
 class Tables(NamedTuple):
-    """The input of an E step: log-probabilities of votes, (workers * labels, G), and of the latent classes, (G,)."""
+    """The input of an E step: log-probabilities of votes, (workers * labels, G), and of latent classes, (G,)."""
 
     log_vote_cg: FloatArray
     log_prior_g: FloatArray
@@ -151,17 +151,17 @@ class Tables(NamedTuple):
 
 
 class Odds(NamedTuple):
-    """Two classes: how much each vote, by (worker, label), and the prior count against class 1, in nats."""
+    """For two classes: the log-odds against class 1 of each vote, by (worker, label), and of the prior."""
 
     vote_c: FloatArray
     prior: float
 
 
 class ExpectedCounts(NamedTuple):
-    """The result of an E step.
+    """The results of an E step.
 
-    Expected votes by worker, latent class and label, expected items by latent class, the log-evidence of all votes, and
-    the tables under which these are expected.
+    Expected votes by worker, latent class and label; expected items by latent class; the log-evidence of all votes; and
+    the tables they were computed with.
     """
 
     votes_jgl: FloatArray
@@ -171,7 +171,7 @@ class ExpectedCounts(NamedTuple):
 
 
 def expect(data: VoteData, tables: Tables) -> ExpectedCounts:
-    """The E step of every table model: the posterior of each item under `tables`, summed over the items."""
+    """The E step of all table models: compute the posterior of each item under `tables`, and sum over items."""
     totals, odds = data.totals, tables.odds
     if odds is None:
 
@@ -192,7 +192,7 @@ def expect(data: VoteData, tables: Tables) -> ExpectedCounts:
 
 
 def share_counts(data: VoteData) -> ExpectedCounts:
-    """Expected counts if the vote shares of an item were the probabilities of its class: where EM starts."""
+    """Expected counts if an item's vote shares were its class probabilities, from which EM starts."""
     totals = data.totals
 
     def step(block: Block) -> PassSums:
@@ -204,7 +204,7 @@ def share_counts(data: VoteData) -> ExpectedCounts:
 
 
 def vote_shares(block: Block, totals: Totals) -> FloatArray:
-    """The share of each label among an item's votes (uniform without votes); a known label is certain."""
+    """The share of each label among an item's votes (uniform without votes), or 1 for a known class."""
     n_labels = totals.n_labels
     share_ik = shares(gather(block, np.tile(np.eye(n_labels), (totals.n_workers, 1))))
     if block.gold_i is not None:
@@ -214,7 +214,7 @@ def vote_shares(block: Block, totals: Totals) -> FloatArray:
 
 
 def posterior(block: Block, tables: Tables) -> FloatArray:
-    """The probability of each latent class for each item of a block, (items, G); a known class is certain."""
+    """The probability of each latent class for each item of a block, (items, G), or 1 for a known class."""
     if odds := tables.odds:
         second_i = _second(_inverse(_against(block, odds)), block.gold_i)
         return np.stack([1 - second_i, second_i], axis=1)
@@ -222,7 +222,7 @@ def posterior(block: Block, tables: Tables) -> FloatArray:
 
 
 class PassSums(NamedTuple):
-    """The sums of one pass; in log-odds the votes are those of class 1, and the evidence is relative to class 1."""
+    """The sums of one pass; in log-odds, votes are those for class 1 and the evidence is relative to class 1."""
 
     votes_cg: FloatArray
     items_g: FloatArray
@@ -239,7 +239,7 @@ def _posterior(block: Block, tables: Tables) -> tuple[FloatArray, FloatArray]:
         score_ig[known] = np.where(class_g == block.gold_i[known, None], score_ig[known], -np.inf)
     if not (score_ig.min(initial=0.0) > -650 and score_ig.max(initial=0.0) < 650):
         return softmax_rows(score_ig)
-    np.exp(score_ig, out=score_ig)  # within e^650 nothing overflows or vanishes, so no row's maximum is needed
+    np.exp(score_ig, out=score_ig)  # within e^650 nothing overflows, so row maxima are not needed
     total_i = np.einsum("ig->i", score_ig)
     score_ig /= total_i[:, None]
     return score_ig, np.log(total_i, out=total_i)
@@ -269,7 +269,7 @@ def _against(block: Block, odds: Odds) -> FloatArray:
 
 
 def _inverse(against_i: FloatArray) -> FloatArray:
-    """One over the probability of class 1, in place; infinite if that is below 1e-308."""
+    """One over the probability of class 1, in place; infinite if it is below 1e-308."""
     with np.errstate(over="ignore"):
         np.exp(against_i, out=against_i)
     against_i += 1.0
@@ -277,7 +277,7 @@ def _inverse(against_i: FloatArray) -> FloatArray:
 
 
 def _second(inverse_i: FloatArray, gold_i: IntArray | None) -> FloatArray:
-    """The probability of class 1 from its inverse, in place; a known class is certain."""
+    """The probability of class 1 from its inverse, in place, or 1 or 0 for a known class."""
     second_i = np.divide(1.0, inverse_i, out=inverse_i)
     if gold_i is not None:
         known = gold_i >= 0
@@ -286,7 +286,7 @@ def _second(inverse_i: FloatArray, gold_i: IntArray | None) -> FloatArray:
 
 
 def sum_logs(value: FloatArray) -> float:
-    """Sum logarithms with one logarithm for each product of 32 numbers, all of them at least 1 or all at most 1.
+    """Sum logarithms, with one `log` per product of 32 numbers; all must be at least 1, or all at most 1.
 
     >>> round(sum_logs(np.full(100, np.e)), 9), round(sum_logs(np.full(100, 1e-300)) / float(np.log(1e-300)), 9)
     (100.0, 100.0)
@@ -306,18 +306,18 @@ def confusion_tables(confusion_jkl: FloatArray, prior_k: FloatArray) -> Tables:
 
 
 def vote_rows(value_jgl: FloatArray) -> FloatArray:
-    """Turn an array by worker, latent class and label into a table: a row per (worker, label), a column per class."""
+    """Turn an array by worker, latent class and label into a table with a row per (worker, label)."""
     n_workers, n_latent, n_labels = value_jgl.shape
     return value_jgl.transpose(0, 2, 1).reshape(n_workers * n_labels, n_latent)
 
 
 def by_worker(value_cg: FloatArray, n_labels: int) -> FloatArray:
-    """Turn a table into an array by worker, latent class and label: the inverse of `vote_rows`."""
+    """Turn a table into an array by worker, latent class and label, the inverse of `vote_rows`."""
     return value_cg.reshape(-1, n_labels, value_cg.shape[1]).transpose(0, 2, 1)
 
 
 def coin_confusions(accuracy_j: FloatArray, n_classes: int) -> FloatArray:
-    """Confusion matrices, (J, K, K), of workers who are right with accuracy_j and give each wrong label equally."""
+    """Confusion matrices, (J, K, K), of workers with accuracy_j and equally likely wrong labels."""
     if n_classes == 1:
         return np.ones((len(accuracy_j), 1, 1))
     wrong_j = (1 - accuracy_j) / (n_classes - 1)
@@ -330,18 +330,18 @@ def lean_to_diagonal(n_classes: int, right: float, wrong: float) -> FloatArray:
 
 
 def sum_last(value: FloatArray) -> FloatArray:
-    """Sum along the last axis, which is short: as a product with ones, many times faster than `sum`."""
+    """Sum along a short last axis by a product with ones, which is many times faster than `sum`."""
     flat = value if value.ndim == 1 else value.reshape(-1, value.shape[-1])
     return np.asarray(flat @ np.ones(value.shape[-1])).reshape(value.shape[:-1])
 
 
 def sum_first(value: FloatArray) -> FloatArray:
-    """Sum along the first axis, in the same way."""
+    """Sum along the first axis by a product with ones."""
     return np.asarray(np.ones(len(value)) @ value.reshape(len(value), -1)).reshape(value.shape[1:])
 
 
 def expected_log(alpha: FloatArray) -> FloatArray:
-    """E log p for p drawn from Dirichlet(alpha).
+    """The expectation of log p for p drawn from Dirichlet(alpha).
 
     >>> expected_log(np.array([1.0, 1.0])).tolist()
     [-1.0, -1.0]
@@ -352,7 +352,7 @@ def expected_log(alpha: FloatArray) -> FloatArray:
 
 
 def divergence(alpha: FloatArray, base: FloatArray, log_alpha: FloatArray | None = None) -> float:
-    """The sum over rows of KL(Dirichlet(alpha) || Dirichlet(base)); `base` broadcasts to `alpha`.
+    """The sum over rows of KL(Dirichlet(alpha) || Dirichlet(base)); `base` is broadcast to `alpha`.
 
     `log_alpha` is `expected_log(alpha)`, if that is already known.
 

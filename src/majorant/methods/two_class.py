@@ -1,4 +1,4 @@
-"""Methods for two classes, from signs of votes and agreement between workers.
+"""Methods for two classes that treat votes as signs, and use the agreement between workers.
 
 KOS passes messages (Karger, Oh & Shah 2014), spectral takes an eigenvector (Dalvi et al. 2013), and triplet compares
 three workers at a time (Bonald & Combes 2017).
@@ -25,23 +25,23 @@ from majorant.votes import IntArray, Votes
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-PARTNERS = 64  # co-workers that are kept for each worker, those with the most items in common
-EQUAL = 1e-9  # numbers that differ by a smaller share are equal
+PARTNERS = 64  # co-workers considered for each worker, those with the most items in common
+EQUAL = 1e-9  # numbers count as equal if their relative difference is smaller
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KOS:
-    """Items and workers send each other messages, each leaving out what the receiver said; two classes.
+    """Items and workers exchange messages that leave out what the receiver itself said; two classes.
 
-    An item tells a worker the sum of the other workers' votes; a worker tells an item how far the worker's other votes
-    agree. Messages start at 1 and are scaled to mean square 1 each round. A sum of 0 is a tie, as for an item whose
-    workers voted on nothing else. `skill` is the mean message of a worker. Messages give busy workers more weight, so a
-    few busy ones near chance may decide.
+    An item tells a worker the weighted sum of the other workers' votes; a worker tells an item how well the worker's
+    other votes agree. Messages start at 1 and are scaled to mean square 1 in each round. A sum of 0 is a tie, as for an
+    item whose workers voted on nothing else. `skill` is a worker's mean message. Busy workers get more weight, so a few
+    of them may dominate even if they are near chance.
 
     Parameters
     ----------
     max_iter, tol
-        Stop after so many rounds, or when no message moves by more than `tol`.
+        Stop after `max_iter` rounds, or when no message changes by more than `tol`.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class KOS:
     tol: float = 1e-6
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None) -> Fit:
-        """Scores as probabilities: each class's share of the messages that an item's workers send it."""
+        """Compute skills and, in place of probabilities, each class's share of the messages sent to an item."""
         votes, weight_i = _two_classes(self.name, votes, weights)
         weight_n = weight_i[votes.item_n]
         message_n = np.ones(votes.n_votes)
@@ -80,7 +80,7 @@ def _send_messages(votes: Votes, message_n: FloatArray, weight_n: FloatArray) ->
     sign_n = _signs(votes)
     heard_n = sign_n * message_n
     sum_i = np.bincount(votes.item_n, weights=heard_n, minlength=n_items)
-    answer_n = sign_n * (sum_i[votes.item_n] - heard_n)  # an item leaves out what the worker itself said
+    answer_n = sign_n * (sum_i[votes.item_n] - heard_n)  # leave out what the worker itself said
     sum_j = np.bincount(votes.worker_n, weights=weight_n * answer_n, minlength=n_workers)
     updated_n = sum_j[votes.worker_n] - np.minimum(weight_n, 1.0) * answer_n
     size = np.sqrt(np.mean(updated_n**2)) if len(updated_n) else 0.0
@@ -89,10 +89,10 @@ def _send_messages(votes: Votes, message_n: FloatArray, weight_n: FloatArray) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spectral:
-    """Skills from the leading eigenvector of the agreements between workers; two classes, sparse matrices only.
+    """Skills from the leading eigenvector of the matrix of agreement between workers; two classes.
 
     Worker j is right with probability (1 + theta_j) / 2 whatever the class, so the mean product of two workers' signs
-    is theta_a theta_b, up to noise; `skill` is theta. Votes are weighted by it. The crowd is assumed to be better than
+    is theta_a theta_b, up to noise. `skill` is theta, which weights the votes. The crowd is assumed to be better than
     chance overall; if the sign is undetermined, all items tie.
     """
 
@@ -100,7 +100,7 @@ class Spectral:
     traits: ClassVar[Traits] = Traits(needs="overlap", classes=2)
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None) -> Fit:
-        """Skills, and the posterior of each item."""
+        """Compute skills, and the posterior of each item."""
         votes, weight_i = _two_classes(self.name, votes, weights)
         agreement = measure_agreement(self.name, votes, weight_i)
         vector_j = leading_vector(lambda value: agreement.mean_ab @ value, len(votes.workers))
@@ -113,10 +113,10 @@ class Spectral:
 
 
 def leading_vector(times: Callable[[FloatArray], FloatArray], n_workers: int, *, dense_up_to: int = 64) -> FloatArray:
-    """The eigenvector of the largest eigenvalue of a symmetric matrix, with the sign that makes its sum positive.
+    """The leading eigenvector of a symmetric matrix, with the sign that makes its sum positive.
 
-    `times` multiplies the matrix by vectors, (J,) or (J, n). All 0 if the entries add up to nothing, so that neither
-    sign is better.
+    `times` multiplies the matrix by vectors, (J,) or (J, n). The result is 0 if the entries sum to 0, because then the
+    sign is undetermined.
     """
     if n_workers <= dense_up_to:
         vector_j = np.linalg.eigh(times(np.eye(n_workers)))[1][:, -1]
@@ -133,29 +133,29 @@ def leading_vector(times: Callable[[FloatArray], FloatArray], n_workers: int, *,
 class Triplet:
     """Two workers agree as often as their skills allow, so three pairwise agreements give three skills; two classes.
 
-    Worker j is right with probability (1 + theta_j) / 2 whatever the class. With C_ab the mean product of two workers'
-    signs, theta_j squared is C_ja C_jb / C_ab; of the pairs (a, b), the one with the largest |C_ab| * sqrt(fewest
-    common items) is used, and equally good pairs are averaged. Signs are such that informative workers are right on the
-    whole. Then a weighted majority vote with a uniform prior. `skill` is theta, 0 where no triangle reaches.
+    Worker j is right with probability (1 + theta_j) / 2 whatever the class. If C_ab is the mean product of two workers'
+    signs, theta_j squared is C_ja C_jb / C_ab. The pair (a, b) with the largest |C_ab| * sqrt(fewest common items) is
+    used; equally good pairs are averaged. Signs are chosen such that informative workers are right overall. The labels
+    come from a weighted majority vote with a uniform prior. `skill` is theta, or 0 for workers in no triangle.
     """
 
     name: ClassVar[str] = "triplet"
     traits: ClassVar[Traits] = Traits(needs="overlap", classes=2)
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None) -> Fit:
-        """theta of each worker, and the posterior of each item; NotIdentified without three workers who overlap."""
+        """Compute theta for each worker, and the posterior; raises NotIdentified unless three workers overlap."""
         votes, weight_i = _two_classes(self.name, votes, weights)
         agreement = measure_agreement(self.name, votes, weight_i)
         size_j = skill_sizes(agreement)
         if np.isnan(size_j).all():
             raise NotIdentified(
-                "triplet compares three workers who share items two by two and agree more than by chance, "
-                "and there are none. Use majority."
+                "triplet needs three workers who pairwise have items in common and agree more than by chance, "
+                "but there are none. Use majority."
             )
         size_j = np.nan_to_num(size_j)
         data = prepare(votes, weights=weights)
         votes_j = data.totals.votes_c.reshape(-1, 2).sum(axis=1)
-        bound_j = votes_j / (votes_j + 1)  # cap certainty by the number of votes
+        bound_j = votes_j / (votes_j + 1)  # the fewer votes, the less certain
         theta_j = np.clip(size_j * skill_signs(agreement, size_j), -bound_j, bound_j)
         confusion_jkl = coin_confusions((1 + theta_j) / 2, 2)
         tables = confusion_tables(confusion_jkl, np.full(2, 0.5))
@@ -164,11 +164,11 @@ class Triplet:
 
 
 def skill_sizes(agreement: PairAgreement) -> FloatArray:
-    """|theta| of each worker, NaN if no triangle reaches the worker."""
+    """|theta| of each worker, NaN for workers in no triangle."""
     from scipy.sparse import csr_array
 
     mean_ab, items_ab, items_j = agreement
-    # Both matrices have their entries in the same places: slicing a matrix of places slices them at once.
+    # Both matrices have entries in the same positions, so slicing a matrix of positions slices both.
     place_e = np.arange(1, len(mean_ab.data) + 1)
     place_ab = csr_array((place_e, mean_ab.indices, mean_ab.indptr), shape=mean_ab.shape)
     size_e, common_e = np.append(0.0, np.abs(mean_ab.data)), np.append(0.0, items_ab.data)
@@ -177,7 +177,7 @@ def skill_sizes(agreement: PairAgreement) -> FloatArray:
         partner = mean_ab.indices[first:last]
         own = _choose_partners(items_ab.data[first:last], items_j[partner], mean_ab.data[first:last])
         own_p, worker_p = 1 + first + own, partner[own]
-        place_pq = place_ab[worker_p][:, worker_p].toarray()  # 0 for two workers without a common item
+        place_pq = place_ab[worker_p][:, worker_p].toarray()  # 0 if two workers have no item in common
         among_pq, items_p = size_e[place_pq], common_e[own_p]
         worth_pq = among_pq * np.sqrt(np.minimum(common_e[place_pq], np.minimum.outer(items_p, items_p)))
         best = worth_pq.max(initial=0.0)
@@ -189,10 +189,10 @@ def skill_sizes(agreement: PairAgreement) -> FloatArray:
 
 
 def skill_signs(agreement: PairAgreement, size_j: FloatArray) -> FloatArray:
-    """+1 for workers who side with the informative majority, -1 for those against it, 0 if that is unknown.
+    """+1 for workers who agree with the informative majority, -1 for those against it, 0 if unknown.
 
-    Every worker starts on the side of truth and moves, round by round, to where the worker's agreement with the others
-    puts it; parts of the crowd without a common item settle separately.
+    Every worker starts with +1; each round, the sign becomes that of the worker's agreement with the others, until
+    nothing changes. Groups of workers without a common item converge separately.
     """
     pull_ab = agreement.mean_ab * agreement.items_ab.sqrt()
     side_j = size_j.copy()
@@ -203,7 +203,7 @@ def skill_signs(agreement: PairAgreement, size_j: FloatArray) -> FloatArray:
 
 
 class PairAgreement(NamedTuple):
-    """The mean product of the signs of two workers over their common items, and how many these are; no diagonal."""
+    """The mean product of two workers' signs over their common items, and the number of these; no diagonal."""
 
     mean_ab: csr_array[Any]
     items_ab: csr_array[Any]
@@ -211,10 +211,10 @@ class PairAgreement(NamedTuple):
 
 
 def measure_agreement(name: str, votes: Votes, weight_i: FloatArray, *, workers_at_once: int = 256) -> PairAgreement:
-    """How often each pair of workers agrees on shared items; raises NotIdentified if no pair shares an item.
+    """How often each pair of workers agrees on common items; raises NotIdentified if no pair has any.
 
-    A worker who votes more than once on an item counts there with the mean sign. Of a worker's co-workers, the PARTNERS
-    with the most common items are kept; of those with equally many, the busier ones and then those who agree more.
+    A worker who votes several times on an item counts with the mean sign. For each worker, the PARTNERS co-workers with
+    the most common items are kept; if equal, the busier ones, and then those who agree more.
     """
     from scipy.sparse import csr_array, vstack
 
@@ -226,14 +226,14 @@ def measure_agreement(name: str, votes: Votes, weight_i: FloatArray, *, workers_
     parts = []
     for start in range(0, len(votes.workers), workers_at_once):
         rows = slice(start, start + workers_at_once)
-        # Products with a sum of 0 would vanish from a sparse matrix, so 2 is added to each mean until they are aligned.
+        # Sums of 0 would be dropped from a sparse matrix, so 2 is added to each mean until both matrices are aligned.
         items_ab = csr_array(weighted_ji[1][rows] @ voted_ij)
         raised_ab = csr_array(weighted_ji[0][rows] @ sign_ij + 2 * items_ab)
         parts.append(_keep_partners(items_ab, raised_ab, items_j, start))
     items_ab, raised_ab = vstack([part[0] for part in parts]), vstack([part[1] for part in parts])
     items_ab, raised_ab = csr_array(items_ab.maximum(items_ab.T)), csr_array(raised_ab.maximum(raised_ab.T))
     if not items_ab.nnz:
-        raise NotIdentified(f"{name} compares workers on common items, and no two workers share one: use majority.")
+        raise NotIdentified(f"{name} compares workers on common items, but no two workers have one: use majority.")
     for matrix in (items_ab, raised_ab):
         matrix.sort_indices()
     mean_ab = csr_array((raised_ab.data / items_ab.data - 2, items_ab.indices, items_ab.indptr), shape=items_ab.shape)
@@ -247,7 +247,7 @@ def _keep_partners(
     from scipy.sparse import csr_array
 
     for matrix in (items_ab, raised_ab):
-        matrix.sort_indices()  # both hold the same places: now in the same order
+        matrix.sort_indices()  # both have the same entries, now in the same order
     row_e = np.repeat(np.arange(items_ab.shape[0]), np.diff(items_ab.indptr))
     others = (items_ab.indices != row_e + start) & (items_ab.data > 0)
     kept = []
@@ -265,7 +265,7 @@ def _keep_partners(
 
 
 def _choose_partners(common_p: FloatArray, items_p: FloatArray, agreement_p: FloatArray) -> IntArray:
-    """The places of the PARTNERS largest entries, with all that equal the last, so that order does not matter."""
+    """The positions of the PARTNERS largest entries, with all that tie with the last, so that order is irrelevant."""
     if len(common_p) <= PARTNERS:
         return np.arange(len(common_p))
     first = np.lexsort((-agreement_p, -items_p, -common_p))[:PARTNERS]
@@ -275,23 +275,23 @@ def _choose_partners(common_p: FloatArray, items_p: FloatArray, agreement_p: Flo
 
 
 def _two_classes(name: str, votes: Any, weights: ArrayLike | None) -> tuple[Votes, FloatArray]:
-    """The votes, which must have two classes, and how often each item counts."""
+    """The votes, which must have two classes, and the weight of each item."""
     votes = as_votes(votes)
     if len(votes.labels) != 2:
         raise ConfigError(
-            f"{name} is for two classes, these votes have {len(votes.labels)}: use dawid-skene or one-coin."
+            f"{name} is for two classes, but these votes have {len(votes.labels)}: use dawid-skene or one-coin."
         )
     n_items = len(votes.items)
     return votes, np.ones(n_items) if weights is None else as_weights(weights, n_items)
 
 
 def _signs(votes: Votes) -> FloatArray:
-    """-1 for each vote for the first label, +1 for the second."""
+    """-1 for a vote for the first label, +1 for the second."""
     return np.where(votes.label_n == 1, 1.0, -1.0)
 
 
 def _item_worker(votes: Votes, value_n: FloatArray) -> csr_array[Any]:
-    """A sparse matrix, items x workers, of one value for each vote; repeated votes add up."""
+    """A sparse matrix, items x workers, with one value per vote; those of repeated votes are added."""
     from scipy.sparse import csr_array
 
     shape = (len(votes.items), len(votes.workers))
@@ -303,7 +303,7 @@ def _item_worker(votes: Votes, value_n: FloatArray) -> csr_array[Any]:
 def _fit_signs(
     name: str, votes: Votes, weight_i: FloatArray, strength_n: FloatArray, skill_j: FloatArray, **facts: Any
 ) -> Fit:
-    """A fit from signed strengths of votes: probabilities are each class's share of them; 0 on both sides is a tie."""
+    """Make a Fit from signed vote strengths: each class's share of them; 0 on both sides is a tie."""
     n_items = len(votes.items)
     towards_n = _signs(votes) * strength_n
     second_i = np.bincount(votes.item_n, weights=np.maximum(towards_n, 0), minlength=n_items)

@@ -1,4 +1,4 @@
-"""The weighted vote: workers who agree more with the others count more.
+"""The weighted vote, in which workers who agree more with the others count more.
 
 It averages the posteriors of three models (one-coin, hierarchical, EBCC) and the plain vote shares.
 """
@@ -21,15 +21,15 @@ from majorant.tally import Patterns, counts, distinct_counts, tied
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
-SHRINKING = ("hierarchical", MAJORITY)  # members that treat exchangeable workers alike
+SHRINKING = ("hierarchical", MAJORITY)  # members that hardly distinguish workers who are alike
 PATTERNS_AT_ONCE = 1 << 13  # rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Combination:
-    """The fit of each member, and the combined fit; `belief` is that of the models alone.
+    """The fit of each member and the combined fit; `belief` combines only the models.
 
-    Vote shares stabilise the labels but are not probabilities, so expectations use the models only.
+    Vote shares stabilise the labels but are not probabilities, so expectations use only the models.
     """
 
     fits: Mapping[str, Fit]
@@ -40,13 +40,13 @@ class Combination:
 def combination(votes: Votes, starts: Mapping[str, Fit] | None = None) -> Combination | None:
     """Fit the applicable members and average them; None if no model can be fitted.
 
-    Members start from `starts`, their fits to other votes of the same workers.
+    `starts` holds earlier fits of the members to other votes of the same workers, to start from.
 
-    Weights learned from held-out votes were tried: they are no better, since the model that predicts votes best need
-    not be the one that has found the true classes (docs/decide.md).
+    We tried weights learned from held-out votes, but they are no better: the model that predicts votes best need not be
+    the one that finds the true classes (docs/decide.md).
 
-    >>> from majorant.simulate import one_coin_crew, simulate
-    >>> votes, _ = simulate([.5, .5], one_coin_crew([.9, .8, .8, .7, .6, .6]), n_items=300, n_votes=5, rng=0)
+    >>> from majorant.simulate import one_coin_workers, simulate
+    >>> votes, _ = simulate([.5, .5], one_coin_workers([.9, .8, .8, .7, .6, .6]), n_items=300, n_votes=5, rng=0)
     >>> list(combination(votes).fits)
     ['one-coin', 'hierarchical', 'ebcc', 'majority']
     """
@@ -64,15 +64,15 @@ def combination(votes: Votes, starts: Mapping[str, Fit] | None = None) -> Combin
 
 
 def combined_counts(members: Collection[str], patterns: Callable[[], Patterns]) -> CountModel | None:
-    """The posterior by vote counts, where workers do not differ; None where they do."""
+    """The model of vote counts, if the members treat workers alike; otherwise None."""
     return count_model(patterns()) if set(members) == set(SHRINKING) else None
 
 
 def members_for(votes: Votes) -> tuple[str, ...]:
-    """Applicable members; empty if only majority vote remains.
+    """The members that can be used on these votes; empty if only majority vote remains.
 
-    Where workers do not differ by more than noise, those that would follow the noise are left out; a majority is
-    then turned over only where counts alone show it wrong.
+    If workers differ by no more than noise, members that would fit the noise are left out; a majority is then
+    overturned only if vote counts alone show that it is wrong.
     """
     members = tuple(method for method in COMBINED if not unsuited(method, votes))
     if len(members) > 1 and not differ_beyond_noise(votes):
@@ -81,6 +81,7 @@ def members_for(votes: Votes) -> tuple[str, ...]:
 
 
 def mean_row(rows: Mapping[str, FloatArray], model: CountModel | None, block: Block) -> FloatArray:
+    """The combined posterior of a block's items, from the posteriors of the members."""
     of_block = {method: rows_in(posterior, block) for method, posterior in rows.items()}
     mean = _mean([*of_block.values()])
     if model is None:
@@ -89,10 +90,10 @@ def mean_row(rows: Mapping[str, FloatArray], model: CountModel | None, block: Bl
 
 
 def combine(fits: Mapping[str, Fit]) -> Fit:
-    """The mean of the posteriors, priors and confusion matrices; its method is called `weighted-vote`.
+    """Average the posteriors, priors and confusion matrices into a fit of the method `weighted-vote`.
 
-    All fits must be of the same votes; majority vote alone may lack a confusion matrix per worker.  `learned` holds
-    "shares", the weight of the shares of votes, which are not probabilities, in the mean.
+    All fits must be to the same votes; only majority vote may lack a confusion matrix per worker.  `learned["shares"]`
+    is the weight of the vote shares in the mean, which are not probabilities.
     """
     first = next(iter(fits.values()))
     return Fit(
@@ -116,14 +117,14 @@ def _mean(arrays: list[FloatArray]) -> FloatArray:
 def differ_beyond_noise(votes: Votes) -> bool:
     """Whether workers differ in agreement or label frequencies by clearly more than chance.
 
-    If workers are exchangeable, permuting an item's votes among its voters changes nothing, so worker j's total excess
-    over the item means is a sum of independent draws of known variance. The squared totals, in units of their variance,
-    are summed and compared with their mean. If the sum is below twice the mean, a model with separate parameters for
+    If workers are exchangeable, an item's votes can be permuted among its voters, so worker j's total excess over the
+    item means is a sum of independent draws with known variance. The squared totals, divided by their variances, are
+    summed and compared with the expected sum. If the sum is less than twice that, a model with separate parameters for
     each worker fits noise more than skill.
 
-    >>> from majorant.simulate import one_coin_crew, simulate
-    >>> alike, _ = simulate([.5, .5], one_coin_crew([.8] * 6), n_items=300, n_votes=4, rng=0)
-    >>> unequal, _ = simulate([.5, .5], one_coin_crew([.9, .9, .8, .7, .6, .6]), n_items=300, n_votes=4, rng=0)
+    >>> from majorant.simulate import one_coin_workers, simulate
+    >>> alike, _ = simulate([.5, .5], one_coin_workers([.8] * 6), n_items=300, n_votes=4, rng=0)
+    >>> unequal, _ = simulate([.5, .5], one_coin_workers([.9, .9, .8, .7, .6, .6]), n_items=300, n_votes=4, rng=0)
     >>> differ_beyond_noise(alike), differ_beyond_noise(unequal)
     (False, True)
     """
@@ -131,15 +132,15 @@ def differ_beyond_noise(votes: Votes) -> bool:
         return False
     distance_f, noise_f, variance_f = np.array([_distance(value_n, votes) for value_n in _features(votes)]).T
     mean_votes = votes.votes_i[votes.votes_i > 1].mean()
-    fellows = mean_votes / (mean_votes - 1)  # the totals of an item's voters add up to 0
-    # Two standard deviations: workers who are alike seem to differ in about one of a hundred cases.
+    fellows = mean_votes / (mean_votes - 1)  # because the excesses on an item sum to 0
+    # Two standard deviations: workers who are alike seem to differ in about one case in a hundred.
     clear = distance_f.sum() > noise_f.sum() + 2 * np.sqrt(fellows * variance_f.sum())
-    # Twice the variance of noise: half of what sets workers apart is then their own.
+    # Twice the variance of noise: then half of the differences between workers are real.
     return bool(clear and (distance_f > 2 * noise_f).any())
 
 
 def _features(votes: Votes) -> Iterator[FloatArray]:
-    """For each vote: the number of agreeing votes on its item; and an indicator of each label but the most frequent."""
+    """For each vote, the number of votes that agree; and an indicator of each label except the most frequent."""
     n_classes = len(votes.labels)
     key_n = votes.item_n.astype(np.int64) * n_classes + votes.label_n
     yield np.bincount(key_n, minlength=len(votes.items) * n_classes)[key_n].astype(float)
@@ -148,7 +149,7 @@ def _features(votes: Votes) -> Iterator[FloatArray]:
 
 
 def _distance(value_n: FloatArray, votes: Votes) -> tuple[float, float, float]:
-    """The sum over workers of the squared total excess over its variance, with the mean and variance of the sum."""
+    """The sum over workers of squared total excess divided by its variance, and the sum's mean and variance."""
 
     def by_worker(value_n: FloatArray) -> FloatArray:
         return np.bincount(votes.worker_n, weights=value_n, minlength=len(votes.workers)).astype(float)
@@ -165,20 +166,20 @@ def _distance(value_n: FloatArray, votes: Votes) -> tuple[float, float, float]:
 
 
 def _item_mean(value_n: FloatArray, votes: Votes) -> FloatArray:
-    """For each vote the mean over all votes of its item."""
+    """For each vote, the mean over all votes on its item."""
     votes_i = votes.votes_i[votes.votes_i > 0]
     return np.repeat(np.add.reduceat(value_n, votes.offsets_i[:-1][votes.votes_i > 0]) / votes_i, votes_i)
 
 
 class CountModel(NamedTuple):
-    """One confusion matrix and prior for all workers, and the information that count patterns hold of both."""
+    """One confusion matrix and prior for all workers, and the Fisher information of the vote counts about both."""
 
     prior_k: FloatArray
     crowd_kl: FloatArray
-    information_aa: FloatArray  # of the logits of the prior, then of those of each row
+    information_aa: FloatArray  # about the logits of the prior, then of each row
 
     def shows_wrong(self, count_ik: FloatArray) -> NDArray[np.bool_]:
-        """Items whose plurality class is clearly not the most probable one."""
+        """Whether an item's plurality class is clearly not the most probable one."""
         odds_ik = np.log(self.prior_k) + count_ik @ np.log(self.crowd_kl).T
         rows, n_classes = np.arange(len(count_ik)), len(self.prior_k)
         best_i, leader_i = odds_ik.argmax(axis=1), count_ik.argmax(axis=1)
@@ -195,7 +196,7 @@ class CountModel(NamedTuple):
 
 
 def count_model(patterns: Patterns) -> CountModel | None:
-    """Fit one confusion matrix for all workers to counts, with its information; None if there are too many classes.
+    """Fit one confusion matrix for all workers to vote counts; None if there are too many classes.
 
     >>> from majorant.simulate import simulate
     >>> from majorant.tally import counts, distinct_counts
@@ -207,10 +208,10 @@ def count_model(patterns: Patterns) -> CountModel | None:
     [ True False]
     """
     n_classes = patterns.counts_pk.shape[1]
-    if n_classes > 12:  # beyond, the information is too large a table
+    if n_classes > 12:  # beyond that, the information matrix is too large
         return None
     prior_k, crowd_kl = SharedConfusion().fit_counts(patterns)
-    information_aa = 1e-6 * np.eye(n_classes + n_classes**2)  # what is not known at all has a large variance
+    information_aa = 1e-6 * np.eye(n_classes + n_classes**2)  # so that what is not known at all has a large variance
     for start in range(0, len(patterns.items_p), PATTERNS_AT_ONCE):
         count_pk = patterns.counts_pk[start : start + PATTERNS_AT_ONCE].astype(float)
         posterior_pk, _ = softmax_rows(np.log(prior_k) + count_pk @ np.log(crowd_kl).T)
@@ -221,12 +222,12 @@ def count_model(patterns: Patterns) -> CountModel | None:
 
 
 def _moved(count_ik: FloatArray, crowd_kl: FloatArray) -> FloatArray:
-    """The derivative of an item's log-probability given class k by the logits of row k."""
+    """The derivative of an item's log-probability given class k with respect to the logits of row k."""
     return np.asarray(count_ik[:, None, :] - count_ik.sum(axis=1)[:, None, None] * crowd_kl)
 
 
 def keep_majorities(model: CountModel, mean_ik: FloatArray, shares_ik: FloatArray, votes_i: IntArray) -> FloatArray:
-    """The mean of several posteriors, or the vote shares where it would overturn a majority without evidence."""
+    """Replace the mean posterior by the vote shares where it would overturn a majority without enough evidence."""
     turned = np.flatnonzero((mean_ik.argmax(axis=1) != shares_ik.argmax(axis=1)) & (votes_i > 0))
     for d in np.split(turned, range(PATTERNS_AT_ONCE, len(turned), PATTERNS_AT_ONCE)):
         count_dk = np.rint(shares_ik[d] * votes_i[d, None])

@@ -60,7 +60,7 @@ def rule_named(rule: str, workers: Sequence[Hashable], *, beside: Sequence[str] 
     if rule in beside or rule in ESTIMATORS or find_judges(workers, rule):
         return rule
     try:
-        return method_named(rule, beside=beside)
+        return method_named(rule, extra=beside)
     except ConfigError as error:
         more = ", ..." if len(workers) > 12 else ""
         raise ConfigError(f"{error} Or name workers: {', '.join(map(str, workers[:12]))}{more}.") from None

@@ -250,10 +250,10 @@ def _two_class_margins(
     margin_bs = np.empty((len(prior_bk), len(panel_sh)))
     size = max(1, PANEL_ELEMENTS // max(1, len(prior_bk)))
     for first in range(0, len(panel_sh), size):
-        crew_hs = panel_sh[first : first + size].T
-        base_sb = np.where(np.isfinite(start_b), start_b, np.nan) + sum(none_jb[voter_s] for voter_s in crew_hs)
-        beta_hsb = np.sort(beta_jb[crew_hs], axis=0)
-        most = len(crew_hs) // 2 + 1
+        voters_hs = panel_sh[first : first + size].T
+        base_sb = np.where(np.isfinite(start_b), start_b, np.nan) + sum(none_jb[voter_s] for voter_s in voters_hs)
+        beta_hsb = np.sort(beta_jb[voters_hs], axis=0)
+        most = len(voters_hs) // 2 + 1
         low_sb = base_sb + sum(beta_hsb[:most])
         for beta_sb in beta_hsb[most:]:
             low_sb += np.minimum(beta_sb, 0)

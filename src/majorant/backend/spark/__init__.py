@@ -1,4 +1,4 @@
-"""Votes in a Spark frame, packed into blocks on the cluster.
+"""Votes in a Spark data frame, packed into blocks on the cluster.
 
 May import what `backend` may; imported only by `as_backend` and the command line.
 """

@@ -1,6 +1,6 @@
-"""Votes on a Spark cluster: a pass sends a function to the packed blocks and adds up the results in order.
+"""Votes on a Spark cluster: each pass sends a function to the packed blocks and adds up the results in order.
 
-Labels stay on the cluster; only sums, and the votes of a sample of items, come to the driver.
+Labels stay on the cluster; only sums, and the votes on a sample of items, are sent to the driver.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ SUM = "part int, total binary"
 class SparkEngine(Engine):
     """The engine of votes in a Spark frame.
 
-    Where there are many blocks and large sums, neighbours are added up on the cluster first.
+    If there are many blocks and large sums, runs of blocks are first added up on the cluster.
     """
 
-    blocks: Any  # a frame with a row for each block, as `pack` makes them
+    blocks: Any  # a frame with one row per block, made by `pack`
     places: Places
-    to_driver: int = 1 << 28  # bytes of sums that may come to the driver at once; above, they are added in two rounds
+    to_driver: int = 1 << 28  # bytes of sums sent to the driver at once; beyond, two rounds
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -60,7 +60,7 @@ class SparkEngine(Engine):
         return int(self.places.item_b[-1]), self.places.n_workers, self.places.n_classes
 
     def map_sum(self, fn: Callable[[Block], T], *, gold: bool = False) -> T:
-        """The sum over blocks of what `fn` returns."""
+        """The sum of the results of `fn` over all blocks."""
         n_blocks, (_, n_workers, n_classes) = len(self.places.part_b), self.shape
         most = 8 * n_workers * n_classes**2 * n_blocks
         if most <= self.to_driver:
@@ -70,15 +70,15 @@ class SparkEngine(Engine):
         return total
 
     def map_blocks(self, fn: Callable[[Block], T], *, gold: bool = False) -> Iterator[T]:
-        """What `fn` returns for each block, in the order of the items; with `gold`, blocks show their gold labels."""
+        """The results of `fn` for each block, in the order of the items; with `gold`, blocks include gold labels."""
         yield from _results(self._passed(fn, gold=gold), None, self.places)
 
     def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:
-        """What `fn` returns for each item, computed later, where the item is stored."""
+        """The results of `fn` for each item, computed on demand where the item is stored."""
         return Rows(fn)  # type: ignore[return-value]
 
     def _passed(self, fn: Callable[[Block], Any], *, gold: bool = False) -> Any:
-        """A frame with what `fn` returns for each block."""
+        """A frame with the result of `fn` for each block."""
 
         def call(block: Block) -> bytes:
             return pickle.dumps(fn(block if gold else without_gold(block)), protocol=pickle.HIGHEST_PROTOCOL)
@@ -88,12 +88,12 @@ class SparkEngine(Engine):
 
 
 def ship(blocks: Any, content: Any) -> Callable[[], Any]:
-    """A small function that returns `content` on a worker; it is broadcast, once to each executor."""
+    """A small function that returns `content` on a Spark worker; it is broadcast once to each executor."""
     from pyspark import cloudpickle
     from pyspark.sql.utils import is_remote
 
     pickled = cloudpickle.dumps(content)
-    if is_remote():  # Spark Connect has no broadcast: the content travels with the plan
+    if is_remote():  # Spark Connect has no broadcast, so the content is part of the plan
         return partial(_unpickle, pickled)
     broadcast = blocks.sparkSession.sparkContext.broadcast(pickled)
     return lambda: _unpickle(broadcast.value)
@@ -107,7 +107,7 @@ def _unpickle(pickled: bytes) -> Any:
 
 @cache
 def _freeze() -> None:
-    """Exclude everything imported so far from garbage collection, once per worker.
+    """Exclude everything imported so far from garbage collection, once per Spark worker.
 
     Spark collects garbage after each task, which takes ten times as long as a pass over a block.
     """
@@ -115,7 +115,7 @@ def _freeze() -> None:
 
 
 def run_pass(sent: Callable[[], Callable[[Block], bytes]], places: Places, batches: Iterator[Any]) -> Iterator[Any]:
-    """On a worker: the result for each block of a partition."""
+    """On a Spark worker: the result for each block of a partition."""
     import pyarrow as pa
 
     fn = None
@@ -127,7 +127,7 @@ def run_pass(sent: Callable[[], Callable[[Block], bytes]], places: Places, batch
 
 
 def _results(frame: Any, n_groups: int | None, places: Places) -> Iterator[Any]:
-    """The results in the order of the blocks; with groups, the sums over runs of blocks, added up on the cluster."""
+    """The results in the order of the blocks or, with groups, their sums over runs of blocks."""
     if n_groups is not None:
         from pyspark.sql import functions as F
 
@@ -147,7 +147,7 @@ def _results(frame: Any, n_groups: int | None, places: Places) -> Iterator[Any]:
 
 
 def _add_runs(batches: Iterator[Any]) -> Iterator[Any]:
-    """On a worker: the results of each run of blocks, added up in order."""
+    """On a Spark worker: the results of each run of blocks, added up in order."""
     import pyarrow as pa
 
     parts_of: dict[int, list[tuple[int, bytes]]] = {}
@@ -162,20 +162,20 @@ def _add_runs(batches: Iterator[Any]) -> Iterator[Any]:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, weakref_slot=True)
 class SparkVotes:
-    """Votes that stay on the cluster; the executors' memory is freed with this object.
+    """Votes that stay on the cluster; when this object is deleted, the executors' memory is freed.
 
-    Estimators that are given an engine read only the shape, names and counts of the votes.  Items are known by their
-    codes, in the order of the blocks; their names are stored with their block.
+    Estimators that get an engine read only the shape, names and counts of the votes.  Items are identified by their
+    codes, in the order of the blocks; their names are stored in the blocks.
     """
 
-    blocks: Any  # a frame with a row for each block
+    blocks: Any  # a frame with one row per block
     places: Places
-    item_type: Any  # Spark's type of the items
+    item_type: Any  # the Spark type of the items
     workers: tuple[Hashable, ...]
     labels: tuple[Hashable, ...]
     n_votes: int
     account: Account
-    gold_i: None = None  # models on the cluster do not use gold labels
+    gold_i: None = None  # on the cluster, models do not use gold labels
     slices: tuple[Hashable, ...] = ()  # items in a frame are not sliced
     slice_i: None = None
 
@@ -194,16 +194,16 @@ class SparkVotes:
 
     @property
     def votes_i(self) -> Any:
-        """How many votes each item has, computed later, where the items are stored."""
+        """The number of votes on each item, computed on demand where the items are stored."""
         return Rows(lambda block: np.diff(block.matrix.indptr))
 
     @property
     def engine(self) -> SparkEngine:
-        """The engine that works on these blocks."""
+        """The engine for these blocks."""
         return SparkEngine(self.blocks, self.places)
 
     def take_items(self, item_p: IntArray) -> Votes:
-        """The votes of the items with these codes (in ascending order), in the driver's memory."""
+        """Load the votes on the items with these codes (in ascending order) into the driver's memory."""
         import pyarrow.compute as pc
 
         code_p = np.asarray(item_p, dtype=np.int64)
@@ -229,19 +229,19 @@ class SparkVotes:
 
 
 def _free(blocks: Any) -> None:
-    with contextlib.suppress(Exception):  # the session may have ended
+    with contextlib.suppress(Exception):  # the session may already be closed
         blocks.unpersist()
 
 
 def _take(sent: Any, places: Places, batches: Iterator[Any]) -> Iterator[Any]:
-    """On a worker: the votes of the chosen items of each block, numbered by their position among the chosen."""
+    """On a Spark worker: the votes on the chosen items of each block, which are renumbered from 0."""
     import pyarrow as pa
 
     code_p = sent()
     for batch in batches:
         for row, block in enumerate(blocks_of(batch, places)):
             first, last = np.searchsorted(code_p, [block.start, block.stop])
-            if first == last and block.index > 0:  # the first block always answers, so that there is a table
+            if first == last and block.index > 0:  # the first block always returns something, so that there is a table
                 continue
             local_p = code_p[first:last] - block.start
             votes = take_items(votes_of(block), local_p)
@@ -273,13 +273,13 @@ def label_frame(votes: SparkVotes, fits: Sequence[Fit], table: LabelTable) -> An
 
 
 def label_kinds(kind: str) -> dict[str, str]:
-    """The type of each column of the labels except the item; `kind` is that of a label."""
+    """The type of each column in the label table except the item; `kind` is the type of a label."""
     rules = {"label": kind, "source": "string", "confidence": "double", "majority": kind, "weighted_vote": kind}
     return {**rules, "runner_up": kind, "votes": "int64", "tied": "bool", "changed": "bool"}
 
 
 def _label_rows(sent: Any, places: Places, kind: str, batches: Iterator[Any]) -> Iterator[Any]:
-    """On a worker: the labels of each block."""
+    """On a Spark worker: the labels of each block."""
     import pyarrow as pa
 
     fn = None
@@ -295,7 +295,7 @@ def _label_rows(sent: Any, places: Places, kind: str, batches: Iterator[Any]) ->
 
 
 def _kind(labels: tuple[Any, ...]) -> str:
-    """The type of the label columns; labels of mixed types are written as text."""
+    """The Spark type of the label columns; labels of mixed types are written as text."""
     kinds = {type(label) for label in labels}
     if kinds == {int, float}:
         return "double"
@@ -305,7 +305,7 @@ def _kind(labels: tuple[Any, ...]) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SparkBackend(Backend):
-    """Votes on a cluster: blocks are the parts, and labels stay there."""
+    """Votes on a cluster: the parts are blocks, and labels stay on the cluster."""
 
     votes: SparkVotes
     place: ClassVar[str] = "on Spark"
@@ -319,19 +319,19 @@ class SparkBackend(Backend):
 
     @property
     def engine(self) -> SparkEngine:
-        """The blocks, in the partitions of the frame."""
+        """The blocks in the partitions of the frame."""
         return self.votes.engine
 
     def map(self, fn: Callable[[Part], T], *, doing: str) -> Iterator[T]:  # noqa: ARG002
-        """What `fn` returns for each block."""
+        """The results of `fn` for each block."""
         return self.votes.engine.map_blocks(lambda block: fn(part_of(block)), gold=True)
 
     def sum(self, fn: Callable[[Part], T], *, doing: str) -> T:  # noqa: ARG002
-        """The sum over blocks of what `fn` returns."""
+        """The sum of the results of `fn` over all blocks."""
         return self.votes.engine.map_sum(lambda block: fn(part_of(block)), gold=True)
 
     def take(self, item_p: IntArray) -> Votes:
-        """The votes of some items, in the driver's memory."""
+        """Load the votes on some items into the driver's memory."""
         return self.votes.take_items(item_p)
 
     def draw(self, share: float, seed: int) -> IntArray:
@@ -343,10 +343,10 @@ class SparkBackend(Backend):
         return np.asarray(code_p[np.argsort(hash_p.view(np.uint64), kind="stable")])
 
     def label_files(self, folder: Path, fits: Sequence[Fit], table: LabelTable) -> LabelFiles:
-        """A Parquet folder that Spark writes right away: the labels may not fit into the driver's memory."""
+        """Let Spark write a Parquet folder now, because the labels may not fit into the driver's memory."""
         place = folder / "labels.parquet"
         if place.is_file():
-            raise ConfigError(f"Cannot write {place}: it is a file, and Spark writes a folder. Move it away.")
+            raise ConfigError(f"Cannot write {place}: it is a file, but Spark writes a folder. Move the file away.")
         refuse_unsafe([place])
         with spark_errors():
             label_frame(self.votes, fits, table).write.mode("overwrite").parquet(str(place))
@@ -355,7 +355,7 @@ class SparkBackend(Backend):
 
 
 def _draw(places: Places, share: float, seed: int, batches: Iterator[Any]) -> Iterator[Any]:
-    """On a worker: the sampled items of each block, hashes as signed numbers because Spark has no others."""
+    """On a Spark worker: the items drawn from each block, with hashes as signed integers, the only kind in Spark."""
     import pyarrow as pa
 
     for batch in batches:

@@ -1,8 +1,7 @@
-"""Blocks of votes as rows of a Spark frame: each partition is packed into one row, and unpacked for each pass.
+"""Blocks of votes as rows of a Spark frame: each partition is packed into one row and unpacked in every pass.
 
-A row holds the number of its block, facts about its votes, the votes themselves and the names of its items. Items are
-sorted by name and votes by code, so a partition that is computed again gives the same block, in whatever order its
-rows arrive.
+A row holds the block's number, facts about its votes, the votes themselves and the names of its items. Items are sorted
+by name and votes by code, so a partition that is recomputed gives the same block, in whatever order its rows arrive.
 """
 
 from __future__ import annotations
@@ -25,38 +24,38 @@ from majorant.read.build import first_per_item, resolve
 from majorant.read.table import arrow_view
 from majorant.votes import Account, IntArray, Votes
 
-CHANGED = "The votes changed while Spark worked on them. Run again when nothing writes to them any more."
-PACKED = ("part", "content")  # what a pass needs of a row
+CHANGED = "The votes changed while Spark worked on them. Run again once nothing writes to them."
+PACKED = ("part", "content")  # the columns that a pass needs
 
 
 def map_batches(frame: Any, fn: Callable[[Iterator[Any]], Iterator[Any]], schema: Any) -> Any:
-    """A frame with what `fn` makes of the Arrow batches of each partition."""
-    with warnings.catch_warnings():  # PySpark warns about new versions of pandas, which is not used here
+    """A frame with the results of `fn` for the Arrow batches of each partition."""
+    with warnings.catch_warnings():  # PySpark warns about new pandas versions, but pandas is not used here
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
         return frame.mapInArrow(fn, schema)
 
 
 class BlockFacts(NamedTuple):
-    """What the driver learns about the votes of a block; facts of several blocks add up."""
+    """What the driver learns about the votes in a block; facts about several blocks can be added."""
 
     rows: int
     merged: int
     nameless: int  # rows without an item
-    trouble: list[dict[str, Any]]  # the first contradiction
+    trouble: list[dict[str, Any]]  # the first contradiction between votes or gold labels
     counts: PartFacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packing:
-    """How raw codes become votes; the last entry of each map is for -1, an empty cell."""
+    """How raw codes are turned into votes; the last entry of each map is for -1, an empty cell."""
 
     n_workers: int
     n_classes: int
     repeats: str  # error or each
-    worker_map: NDArray[np.int32] | None = None  # None: the column holds final codes
+    worker_map: NDArray[np.int32] | None = None  # None if the column already holds final codes
     label_map: NDArray[np.int32] | None = None
     gold_map: NDArray[np.int32] | None = None
-    voted: NDArray[np.bool_] | None = None  # whether a status goes with a vote
+    voted: NDArray[np.bool_] | None = None  # whether each status means a vote
 
 
 def pack(batches: Iterator[Any], packing: Packing) -> Iterator[Any]:
@@ -98,7 +97,7 @@ def pack_table(table: Any, packing: Packing) -> tuple[BlockFacts, tuple[NDArray[
     if packing.voted is not None:
         label_n = np.where(packing.voted[_codes(table, "status")], label_n, -1)
     voted_n = label_n >= 0
-    key_m = np.sort(((item_n * n_workers + worker_n) * n_classes + label_n)[voted_n])  # in whatever order rows come
+    key_m = np.sort(((item_n * n_workers + worker_n) * n_classes + label_n)[voted_n])  # rows arrive in any order
     pair_m, label_m = np.divmod(key_m, n_classes)
     item_m, worker_m = np.divmod(pair_m, n_workers)
     trouble: list[dict[str, Any]] = []
@@ -133,7 +132,7 @@ def _text(items: Any, code: np.integer[Any]) -> str:
 
 
 def one_list(values: Any) -> Any:
-    """One list of values, as a column of one row."""
+    """A column with a single row that holds a list of values."""
     import pyarrow as pa
 
     return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values)
@@ -159,10 +158,10 @@ def _codes(table: Any, name: str, code_map: NDArray[np.int32] | None = None) -> 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """Where each block starts, which determines the codes of its items."""
+    """Where each block starts; this determines the codes of its items."""
 
-    part_b: NDArray[np.int64]  # rising
-    item_b: NDArray[np.int64]  # where its items begin, and the end
+    part_b: NDArray[np.int64]  # ascending
+    item_b: NDArray[np.int64]  # the first item of each block, then the number of items
     seal_b: NDArray[np.int64]  # its checksum
     n_workers: int
     n_classes: int
@@ -170,7 +169,7 @@ class Places:
 
 
 def blocks_of(batch: Any, places: Places) -> Iterator[Block]:
-    """The blocks in a batch of packed rows: worker * classes + label of each vote, the offsets of items, and gold."""
+    """Unpack a batch of rows into blocks: matrix columns of the votes, offsets of the items, and gold labels."""
     for row in range(batch.num_rows):
         part = batch.column("part")[row].as_py()
         index = int(np.searchsorted(places.part_b, part))
@@ -184,12 +183,12 @@ def blocks_of(batch: Any, places: Places) -> Iterator[Block]:
 
 
 def without_gold(block: Block) -> Block:
-    """The block without gold labels, for models, which learn from votes alone."""
+    """The block without gold labels, for models that learn from votes alone."""
     return replace(block, gold_i=None)
 
 
 def votes_of(block: Block) -> Votes:
-    """The votes of a block; items and workers are known by their numbers."""
+    """The votes in a block; items and workers are named by their numbers."""
     n_items, n_columns = block.matrix.shape
     n_workers, column_n = n_columns // block.n_classes, block.matrix.indices
     votes_i = np.diff(block.matrix.indptr)
@@ -208,5 +207,5 @@ def votes_of(block: Block) -> Votes:
 
 
 def part_of(block: Block) -> Part:
-    """The votes of a block with gold labels, and the block without them for models."""
+    """The votes of a block with gold labels, and the block without them, for models."""
     return Part(votes_of(block), block.start, without_gold(block))

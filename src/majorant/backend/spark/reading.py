@@ -1,8 +1,8 @@
 """Read votes from files or a Spark frame into blocks on the cluster.
 
-Files that this machine can open are read by our own reader, so they mean what they mean in memory; Spark gets them as
+Files that this machine can open go through our own reader, so they are interpreted as in memory, and Spark gets them as
 Parquet.  In frames, and in Parquet files that only the cluster can open, workers and labels get their codes by joins.
-Up to SPARK_DRIVER_VOTES rows are worked on in the driver's memory.
+Up to SPARK_DRIVER_VOTES rows are processed in the driver's memory.
 """
 
 from __future__ import annotations
@@ -71,15 +71,15 @@ def read_files(spark: Any, files: Sequence[str], options: ReadOptions, *, partit
     options
         How to read them.
     partitions
-        The number of blocks on the cluster; by default there are as many as it takes, or none for few votes.
+        The number of blocks on the cluster; by default as many as needed, or none if there are few votes.
     """
     options = _without_order(options)
     if any("://" in file for file in files):
         types = [type_of_ending(Path(file.rstrip("/")).suffix) for file in files]
         if options.format != "parquet" and any(one is not None and one.name != "parquet" for one in types):
             raise ConfigError(
-                f"{files[0]}: of addresses, Spark reads Parquet only. Write the votes as Parquet first, or hand "
-                "majorant.check a Spark frame."
+                f"{files[0]}: from an address, Spark reads only Parquet. Write the votes as Parquet first, or pass a "
+                "Spark frame to majorant.check."
             )
         with spark_errors():
             frame = spark.read.parquet(*files)
@@ -95,7 +95,7 @@ def read_files(spark: Any, files: Sequence[str], options: ReadOptions, *, partit
             return MemoryBackend(read_with(list(files), options))
         with spark_errors():
             votes = _encode_staged(spark, staged, one_gold(options, table), partitions)
-        weakref.finalize(votes, stack.pop_all().close)  # lost blocks are computed again from the staged file
+        weakref.finalize(votes, stack.pop_all().close)  # if blocks are lost, they are recomputed from the staged file
         return SparkBackend(votes)
 
 
@@ -109,11 +109,11 @@ def read_frame(
     frame
         The frame.
     options
-        Which column is what; columns are found by name, as in all tables.
+        How to read the frame; columns are found by name, as in any table.
     source
         The name of the frame in messages.
     partitions
-        The number of blocks on the cluster; by default there are as many as it takes, or none for few votes.
+        The number of blocks on the cluster; by default as many as needed, or none if there are few votes.
     """
     options = _without_order(options)
     with spark_errors():
@@ -124,14 +124,14 @@ def read_frame(
 
 
 def _without_order(options: ReadOptions) -> ReadOptions:
-    """The options that apply to Spark; policies for repeats that depend on the order of rows are refused."""
+    """The options for Spark; policies for repeated votes that depend on the order of rows are refused."""
     if options.repeats not in ("error", "each"):
         raise ConfigError(f"repeats={options.repeats}: rows on Spark have no order. Choose one of error, each.")
     return replace(options, seconds="", threads=None, progress=None)
 
 
 class _TooLargeForDriver(Exception):
-    """Too many bytes for the driver, in spite of few rows."""
+    """Too many bytes for the driver, although there are few rows."""
 
 
 def _read_here(frame: Any, options: ReadOptions, source: str) -> Backend:
@@ -160,7 +160,7 @@ class _Vocabulary:
 
 
 def _encode_staged(spark: Any, staged: Staged, options: ReadOptions, partitions: int | None) -> SparkVotes:
-    """Blocks of votes that are staged as Parquet."""
+    """Make blocks from votes staged as Parquet."""
     from pyspark.sql import functions as F
 
     coded = staged.coded
@@ -194,34 +194,36 @@ def _encode_staged(spark: Any, staged: Staged, options: ReadOptions, partitions:
 
 
 def _staged_frame(spark: Any, staged: Staged) -> Any:
-    """The staged file as a frame; a cluster of other machines cannot open it and is sent its rows."""
+    """The staged file as a frame; a cluster on other machines cannot open it, so its rows are sent."""
     import pyarrow.parquet as pq
     from pyspark.sql.utils import is_remote
 
     schema = pq.read_schema(staged.path)
     if str(schema.field("item").type) == "uint64":
         raise DataError(
-            f"{staged.coded.table.source}, column {staged.coded.table.columns['item']!r}: numbers of 64 bits without a "
-            "sign, which Spark does not have. Write every item as text."
+            f"{staged.coded.table.source}, column {staged.coded.table.columns['item']!r}: unsigned 64-bit integers, "
+            "which Spark does not have. Write all items as text."
         )
     if not is_remote() and spark.sparkContext.master.startswith("local"):
         return spark.read.parquet(str(staged.path))
     size = staged.path.stat().st_size
-    if size > 1 << 28:  # what a driver can send without trouble
+    if size > 1 << 28:  # more than a driver can easily send
         raise ConfigError(
-            f"{staged.coded.table.source} is too large to be sent to the cluster. Put the votes as Parquet where the "
+            f"{staged.coded.table.source} is too large to send to the cluster. Store the votes as Parquet where the "
             "cluster can open them, and name that address."
         )
     return spark.createDataFrame(pq.read_table(staged.path))
 
 
 def _encode_frame(frame: Any, options: ReadOptions, source: str, partitions: int | None) -> SparkVotes:
-    """Blocks of the votes of a frame."""
+    """Make blocks from the votes in a frame."""
     from pyspark.sql import functions as F
 
     for name in ("columns", "wide", "workers", "several", "by"):
         if getattr(options, name):
-            raise ConfigError(f"{name}= goes with votes in memory, and {source} is too large. Write a row per vote.")
+            raise ConfigError(
+                f"{name}= works only for votes in memory, and {source} is too large. Convert it to one row per vote."
+            )
     roles = {role: frame.columns[place] for role, place in find_roles(frame.columns, options.choice, source).items()}
     _refuse_types(frame, roles, source)
     ignored = tuple(name for name in frame.columns if name not in roles.values())
@@ -254,7 +256,7 @@ def _encode_frame(frame: Any, options: ReadOptions, source: str, partitions: int
 
 
 def _refuse_types(frame: Any, roles: dict[str, str], source: str) -> None:
-    """Refuse types whose values are not the same on Spark as in memory."""
+    """Refuse types whose values differ between Spark and memory."""
     plain = ("string", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "void")
     for role, name in roles.items():
         kind = frame.schema[name].dataType.simpleString()
@@ -276,7 +278,7 @@ def _silent_statuses(frame: Any, column: Any, source: str, name: str) -> list[An
 def _count_votes(rows: Any, table: Table, options: ReadOptions) -> Any:
     """How often each worker gave each label, as an Arrow table."""
     counted = rows.groupBy("worker", "label").count().withColumnRenamed("count", "votes")
-    most = 10_000_000  # pairs, before it is known whether the column holds labels
+    most = 10_000_000  # pairs; more means that the column does not hold labels
     counts = counted.limit(most).toArrow()
     if len(counts) == most:
         _distinct(rows, "label", table, options)
@@ -285,7 +287,7 @@ def _count_votes(rows: Any, table: Table, options: ReadOptions) -> Any:
 
 
 def _name_all(rows: Any, table: Table, options: ReadOptions, counts: Any) -> tuple[_Vocabulary, list[Any]]:
-    """Sort workers by name, read labels by the usual rules, and find the items that a gold file names."""
+    """Sort workers by name, interpret labels by the usual rules, and look up the items in the gold file."""
     import pyarrow.compute as pc
 
     values = _few_values(pc.unique(counts.column("label")).to_pylist(), "label", table, options)
@@ -313,7 +315,7 @@ def _name_all(rows: Any, table: Table, options: ReadOptions, counts: Any) -> tup
 
 
 def _distinct(rows: Any, role: str, table: Table, options: ReadOptions) -> list[Any]:
-    """The different values of a column; too many are refused."""
+    """The distinct values of a column; too many are refused."""
     first = rows.select(role).distinct().limit(options.most_labels + 2).collect()
     return _few_values([row[0] for row in first], role, table, options)
 
@@ -337,7 +339,7 @@ def _as_coded(table: Table, known: dict[str, list[Any]]) -> Coded:
 
 
 def _gold_of_file(rows: Any, options: ReadOptions) -> tuple[list[Any], Gold | None]:
-    """The items that a gold file names, and their gold labels by position in that list."""
+    """The items in the gold file, and the gold label of each."""
     if options.gold_file is None:
         return [], None
     import pyarrow as pa
@@ -401,12 +403,13 @@ def _choose_partitions(spark: Any, n_rows: int, packing: Packing) -> int:
     cores = int(spark.conf.get("spark.default.parallelism", "0"))
     cores = cores or (2 if is_remote() else int(spark.sparkContext.defaultParallelism))
     n_sums = 4 * packing.n_workers * packing.n_classes
-    most, least = max(1_000_000, n_sums), max(50_000, n_sums)  # votes of a block that a worker holds, that pay for it
+    # At most as many votes per block as a Spark worker can hold, and at least enough to be worth a block.
+    most, least = max(1_000_000, n_sums), max(50_000, n_sums)
     return max(1, -(-n_rows // most), min(2 * cores, n_rows // least))
 
 
 def _refuse_trouble(facts: BlockFacts, words: _Vocabulary) -> None:
-    """Refuse rows without an item, workers who contradict themselves, and items with two gold labels."""
+    """Refuse rows without an item, workers who contradict themselves, and items with several gold labels."""
     table, labels = words.coded.table, words.named.labels
     if facts.nameless:
         raise DataError(

@@ -1,4 +1,4 @@
-"""A Spark session for one command: quiet, local by default, stopped when the command ends."""
+"""A Spark session for one command: quiet, local by default, and stopped when the command ends."""
 
 from __future__ import annotations
 
@@ -18,21 +18,12 @@ from typing import Any
 from majorant.backend.spark.pack import CHANGED
 from majorant.errors import ConfigError, DataError
 
-LOG_SETTINGS = """rootLogger.level = fatal
-rootLogger.appenderRef.stderr.ref = stderr
-appender.stderr.type = Console
-appender.stderr.name = stderr
-appender.stderr.target = SYSTEM_ERR
-appender.stderr.layout.type = PatternLayout
-appender.stderr.layout.pattern = %m%n
-"""
-
 
 @contextlib.contextmanager
 def spark_session(master: str, *, memory: str = "2g", settings: dict[str, str] | None = None) -> Iterator[Any]:
-    """A Spark session that is stopped at the end; an active one is used and left running.
+    """Start a Spark session and stop it at the end; if one is already active, use it and leave it running.
 
-    `memory` is the driver's, which with a master such as local[2] is all there is.  `settings` are Spark's own.
+    `memory` is for the driver, which does all the work with a master such as local[2].  `settings` are Spark's own.
     """
     require_spark()
     from pyspark.sql import SparkSession
@@ -41,10 +32,19 @@ def spark_session(master: str, *, memory: str = "2g", settings: dict[str, str] |
     if running is not None:
         yield running
         return
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers run the Python that has majorant
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the one with majorant
     with tempfile.TemporaryDirectory(prefix="majorant-spark-") as folder:
         log = Path(folder) / "log4j2.properties"
-        log.write_text(LOG_SETTINGS, encoding="utf-8")
+        log_settings = (
+            "rootLogger.level = fatal",
+            "rootLogger.appenderRef.stderr.ref = stderr",
+            "appender.stderr.type = Console",
+            "appender.stderr.name = stderr",
+            "appender.stderr.target = SYSTEM_ERR",
+            "appender.stderr.layout.type = PatternLayout",
+            "appender.stderr.layout.pattern = %m%n",
+        )
+        log.write_text("\n".join(log_settings) + "\n", encoding="utf-8")
         wanted = _settings(master, memory, log, Path(folder)) | (settings or {})
         session = _start(SparkSession.builder.master(master).appName("majorant"), master, wanted)
         try:
@@ -56,7 +56,7 @@ def spark_session(master: str, *, memory: str = "2g", settings: dict[str, str] |
 def require_spark() -> None:
     """Raise an error if a part of Spark is missing, with the command that installs it."""
     least_java = 17
-    for package in ("pyspark", "pandas"):  # PySpark hands over Arrow only where pandas is installed; we never use it
+    for package in ("pyspark", "pandas"):  # PySpark needs pandas to exchange Arrow data, although we never use pandas
         if importlib.util.find_spec(package) is None:
             raise ConfigError(
                 f"Spark needs the Python package {package}, which is not installed: pip install 'pyspark[sql]>=4'"
@@ -71,7 +71,7 @@ def require_spark() -> None:
 
 
 def java_version() -> int | None:
-    """The version of the Java that Spark would start; None without Java."""
+    """The version of Java that Spark would use; None if there is none."""
     home = os.environ.get("JAVA_HOME")
     program = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if program is None:
@@ -85,7 +85,7 @@ def java_version() -> int | None:
 
 
 def _settings(master: str, memory: str, log: Path, folder: Path) -> dict[str, str]:
-    local = "127.0.0.1"  # a laptop's host name may not resolve, or resolve to another network
+    local = "127.0.0.1"  # a laptop's host name may not resolve, or may point to another network
     settings = {
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log}",
         "spark.driver.memory": memory,
@@ -95,11 +95,11 @@ def _settings(master: str, memory: str, log: Path, folder: Path) -> dict[str, st
     }
     if master.startswith("local"):
         settings |= {
-            # Half of the startup time would go into optimising code that runs once.
+            # Otherwise half of the startup time is spent on optimising code that runs once.
             "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             "spark.driver.host": local,
             "spark.driver.bindAddress": local,
-            "spark.sql.adaptive.enabled": "false",  # a pass is planned in two thirds of the time
+            "spark.sql.adaptive.enabled": "false",  # planning a pass is a third faster without it
             "spark.sql.shuffle.partitions": str(_cores(master)),
             "spark.sql.warehouse.dir": str(folder / "warehouse"),
         }
@@ -107,7 +107,7 @@ def _settings(master: str, memory: str, log: Path, folder: Path) -> dict[str, st
 
 
 def _cores(master: str) -> int:
-    """The cores of a local master.
+    """The number of cores of a local master.
 
     >>> _cores("local"), _cores("local[3,2]")
     (1, 3)
@@ -124,13 +124,13 @@ def _start(builder: Any, master: str, settings: dict[str, str]) -> Any:
     try:
         with _silent():
             return builder.getOrCreate()
-    except Exception as error:  # PySpark's own, or what Java throws by way of py4j
+    except Exception as error:  # an exception of PySpark, or a Java exception from py4j
         raise ConfigError(f"Spark did not start with master='{master}': {_first_line(error)}") from None
 
 
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
-    """Discard what the launcher writes to standard error before it has read the log settings."""
+    """Discard what the launcher writes to standard error before it reads the log settings."""
     kept = os.dup(2)
     try:
         with Path(os.devnull).open("wb") as nowhere:
@@ -143,19 +143,19 @@ def _silent() -> Iterator[None]:
 
 @contextlib.contextmanager
 def spark_errors() -> Iterator[None]:
-    """Turn Spark's exceptions into our own errors, with the first line of the message."""
+    """Turn Spark's exceptions into our errors, with the first line of their message."""
     from pyspark.errors import AnalysisException
 
     no_space = "No space left on device"
     disk_full = ConfigError(
-        f"Spark gave up: {no_space}. It sorts votes in its folder for temporary files: make room there, or set "
+        f"Spark gave up: {no_space}. It sorts votes in its folder for temporary files. Free some space there, or set "
         "SPARK_LOCAL_DIRS to another folder."
     )
     try:
         yield
     except AnalysisException as error:
         raise DataError(f"Spark cannot read the votes: {_first_line(error)}") from None
-    except OSError as error:  # from PySpark itself, which writes what it sends to a file
+    except OSError as error:  # PySpark writes the data that it sends to a file
         if error.errno != errno.ENOSPC:
             raise
         raise disk_full from error
@@ -170,7 +170,7 @@ def spark_errors() -> Iterator[None]:
 
 
 def collect(frame: Any) -> Any:
-    """The rows of a frame as an Arrow table in the driver."""
+    """Load the rows of a frame into the driver as an Arrow table."""
     with spark_errors():
         return frame.toArrow()
 
