@@ -46,7 +46,7 @@ def pair(population: Population, seed: int) -> tuple[int, str, bool]:
 
 def _settle(race: Race, truth_d: Ints) -> tuple[int, str, bool]:
     def verdict(n: int) -> str:
-        return race.standing(np.where(np.arange(race.size) < n, truth_d, UNASKED)).of_two()
+        return race.standing(np.where(np.arange(race.size) < n, truth_d, UNASKED)).compare_two()
 
     used = _first(0, race.size, lambda n: verdict(n) != OPEN)
     lead = float((race.label_rd[1] == truth_d).sum() - (race.label_rd[0] == truth_d).sum()) / race.n_items

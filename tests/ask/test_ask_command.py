@@ -156,7 +156,7 @@ def test_more_for_other_votes_is_refused(run, truth, tmp_path):
     votes.write_text(votes.read_text().replace(",no,", ",yes,", 1))
     code, _, err = run("ask", "votes.csv", "--more", 3, "--design", "to_label.design.json")
     assert code == 2
-    assert "not those that the design was drawn for" in err
+    assert "The design was drawn for other votes" in err
 
 
 def test_accuracy_asks_about_a_random_sample(run, truth, tmp_path):

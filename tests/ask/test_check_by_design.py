@@ -150,7 +150,7 @@ def test_a_changed_votes_file_is_refused(run, truth, tmp_path):
     votes.write_text(votes.read_text().replace(",no\n", ",yes\n", 1))
     code, _, err = run("check", "votes.csv", "--gold-file", "to_label.csv")
     assert code == 2
-    assert "not those that the design was drawn for" in err
+    assert "The design was drawn for other votes" in err
 
 
 def outcome(verdict, low, high, *, leader="auto", rules=("majority", "auto"), labels=20, more=0):
@@ -194,4 +194,4 @@ def test_rules_that_give_other_labels_now_are_refused(run, truth, tmp_path):
     (tmp_path / "to_label.design.json").write_text(json.dumps(other.to_dict()))
     code, _, err = run("check", "votes.csv", "--gold-file", "to_label.csv")
     assert code == 2
-    assert "gives other labels now than those that the design froze" in err
+    assert "now gives different labels than when the design was drawn" in err

@@ -165,7 +165,7 @@ def test_any_flipped_bit_is_refused(design, tmp_path):
 
 def test_other_votes_are_refused(design):
     other, _ = crowd(seed=2)
-    with pytest.raises(mj.DataError, match="not those that the design was drawn for"):
+    with pytest.raises(mj.DataError, match="The design was drawn for other votes"):
         design.refuse_other_votes(votes_digest(MemoryBackend(other)))
 
 

@@ -52,7 +52,7 @@ def test_no_step_away_from_what_is_learned_is_better():
     votes, truth = simulate([0.5, 0.3, 0.2], one_coin_workers([0.8, 0.6, 0.4], 3), n_items=40, n_votes=3, rng=1)
     weighted = np.random.default_rng(0).dirichlet([0.5, 1, 2], size=40)
     labelled, truth = np.arange(5, 35), np.asarray(truth)[5:35]
-    weights = Features.of(votes, weighted).lesson(labelled, truth).fit()
+    weights = Features.of(votes, weighted).regression(labelled, truth).fit()
     theta = np.concatenate([weights.mix, weights.weight_j, weights.offset_k])
     best = loss(theta, votes, weighted, labelled, truth)
     for step in (-1e-2, 1e-2):
@@ -86,11 +86,11 @@ def test_the_guard_keeps_the_baseline_where_labels_teach_nothing():
 
 def test_every_fold_is_judged_by_weights_that_did_not_see_it():
     votes, truth, majority = panel(n_items=40)
-    lesson = Features.of(votes, majority.posterior).lesson(np.arange(40), truth)
+    regression = Features.of(votes, majority.posterior).regression(np.arange(40), truth)
     fold = np.arange(40) % 10
-    score = lesson.cross_validated(fold)
+    score = regression.cross_validated(fold)
     flipped = replace_at(truth, fold == 3, 1 - truth)
-    other = Features.of(votes, majority.posterior).lesson(np.arange(40), flipped).cross_validated(fold)
+    other = Features.of(votes, majority.posterior).regression(np.arange(40), flipped).cross_validated(fold)
     assert np.allclose(score[fold == 3], other[fold == 3])
     assert not np.allclose(score[fold != 3], other[fold != 3])
 

@@ -200,7 +200,7 @@ def test_plan_is_about_right():
     for seed in range(40):
         race, truth_d = two_rules(np.random.default_rng(seed).permutation(x), n_items=1000)
         for t in range(5, 200, 3):
-            if race.standing(np.where(np.arange(200) < t, truth_d, UNASKED)).of_two() != "open":
+            if race.standing(np.where(np.arange(200) < t, truth_d, UNASKED)).compare_two() != "open":
                 break
         taken.append(t)
     planned = Race.of(

@@ -43,7 +43,7 @@ def test_methods_come_first_and_other_spellings_last():
 
 
 def test_unknown_rules_are_refused_with_methods_and_workers():
-    with pytest.raises(ConfigError, match=r"no method 'gtp'.*Or name workers: gpt, gemini, claude"):
+    with pytest.raises(ConfigError, match=r"no method 'gtp'.*You can also name workers: gpt, gemini, claude"):
         fit_named_rule(as_backend(VOTES), "gtp", 0)
 
 

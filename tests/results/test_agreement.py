@@ -1,6 +1,7 @@
 """Agreement coefficients: loops over pairs of votes, published tables, the krippendorff package, degenerate data."""
 
 from dataclasses import fields
+from functools import partial
 
 import krippendorff
 import numpy as np
@@ -327,17 +328,18 @@ def test_pairs_with_few_common_items_are_left_out_of_the_mean():
 
 def test_excessive_work_is_skipped_with_a_reason(monkeypatch):
     votes = crowd(np.random.default_rng(3), 200)
-    monkeypatch.setattr(coefficients_module, "MOST_RESAMPLED_PAIRS", 10)
+    monkeypatch.setattr(measure_module, "resampled_mean", partial(coefficients_module.resampled_mean, most_pairs=10))
     fewer = agreement(votes, rng=0)
     assert fewer.cohen.value is not None
     assert fewer.cohen.low is None
     assert fewer.cohen.reason is Missing.PAIRS_NOT_RESAMPLED
-    monkeypatch.setattr(measure_module, "MOST_VOTE_PAIRS", 10)
+    monkeypatch.setattr(measure_module, "_cohen", partial(measure_module._cohen, most_pairs=10))
     none = agreement(votes, rng=0)
     assert none.cohen.value is None
     assert none.pairs is None
     assert none.cohen.reason is Missing.TOO_MANY_VOTE_PAIRS
-    monkeypatch.setattr(coefficients_module, "COINCIDENCE_ENTRIES", 100)
+    few = partial(coefficients_module.resampled_coefficients, most_entries=100)
+    monkeypatch.setattr(measure_module, "resampled_coefficients", few)
     ordinal = agreement(votes, rng=0).krippendorff_ordinal
     assert ordinal.value == fewer.krippendorff_ordinal.value
     assert ordinal.reason is Missing.CLASSES_NOT_RESAMPLED
@@ -346,7 +348,7 @@ def test_excessive_work_is_skipped_with_a_reason(monkeypatch):
 def test_only_the_largest_pairs_are_listed_but_all_are_averaged(monkeypatch):
     votes = crowd(np.random.default_rng(4), 100)
     full = agreement(votes)
-    monkeypatch.setattr(coefficients_module, "PAIRS_LISTED", 4)
+    monkeypatch.setattr(measure_module, "pair_kappas", partial(coefficients_module.pair_kappas, most_listed=4))
     short = agreement(votes)
     assert short.cohen == full.cohen
     assert (len(short.pairs.items_p), short.pairs.n_pairs) == (4, 15)

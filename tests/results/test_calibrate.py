@@ -1,6 +1,7 @@
 """Calibrated confidence: labels stay, and probabilities come nearer to the truth, most of all where gold tells it."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -11,6 +12,7 @@ from majorant.methods import ESTIMATORS
 from majorant.methods.dawid_skene import DawidSkene
 from majorant.methods.hierarchical import Hierarchical
 from majorant.methods.majority import Majority
+from majorant.results import calibrate as calibrate_module
 from majorant.results.calibrate import calibrate, keep_labels, learn_calibration, reliability, scores, tempered
 from majorant.results.dependence_model import (
     _common_cause,
@@ -141,9 +143,10 @@ def test_a_sample_serves_for_large_data(monkeypatch):
     votes, _ = crowd("unequal", 1, 1500)
     fit = Hierarchical().fit(votes)
     whole = calibrate(votes, fit, rng=0)
-    monkeypatch.setattr("majorant.results.calibrate.DEPENDENCE_ENTRIES", 4_000)
+    learn = calibrate_module._learn
+    monkeypatch.setattr(calibrate_module, "_learn", partial(learn, few_entries=4_000))
     sampled = calibrate(votes, fit, rng=0)
-    monkeypatch.setattr("majorant.results.calibrate.MOST_ENTRIES", 8_000)
+    monkeypatch.setattr(calibrate_module, "_learn", partial(learn, few_entries=4_000, most_entries=8_000))
     refitted = calibrate(votes, fit, rng=0)
     for labels in (sampled, refitted):
         assert abs(labels.fit.posterior.max(axis=1).mean() - whole.fit.posterior.max(axis=1).mean()) < 0.02

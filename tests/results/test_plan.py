@@ -123,7 +123,7 @@ def test_cheap_judges_are_asked_first():
     assert decided.votes_saved == pytest.approx(0.25)
     assert decided.price_saved == pytest.approx(30 / 48)
     assert "(62% of their price)" in plan_text(plan(votes, prices={"c": 10.0}))
-    with pytest.raises(ConfigError, match="'dee', who gave no vote"):
+    with pytest.raises(ConfigError, match="'dee', who has no votes"):
         plan(votes, prices={"dee": 1.0})
 
 
@@ -160,18 +160,18 @@ def test_the_planned_gold_decides_most_of_the_time(odds_c, share_c):
 
 @pytest.mark.parametrize("n_votes", [1, 2])
 def test_votes_that_identify_nothing_get_no_plan(n_votes):
-    with pytest.raises(NotIdentified, match="collect a third vote"):
+    with pytest.raises(NotIdentified, match="Collect a third vote"):
         plan(crowd(n_votes=n_votes, n_items=300))
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"target": 0}, "target must lie above 0"),
-        ({"target": 1.2}, "target must lie above 0"),
+        ({"target": 0}, "target must be above 0"),
+        ({"target": 1.2}, "target must be above 0"),
         ({"max_votes": 0}, "max_votes must be a whole number"),
-        ({"price_per_vote": -1}, "the price 'price_per_vote' must be at least 0"),
-        ({"prices": {"w1": float("nan")}}, "the price 'w1' must be at least 0"),
+        ({"price_per_vote": -1}, "The price 'price_per_vote' must be a number of at least 0"),
+        ({"prices": {"w1": float("nan")}}, "The price 'w1' must be a number of at least 0"),
         ({"level": 1}, r"level must lie between \.5 and 1"),
     ],
 )

@@ -180,7 +180,7 @@ def test_items_drawn_where_rules_differ_are_refused(tmp_path):
     if not design.items:
         pytest.skip("the rules do not differ")
     design.write(tmp_path / "to_label.csv")
-    with pytest.raises(mj.DataError, match="picked because the rules disagree"):
+    with pytest.raises(mj.DataError, match="chosen because rules disagree"):
         mj.rate(votes, gold=str(tmp_path / "to_label.csv"), label="pass")
 
 
@@ -205,16 +205,16 @@ def test_scores_are_averaged_in_their_own_unit(low, high):
 
 def test_scores_out_of_range_are_refused():
     rows = [(i, j, 3) for i in range(5) for j in "ab"] + [(9, "a", 1), (9, "b", 2)]
-    with pytest.raises(mj.DataError, match="label 7 of item 1 is not a score from 1 to 5"):
+    with pytest.raises(mj.DataError, match="Label 7 of item 1 is not a score from 1 to 5"):
         mj.rate(rows, gold={1: 7})
-    with pytest.raises(mj.ConfigError, match="specify their range"):
+    with pytest.raises(mj.ConfigError, match="Specify the possible range"):
         mj.rate([(1, "a", -3), (1, "b", 400), (2, "a", 7)])
     assert mj.rate([(1, "a", -3), (1, "b", 400)], limits=(-10, 1000)).limits == (-10, 1000)
 
 
 def test_two_numbers_are_classes_unless_a_range_says_otherwise():
     verdicts = [(i, j, 1 + (i + j) % 2) for i in range(6) for j in range(3)]  # answer 1 or answer 2
-    with pytest.raises(mj.ConfigError, match=r"share of which class.*If they are scores"):
+    with pytest.raises(mj.ConfigError, match=r"Choose the class.*If they are scores"):
         mj.rate(verdicts)
     assert mj.rate(verdicts, label=2).overall.said_by("majority") == 0.5
     assert mj.rate(verdicts, limits=(1, 5)).limits == (1, 5)
@@ -243,7 +243,7 @@ def test_win_rates_count_ties_half():
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"label": "maybe"}, "label='maybe' is not a label of these votes. Their labels are 'fail', 'pass'"),
+        ({"label": "maybe"}, "label='maybe' is not a label of these votes. The labels are 'fail', 'pass'"),
         ({"level": 2}, "level must lie between"),
         ({"limits": (1,)}, "takes two numbers"),
         ({"itme": "x"}, "Did you mean item="),
@@ -256,14 +256,14 @@ def test_invalid_calls_explain_the_fix(how, said):
 
 
 def test_ambiguous_class_must_be_specified():
-    with pytest.raises(mj.ConfigError, match="the share of which class"):
+    with pytest.raises(mj.ConfigError, match="Choose the class to measure"):
         mj.rate([(1, "a", "cat"), (1, "b", "dog"), (2, "a", "cow")])
     assert mj.rate([(1, "a", "fail"), (1, "b", "pass")]).label == "pass"
 
 
 def test_slices_must_be_read():
     table, _, _ = log(questions=5)
-    with pytest.raises(mj.ConfigError, match="pass by='system' when reading them"):
+    with pytest.raises(mj.ConfigError, match="Pass by='system' when you read them"):
         mj.rate(mj.read(table), label="pass", by="system")
 
 

@@ -14,7 +14,7 @@ from majorant.methods.dawid_skene import DawidSkene
 from majorant.methods.hierarchical import Hierarchical
 from majorant.methods.majority import Majority
 from majorant.render.workers import worker_columns, workers_line
-from majorant.results.workers import GROUNDS, FlagKind, assess_workers
+from majorant.results.workers import FlagKind, assess_workers
 from majorant.simulate import one_coin_workers, simulate
 from majorant.values import clopper_pearson
 from majorant.votes import Votes
@@ -53,7 +53,6 @@ def test_a_panel_without_gold_gets_no_accuracy_interval_or_accuracy_flag():
     assert np.isnan(found.low_j).all()
     assert kinds(found)[:6] == [()] * 6
     assert set(kinds(found)[6:]) == {(FlagKind.DISAGREES,)}
-    assert FlagKind.DISAGREES not in GROUNDS
     assert not any("accuracy" in name or name in ("low", "high", "chance") for name in found.table())
     assert not any("labelled" in name for name in found.table())
     line = workers_line(found, (), None)

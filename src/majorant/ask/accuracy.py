@@ -1,6 +1,6 @@
-"""How accurate are the labels of a rule?  Bounds from a random sample, valid at every sample size, without a model.
+"""Bound the accuracy of a rule's labels from a random sample: valid at every sample size, without a model.
 
-The bounds are those of `betting`.  Proofs: docs/theory/ask.md.
+The bounds come from `betting`.  Proofs: docs/theory/ask.md.
 """
 
 from __future__ import annotations
@@ -15,18 +15,17 @@ from majorant.ask.betting import SHARES_F, bounds
 from majorant.ask.question import OPEN, SKIPPED, UNASKED, Codes, Outcome
 from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
-from majorant.values import Estimate, Missing, as_level, lock
+from majorant.values import Estimate, FloatArray, Missing, as_level, lock
 
 AIM = 0.03  # desired half-width of the interval
-SMALL_BETS_F = np.exp(-3 * SHARES_F) / np.exp(-3 * SHARES_F).sum()  # small bets give shorter intervals
 
 
 def bound_accuracy(right: ArrayLike, *, n_items: int, level: float = LEVEL) -> Estimate:
     """The share of right labels among all items, with bounds that hold at every number of answers at once.
 
-    `right` holds 1 (right), 0 (wrong) or -1 (the expert cannot tell) for a prefix of a uniformly random order of the
-    items; the labels were fixed before that order was drawn.  Nothing else is assumed.  An item that the expert skips
-    counts as wrong below and as right above.
+    `right` holds 1 (right), 0 (wrong) or -1 (the expert cannot tell) for the first items of a uniformly random order,
+    which was drawn after the labels were fixed.  Nothing else is assumed.  A skipped item counts as wrong for the lower
+    bound and as right for the upper bound.
 
     >>> share = bound_accuracy([1, 1, 1, 1, 0, 1, 1, 1, 1, 1] * 20, n_items=1000)
     >>> share.value, round(share.low, 3), round(share.high, 3)
@@ -36,13 +35,19 @@ def bound_accuracy(right: ArrayLike, *, n_items: int, level: float = LEVEL) -> E
     if n_items < 1 or len(right_t) > n_items:
         raise ConfigError(f"right= holds {len(right_t)} answers, but there are {n_items} items.")
     if not np.isin(right_t, (0, 1, SKIPPED)).all():
-        raise ConfigError("right= holds 1 (right), 0 (wrong) or -1 (cannot tell), nothing else.")
+        raise ConfigError("right= may hold only 1 (right), 0 (wrong) or -1 (cannot tell).")
     right_t[right_t == SKIPPED] = np.nan
-    low, high = bounds(right_t, n_items, tail, tail, SMALL_BETS_F)
+    low, high = bounds(right_t, n_items, tail, tail, bet_weights())
     if not np.isfinite(right_t).any():
         return Estimate(None, low, high, reason=Missing.NO_UNIFORM_LABEL)
     share = float(np.nanmean(right_t))
-    return Estimate(share, min(low, share), max(high, share))  # bounds cross with less than the stated probability
+    return Estimate(share, min(low, share), max(high, share))  # the bounds can cross, but then one of them is wrong
+
+
+def bet_weights() -> FloatArray:
+    """Capital of each bettor, most of it on small bets, which give shorter intervals."""
+    weight_f = np.exp(-3 * SHARES_F)
+    return np.asarray(weight_f / weight_f.sum())
 
 
 def is_reached(share: Estimate, aim: float) -> bool:
@@ -52,14 +57,14 @@ def is_reached(share: Estimate, aim: float) -> bool:
 
 
 def planned_labels(share: float, *, n_items: int, aim: float = AIM, level: float = LEVEL) -> int:
-    """Approximate number of answers until the interval is as short as `aim`, if a `share` of labels is right.
+    """Approximate number of answers until the half-width of the interval is `aim`, if a `share` of labels is right.
 
-    The constants are fitted to simulations, which it misses by about 10%.
+    The constants were fitted to simulations and are off by about 10%.
 
     >>> planned_labels(.9, n_items=1000), planned_labels(.9, n_items=100_000)
     (480, 914)
     """
-    drawn = np.log(2 / (1 - level)) * max(2.5 * share * (1 - share) / aim**2, 0.9 / aim)  # from infinitely many items
+    drawn = np.log(2 / (1 - level)) * max(2.5 * share * (1 - share) / aim**2, 0.9 / aim)  # for infinitely many items
     return int(np.ceil(drawn / (1 + drawn / n_items)))
 
 
@@ -76,7 +81,7 @@ class WrittenLabels:
     kind: ClassVar[str] = "accuracy"
     rule: str
     label_d: Codes
-    n_items: int  # with votes; the order may hold the first of them only
+    n_items: int  # items with votes; the order may be truncated
     aim: float = AIM
     level: float = LEVEL
     confidence: float = 0.9  # the rule's own accuracy estimate, for planning
@@ -86,7 +91,7 @@ class WrittenLabels:
 
     @property
     def size(self) -> int:
-        """How many items the order holds."""
+        """Number of items in the order."""
         return len(self.label_d)
 
     def expected(self) -> int:
@@ -99,11 +104,11 @@ class WrittenLabels:
         return min(planned, self.size)
 
     def advance(self, answer_d: Codes) -> WrittenLabels:  # noqa: ARG002
-        """The same question: it has one stage."""
+        """Return the same question, because it has only one stage."""
         return self
 
     def next_items(self, answer_d: Codes) -> Codes:
-        """The items in their order."""
+        """Unlabelled items in random order."""
         return np.flatnonzero(answer_d == UNASKED)
 
     def evaluate(self, answer_d: Codes) -> Outcome:

@@ -1,4 +1,4 @@
-"""Draw items for an expert to label, at random, so that a few labels prove something without a model."""
+"""Draw random items for an expert to label, so that a few labels prove something without a model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from majorant.results.rules import AUTO, full_judges
 from majorant.tally import is_panel
 from majorant.values import as_level, as_seed
 
-RATE_BATCH = 60  # labels that measure a rate to about 10 points
+RATE_BATCH = 60  # labels that determine a rate to within about 10 points
 BETWEEN = (MAJORITY, AUTO)
 
 
@@ -36,29 +36,28 @@ def ask(
     experts: str = "majority",
     **reading: Unpack[Reading],
 ) -> Design:
-    """Draw the items that an expert should label.
+    """Draw items for an expert to label.
 
     Parameters
     ----------
     votes : Any
         Whatever `mj.read` takes, with the same keyword arguments, or a backend.
     question : str
-        "teach": first a random sample, from which a rule is learned and every judge measured, then items that prove the
-        rule; 20 or more gold labels in the votes replace the sample. "rules": items on which the rules `between`
-        differ.  "accuracy": a random sample that bounds the accuracy of the labels of the last rule of `between`.
-        "auto": "teach" for a panel of judges and where gold labels came with the votes, "rules" for a crowd or where
-        `between` is given.
+        "teach": first a random sample, which is used to learn a rule and measure every judge, then items that prove the
+        rule; 20 or more gold labels in the votes replace the sample.  "rules": items on which the rules in `between`
+        differ.  "accuracy": a random sample that bounds the accuracy of the last rule in `between`.  "auto": "teach"
+        for a panel of judges or if the votes came with gold labels, "rules" for a crowd or if `between` is given.
     between : sequence of str
-        Rules to compare, the one in use first: methods, `weighted-vote` (also `auto`), or names of workers, joined by
-        "+" for the majority of some of them.  By default majority vote and the weighted vote.
+        Rules to compare, starting with the one in use: methods, `weighted-vote` (also `auto`), or workers; "a+b+c" is
+        the majority vote of these workers.  By default majority vote and the weighted vote.
     n : int
-        Number of items to draw now (default: 30 for "teach", otherwise 25); `Design.more` adds others.
+        Number of items to draw now (default: 30 for "teach", otherwise 25); `Design.more` adds further items.
     rng : int or numpy Generator
         Random seed.
     tolerance : float
-        A difference in accuracy too small to matter.
+        The largest difference in accuracy that does not matter.
     level : float
-        Probability that what the labels prove is true, at every number of labels.
+        Probability that every claim made from the labels is true, whenever you stop.
     experts : str
         How to combine several experts: "majority" or "unanimous".
 
@@ -78,11 +77,11 @@ def ask(
     backend = as_backend(votes, **reading)
     as_level(level)
     if not 0 <= tolerance < 1:
-        raise ConfigError(f"tolerance is a share of items, 0 to 1, not {tolerance!r}.")
+        raise ConfigError(f"tolerance must be a share of the items, at least 0 and below 1, not {tolerance!r}.")
     if question not in (AUTO, *QUESTIONS):
         raise ConfigError(f"question must be one of {', '.join((AUTO, *QUESTIONS))}, not {question!r}.")
     if question == TEACH and between is not None:
-        raise ConfigError("question='teach' learns its own rule: omit between=.")
+        raise ConfigError("question='teach' learns its own rule, so between= cannot be given.")
     backend, seed = without_copies(backend)[0], as_seed(rng)
     if question == AUTO:
         taught = len(gold_labels(backend)[0]) >= LEAST_LABELS
@@ -95,7 +94,7 @@ def ask(
 
 
 def usual_race(backend: Backend) -> Sequence[str]:
-    """The rules of a race that names none: on a panel each judge who labels nearly everything, else some methods."""
+    """Default rules of a race: on a panel, also each judge who labels nearly everything; otherwise some methods."""
     if is_panel(backend.votes.shape, backend.votes.n_votes):
         return (*BETWEEN, *full_judges(backend)[: MOST_RULES - len(BETWEEN)])
     return (*BETWEEN, "dawid-skene", "one-coin")

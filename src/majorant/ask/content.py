@@ -1,4 +1,4 @@
-"""The content of a design as plain data for JSON, and back: what is kept is the fields of its dataclasses."""
+"""Convert a design to plain data for JSON and back: the fields of its dataclasses are stored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def to_plain(value: Any) -> Any:
-    """A value as JSON holds it: arrays as lists, NaN as None, names of unusual types as text.
+    """Convert a value to plain JSON data: arrays become lists, NaN becomes None, and names of other types become text.
 
     >>> to_plain({"a": np.array([1.0, np.nan]), "b": ("x", 2)})
     {'a': [1.0, None], 'b': ['x', 2]}
@@ -30,13 +30,13 @@ def to_plain(value: Any) -> Any:
 
 
 def from_plain(cls: type[T], content: Mapping[str, Any], **known: Any) -> T:
-    """The dataclass whose fields `to_plain` wrote, apart from those that are `known`."""
+    """Restore a dataclass from what `to_plain` wrote; the fields in `known` are passed as they are."""
     hints = {name: hint for name, hint in get_type_hints(cls).items() if name in content and name not in known}
-    return cls(**{name: _restored(hint, content[name]) for name, hint in hints.items()}, **known)
+    return cls(**{name: _restore(hint, content[name]) for name, hint in hints.items()}, **known)
 
 
-def _restored(hint: Any, value: Any) -> Any:
-    """A value of JSON as the type that a field has."""
+def _restore(hint: Any, value: Any) -> Any:
+    """Convert a JSON value to the type of its field."""
     if isinstance(hint, UnionType):
         hint = next(one for one in get_args(hint) if one is not type(None))
     kind = get_origin(hint) or hint

@@ -1,8 +1,8 @@
 """A design: randomly drawn items for an expert to label, with everything needed to evaluate the labels.
 
-It is frozen when it is drawn: the order, and what the rules say of the items, are kept in a file beside the items to
-label, with a digest of the votes and of itself.  Evaluating labels refits nothing, so it does not depend on the package
-version.
+A design is frozen when it is drawn.  The order of the items and the labels that rules give them are stored in a file
+next to the items to label, with a digest of the votes and of the design itself.  Evaluating labels refits nothing, so
+the result does not depend on the package version.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ FORMAT, VERSION = "majorant-design", 1
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Design:
-    """Which items to ask an expert about, in which order, and the question that their labels answer.
+    """Items for an expert to label, in random order, and the question that the labels answer.
 
     >>> from majorant.ask.race import Race
     >>> race = Race.of(("majority", "auto"), np.array([[0, 0, 1], [1, 1, 0]]), n_items=20)
@@ -64,28 +64,28 @@ class Design:
     question: Question
     order: tuple[Any, ...]  # the items that may be asked, in a random order
     labels: tuple[Any, ...]  # the classes
-    votes: str  # digest of the votes that it was drawn for
+    votes: str  # digest of the votes that the design was drawn for
     seed: int
-    asked: tuple[int, ...] = ()  # positions in the order, in the sequence in which they are asked
+    asked: tuple[int, ...] = ()  # positions in the order, in the sequence in which they were asked
     experts: str = "majority"
-    call: tuple[str, ...] = ()  # files and flags of the command that read the votes
-    truth: str = ""  # whose labels count as true, where it is not an expert: a file, a column or a worker
-    judged_by: str | None = None  # the worker who answers; the votes of the design are those of the others
-    sampled: int = 0  # the first so many positions of the order are a random sample of all items
+    call: tuple[str, ...] = ()  # the input files and options of the command
+    truth: str = ""  # whose labels count as true, if not an expert's: a file, a column or a worker
+    judged_by: str | None = None  # the worker who stands in for the expert; the design excludes their votes
+    sampled: int = 0  # number of items at the start of the order that are a random sample of all items
 
     def __post_init__(self) -> None:
         if self.experts not in EXPERTS:
             raise ConfigError(f"experts must be one of {', '.join(EXPERTS)}, not {self.experts!r}.")
         if len(self.order) != self.question.size:
-            raise DataError(f"a design of {len(self.order)} items cannot ask about {self.question.size}.")
+            raise DataError(f"The design lists {len(self.order)} items, but its question needs {self.question.size}.")
 
     def __repr__(self) -> str:
         asked = f"Design: {len(self.asked):,} of {len(self.order):,} items to label, question {self.question.kind}"
-        return f"{asked}\nwrite(path) makes the file for an expert; to_pandas() gives the items"
+        return f"{asked}\nwrite(path) writes the file for an expert; to_pandas() returns the items"
 
     @property
     def items(self) -> tuple[Any, ...]:
-        """The items to label, in their sequence."""
+        """The items to label, in the order in which they were asked."""
         return tuple(self.order[position] for position in self.asked)
 
     @property
@@ -95,24 +95,24 @@ class Design:
 
     @property
     def n_sample(self) -> int:
-        """How many items at the head of the order are a random sample of all: 0 where items were chosen otherwise."""
+        """Number of items at the start of the order that are a random sample; 0 if items were chosen otherwise."""
         return sample_size(self._content())
 
     @property
     def uniform(self) -> bool:
-        """Whether all items that were asked are a random sample of all."""
+        """Whether the items that were asked are a random sample of all items."""
         return bool(self.n_sample) and max(self.asked, default=-1) < self.n_sample
 
     @property
     def id(self) -> str:
-        """What stays the same when more items are asked: tasks carry it, so that labels find their design."""
+        """Identifier written to task files; it stays the same when more items are asked."""
         content = {key: value for key, value in self._content().items() if key not in ("asked", "call", "sampled")}
         question = {key: value for key, value in content["content"].items() if key != "taught"}
         return digest_of({**content, "content": question})[:12]
 
     @validated
     def more(self, n: int, labels: Mapping[Any, Any] | None = None) -> Design:
-        """The same design with up to n further items, chosen by the labels so far where that saves labels."""
+        """Return the design with up to n more items; the labels so far guide the choice if that saves labels."""
         if n < 0:
             raise ConfigError(f"n must be at least 0, not {n}.")
         answer_d = self._answers([ExpertAnswer(item, label) for item, label in (labels or {}).items()]).answer_d
@@ -133,9 +133,9 @@ class Design:
 
     @validated
     def judge(self, answers: Sequence[ExpertAnswer]) -> Outcome:
-        """What the answers settle: the last one of an expert on an item counts, experts count as `experts` says.
+        """Evaluate the answers of one or several experts, combined as `experts` says.
 
-        Rows are to be labelled from the top: an item without an answer above one that has it counts as skipped.
+        Each expert's last answer on an item counts.  An unlabelled row above a labelled one counts as skipped.
         """
         counted = self._answers(answers)
         return replace(
@@ -152,17 +152,17 @@ class Design:
 
     @validated
     def after(self, n: int, answers: Sequence[ExpertAnswer], *, at_random: bool = False) -> Design:
-        """The same design with up to n further items, after these answers; `at_random`, of a session, for a rate."""
+        """Return the design with up to n more items, given these answers; `at_random` extends a session's sample."""
         if at_random and not self.n_sample:
-            raise ConfigError("This design has no random sample to extend: draw one with majorant ask --rate.")
+            raise ConfigError("This design has no random sample to extend. Draw one with majorant ask --rate.")
         return self._asking(n, self._answers(answers).answer_d, at_random=at_random)
 
     def codes(self, answers: Iterable[ExpertAnswer]) -> Codes:
-        """What the experts said of each position of the order: a class code, SKIPPED or UNASKED."""
+        """The experts' answer at each position of the order: a class code, SKIPPED or UNASKED."""
         return self._answers(answers).answer_d
 
     def drew(self, labelled: ExpertLabels) -> bool:
-        """Whether a file of labels can come from this design: its id, or the item of each draw, is the same."""
+        """Whether a file of labels can come from this design: the id or the item of each draw matches."""
         if labelled.design is not None:
             return labelled.design == self.id
         items = self.items
@@ -184,9 +184,9 @@ class Design:
         columns: Mapping[str, Sequence[Any]] | None = None,
         labels: Mapping[Any, Any] | None = None,
     ) -> list[Path]:
-        """Write the items to label and the design next to them, both or neither.
+        """Write the items to label and, next to them, the design; both files are written or neither.
 
-        `columns` are the items' own columns to show, a value for each of `items`; `labels` are those that are known.
+        `columns` holds further columns to show, with a value for each of `items`; `labels` holds known labels by item.
         """
         target = Path(path)
         if not target.name:
@@ -208,23 +208,23 @@ class Design:
         format: str = "csv",
         columns: Mapping[str, Sequence[Any]] | None = None,
     ) -> list[Path]:
-        """Add the items from the one at `start` on to a file that holds those before, whose labels stay."""
+        """Append the items from position `start` on to a file of the earlier items, keeping its labels."""
         tasks = Tasks(self.items[start:], columns or {}, self.labels, self.id, start + 1)
         files = {**extended_file(Path(path), tasks, format), Path(design): self.to_json()}
         return write_files(files, update=[Path(path), Path(design)])
 
     def to_pandas(self) -> Any:
-        """The items to label as a pandas frame, with an empty column label."""
+        """Return the items to label as a pandas DataFrame with an empty `label` column."""
         pandas, rows = import_module("pandas"), range(1, len(self.asked) + 1)
         return pandas.DataFrame({"draw": rows, "item": list(self.items), "label": [None] * len(self.asked)})
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data, with its digest."""
+        """Return the design as plain data, with its digest."""
         content = self._content()
         return {**content, "digest": digest_of(content)}
 
     def to_json(self) -> str:
-        """The content of the design file."""
+        """Return the text of the design file."""
         return json.dumps(self.to_dict(), ensure_ascii=False) + "\n"
 
     def _content(self) -> dict[str, Any]:
@@ -234,29 +234,29 @@ class Design:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], *, source: str = "the design") -> Design:
-        """The design that `to_dict` wrote; one that was changed since is refused."""
+        """Restore a design from `to_dict`, or raise if it was changed since."""
         if content.get("format") != FORMAT:
-            raise DataError(f"{source} is not a design of majorant ask.")
+            raise DataError(f"{source} is not a design written by majorant ask.")
         if content.get("version") != VERSION:
             raise DataError(
-                f"{source} is a design of version {content.get('version')!r}; this package reads {VERSION}."
+                f"{source} is a design of version {content.get('version')!r}; this package reads version {VERSION}."
             )
         body = {key: value for key, value in content.items() if key != "digest"}
         if digest_of(body) != content.get("digest"):
             raise DataError(
-                f"{source} was changed after it was drawn, so its labels prove nothing. Restore it, or draw "
+                f"{source} was changed after it was drawn, so its labels prove nothing. Restore the original, or draw "
                 "new items with majorant ask."
             )
-        from majorant.ask.questions import QUESTIONS  # which draw designs
+        from majorant.ask.questions import QUESTIONS  # here because questions import this module
 
         if body["question"] not in QUESTIONS:
-            raise DataError(f"{source} asks {body['question']!r}, which this version does not know.")
+            raise DataError(f"{source} asks {body['question']!r}, a question that this version does not know.")
         question = from_plain(QUESTIONS[body["question"]].judge, body["content"])
         return from_plain(cls, body, question=question)
 
     @classmethod
     def read(cls, path: str | Path) -> Design:
-        """The design in a file."""
+        """Read a design from its file."""
         note_input(path)
         try:
             content = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -264,48 +264,48 @@ class Design:
             raise DataError(f"Cannot read {path}: {error.strerror or error}.") from None
         except (ValueError, RecursionError):
             raise DataError(
-                f"{path} is damaged: it is not the JSON that majorant ask wrote. Draw new items with majorant ask."
+                f"{path} is damaged: it is not valid JSON. Restore it, or draw new items with majorant ask."
             ) from None
         if not isinstance(content, Mapping):
-            raise DataError(f"{path} is not a design of majorant ask.")
+            raise DataError(f"{path} is not a design written by majorant ask.")
         return cls.from_dict(content, source=str(path))
 
     def refuse_other_votes(self, digest: str) -> None:
-        """Refuse votes that are not those of the design: what the rules say of them was not frozen."""
+        """Raise unless the votes have the digest of those that the design was drawn for."""
         if digest != self.votes:
-            drawn = f"It was drawn for {shlex.join(self.call)}. " if self.call else ""
+            command = f"It was drawn for {shlex.join(self.call)}. " if self.call else ""
             raise DataError(
-                "These votes are not those that the design was drawn for: votes were added, removed or changed since, "
-                f"or are read in another way. {drawn}Use the same votes, or draw new items; the labels that "
-                "you have stay good as labels of their items."
+                "The design was drawn for other votes: votes were added, removed or changed since, or are now read "
+                f"with other options. {command}Use the same votes, or draw new items; the labels that you have are "
+                "still good as labels of their items."
             )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recognised:
-    """A file of labels, its design, and the path of the design."""
+    """The labels in one or more files, with their design and its path."""
 
     design: Design
     path: Path
     answers: tuple[ExpertAnswer, ...]
-    beside: bool = False  # one file of labels, and the design beside it under its name
+    beside: bool = False  # there is one file of labels, and the design next to it has the same name
 
     @property
     def sample(self) -> bool:
-        """Whether a random sample can be read as gold from the one file with the design beside it."""
+        """Whether the file's random sample can be read as gold: it is the only file, with the design next to it."""
         return self.beside and self.design.n_sample > 0
 
     @property
     def outcome(self) -> Outcome:
-        """What the labels settle."""
+        """The outcome of the labels."""
         return self.design.judge(self.answers)
 
 
 def recognise(gold_file: Any, *, design: str | Path | None = None) -> Recognised | None:
-    """The design behind a file of labels (or several experts' files), None where there is none: gold of its own.
+    """Find the design behind a file of labels, or several experts' files; None if these are ordinary gold labels.
 
-    It lies beside the file under the same name, or is the one in its folder that drew these items; `design` names it.
-    Labels drawn by design are not a random sample, so they only answer the design's own question.
+    The design is `design`, or the file next to the labels with the matching name, or the one in that folder that drew
+    these items.  Labels of a design may not be a random sample, so they answer only the design's own question.
     """
     files = gold_file if isinstance(gold_file, list | tuple) else [gold_file]
     paths = [file if isinstance(file, NamedFile) else Path(file) for file in files if is_file(file)]
@@ -322,7 +322,7 @@ def recognise(gold_file: Any, *, design: str | Path | None = None) -> Recognised
         if not all(drawn_by.drew(file) for file in labelled):
             if design is not None:
                 raise DataError(
-                    f"{paths[0]} was not drawn by {beside}: its rows name other items. Name its own design."
+                    f"{paths[0]} was not drawn by {beside}: its items differ. Give the design that drew it."
                 )
             beside = _in_folder(paths[0], labelled[0])
     else:
@@ -332,7 +332,7 @@ def recognise(gold_file: Any, *, design: str | Path | None = None) -> Recognised
 
 
 def _in_folder(path: Path | NamedFile, labelled: ExpertLabels) -> Path:
-    """The design in the file's folder that its labels belong to."""
+    """Find the design in the file's folder that its labels belong to."""
     for candidate in sorted(Path(path).parent.glob(f"*{DESIGN_ENDING}")):
         design = Design.read(candidate)
         drawn = set(map(str, design.order))
@@ -342,6 +342,6 @@ def _in_folder(path: Path | NamedFile, labelled: ExpertLabels) -> Path:
             return candidate
     raise DataError(
         f"{path} holds items drawn by majorant ask, but no design in its folder drew them. Put its design "
-        f"({design_path(str(path)).name}) beside it, or name it with design=. Without it these labels prove nothing: "
-        "they are no random sample."
+        f"({design_path(str(path)).name}) next to it, or give its path with design=. Without the design these labels "
+        "prove nothing, because they are not a random sample."
     )

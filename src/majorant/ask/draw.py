@@ -1,6 +1,6 @@
-"""Put the items of any backend in a random order, and make a design of a question about them.
+"""Put the items of any backend in random order and build designs from them.
 
-Items are ordered by numbers that depend on their names and the seed alone, so the same design is drawn in memory, from
+Items are ordered by hashes that depend only on their names and the seed, so the same design is drawn in memory, from
 files and on a cluster, whatever the order of the rows.
 """
 
@@ -18,12 +18,12 @@ from majorant.backend import Backend, Part
 from majorant.items import mix_bits, name_hashes
 from majorant.votes import Votes
 
-MOST = 20_000  # maximum length of a design's order
-WHOLE_ORDER = 1_000_000  # up to so many items all are put in order; of more, those that come first
+MOST = 20_000  # maximum number of items in the order of a design
+WHOLE_ORDER = 1_000_000  # with more items than this, only the first items of the order are drawn
 
 
 def random_order(backend: Backend, item_d: Codes, seed: int) -> Codes:
-    """A random order of these items, given in ascending order: all of their positions, or the first MOST."""
+    """Positions of these items (ascending codes) in random order, at most MOST of them."""
     if not len(item_d):
         return np.empty(0, dtype=np.int64)
     n_items = backend.votes.shape[0]
@@ -34,7 +34,7 @@ def random_order(backend: Backend, item_d: Codes, seed: int) -> Codes:
 
 
 def item_names(backend: Backend, item_p: Codes) -> tuple[Hashable, ...]:
-    """The names of items by their codes."""
+    """Names of the items with these codes."""
     if backend.whole is not None:
         return tuple(backend.whole.items[item] for item in item_p)
     rising = np.argsort(item_p)
@@ -44,7 +44,7 @@ def item_names(backend: Backend, item_p: Codes) -> tuple[Hashable, ...]:
 
 
 def item_codes(backend: Backend, names: Iterable[object]) -> Codes:
-    """The codes of items by their names."""
+    """Codes of the items with these names."""
     place = {str(name): item for item, name in enumerate(item_names(backend, np.arange(backend.votes.shape[0])))}
     return np.array([place[str(name)] for name in names], dtype=np.int64)
 
@@ -52,9 +52,10 @@ def item_codes(backend: Backend, names: Iterable[object]) -> Codes:
 def make_design(
     backend: Backend, question: Question, item_d: Codes, wanted: Wanted, *, is_sample: bool = False
 ) -> Design:
-    """The design that asks a question about items, given by their codes in the order in which they are asked.
+    """Build the design that asks a question about these items, in the given order.
 
-    `is_sample` says that they come from all items with votes, so that their labels also measure every rule and worker.
+    `is_sample` says that the items are drawn from all items with votes, so that their labels also measure every rule
+    and worker.
     """
     return Design(
         question=question,
@@ -68,16 +69,16 @@ def make_design(
 
 
 def votes_digest(backend: Backend) -> str:
-    """The same for the same votes in any order of the rows and wherever they lie; another for any other votes.
+    """Digest of the votes, which does not depend on the order of the rows or on where the votes are stored.
 
-    All votes enter with their workers and labels, grouped by item; items enter by name where their name is among some
-    that the name itself selects, so that names need not be gathered from wherever they are.
+    It covers the worker and label of every vote, grouped by item, and the names of about 256 items.  A hash of the name
+    selects these items, so the other names need not be collected.
     """
     digest_seed = 0x766F_7465
     worker_j = name_hashes(backend.votes.workers, digest_seed)
     label_k = name_hashes(backend.votes.labels, digest_seed + 1)
     total = backend.sum(partial(_hash_of_part, worker_j, label_k), doing="comparing")
-    sampled = backend.draw(min(1.0, 256 / max(backend.votes.shape[0], 1)), digest_seed)  # items by name
+    sampled = backend.draw(min(1.0, 256 / max(backend.votes.shape[0], 1)), digest_seed)  # about 256 items
     named = np.zeros(1, np.uint64)
     if len(sampled):
         few = backend.take(np.sort(sampled))
@@ -92,7 +93,7 @@ def _hash_of_part(worker_j: NDArray[np.uint64], label_k: NDArray[np.uint64], par
 
 
 def _item_hashes(votes: Votes, worker_j: NDArray[np.uint64], label_k: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """A number for the votes of each item, whatever their order."""
+    """Hash of the votes of each item, whatever their order."""
     vote_n = mix_bits(worker_j[votes.worker_n] + mix_bits(label_k[votes.label_n]))
     running_n = np.concatenate([np.zeros(1, np.uint64), np.cumsum(vote_n, dtype=np.uint64)])
     return np.asarray(running_n[votes.offsets_i[1:]] - running_n[votes.offsets_i[:-1]])

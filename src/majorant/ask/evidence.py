@@ -15,17 +15,16 @@ from majorant.values import Estimate
 
 
 def sample_level(labelled: Recognised | None, level: float) -> float:
-    """The level for what gold labels say about other rules: of a session's error most is spent on its own proof."""
+    """The level of claims from gold labels about other rules; in a session, most of the error goes to its own proof."""
     if labelled is None or labelled.design.question.kind != Session.kind:
         return level
     return 1 - (1 - BETTER - WORSE) * (1 - level)
 
 
 def evidence_from_labels(labelled: Recognised, outcome: Outcome) -> tuple[Evidence, ...]:
-    """The evidence of labels drawn by design, whose outcome is given; nothing is refitted.
+    """Evidence about the rule that a design compares with majority vote, from the outcome of its labels.
 
-    It is about the rule that is compared with majority vote; empty without labels, and for designs that ask about
-    something else.
+    Nothing is refitted.  The result is empty without labels and for designs that ask about something else.
     """
     rule, learned = rival_of(outcome), outcome.learned
     if rule is None or not (outcome.labels or outcome.decided):
@@ -51,12 +50,12 @@ def evidence_from_labels(labelled: Recognised, outcome: Outcome) -> tuple[Eviden
     proof = Evidence(source=Source.LABELS, other=rule, gain=outcome.value, **facts)
     if outcome.decided or not leads or wins <= losses:
         return (proof,)
-    # During the proof the learned rule stays the answer, because other rules lead on fewer labels.
+    # Until the proof is complete, the learned rule remains the answer: the leads of other rules rest on fewer labels.
     return proof, replace(proof, gain=Estimate(outcome.value.value))
 
 
 def rival_of(outcome: Outcome) -> str | None:
-    """The rule that labels compare with majority vote: the leader, or the last that was compared."""
+    """The rule that labels compare with majority vote: the leader, or the last rule if majority vote leads."""
     if outcome.kind not in ("rules", "teach") or outcome.rules[:1] != (MAJORITY,):
         return None
     return outcome.leader if outcome.leader not in (MAJORITY, None) else outcome.rules[-1]

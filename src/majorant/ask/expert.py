@@ -14,11 +14,9 @@ from majorant.errors import ConfigError, DataError
 from majorant.items import without_workers
 from majorant.votes import Votes
 
-AT_ONCE = 10  # items
-
 
 def answer_design(design: Design, label_of: Mapping[str, Any], most: int) -> tuple[Design, dict[Any, Any]]:
-    """Continue a design until it is settled or `most` items are labelled; returns labels by item, "?" if missing.
+    """Extend a design until it is settled or `most` items are labelled; return it and labels by item, "?" if missing.
 
     >>> import majorant as mj
     >>> votes, truth = mj.simulate([.5, .5], [[.9, .1], [.6, .4]], n_items=300, n_votes=5, rng=0)
@@ -28,27 +26,28 @@ def answer_design(design: Design, label_of: Mapping[str, Any], most: int) -> tup
     >>> longer.evaluate(labels).verdict, len(labels) < 100
     ('better', True)
     """
+    batch = 10  # items labelled before checking whether the question is settled
     while True:
         labels = {item: label_of.get(str(item), "?") for item in design.items}
-        longer = design.more(min(AT_ONCE, most - len(labels)), labels)
+        longer = design.more(min(batch, most - len(labels)), labels)
         if len(longer.items) == len(design.items) or design.evaluate(labels).decided:
             return design, labels
         design = longer
 
 
 def labels_of_worker(votes: Votes, worker: str) -> dict[str, Any]:
-    """What one worker said, by item; the last vote counts."""
+    """The labels that one worker gave, by item; the last vote counts."""
     own = np.flatnonzero(votes.worker_n == _code_of(votes, worker))
     return {str(votes.items[votes.item_n[n]]): votes.labels[votes.label_n[n]] for n in own}
 
 
 def without_gold(backend: Backend) -> Backend:
-    """The votes alone, where all of them are in memory."""
+    """The votes without gold labels, if all votes are in memory."""
     return backend if backend.whole is None else MemoryBackend(replace(backend.whole, gold_i=None))
 
 
 def without_worker(backend: Backend, worker: str) -> Backend:
-    """The votes of all others: rules must not see the votes of the worker who judges them."""
+    """The votes of all other workers, because rules must not see the votes of the worker who judges them."""
     votes = backend.whole
     if votes is None:
         raise ConfigError(f"{worker} can stand in for the expert only if all votes fit into memory.")
@@ -56,7 +55,7 @@ def without_worker(backend: Backend, worker: str) -> Backend:
 
 
 def votes_of_design(design: Design, backend: Backend) -> Backend:
-    """The votes that a design was drawn for: without the worker who answered it, if one did."""
+    """The votes that a design was drawn for: without the worker whose labels answer it, if there is one."""
     return backend if design.judged_by is None else without_worker(backend, design.judged_by)
 
 

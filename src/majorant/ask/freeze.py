@@ -1,6 +1,6 @@
-"""Freeze the labels of rules where they differ, and what models of the votes expect of a race between them.
+"""Freeze the labels that rules give where they differ, and how models of the votes expect the rules to compare.
 
-Items whose votes are tied are no part of a comparison: they are decided the same way under every rule.
+Comparisons leave out items with tied votes, because ties are decided the same way under every rule.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from majorant.methods.fit import Fit
 from majorant.tally import counts, tied
 from majorant.values import FloatArray
 
-DECIMALS = 9  # of figures for planning: sums over parts differ in their last digit, designs must not
+DECIMALS = 9  # planning figures are rounded, because sums over parts differ in the last digit and designs must not
 
 
 def freeze(
     backend: Backend, fits: Mapping[str, Fit], *, tolerance: float, level: float, favourite: str | None = None
 ) -> tuple[Codes, Race]:
-    """The items where any two rules differ and the votes are not tied, in the order of their codes, and a race on them.
+    """Untied items on which any two rules differ, in ascending order of their codes, and a race between the rules.
 
-    The first rule is the one in use, the favourite (by default the last) the one advised.
+    The first rule is the one in use; the favourite, by default the last, is the one that we recommend.
     """
     rules = tuple(rows_alone(fit) for fit in fits.values())
     parts = list(backend.map(partial(_of_part, rules, belief_weights(fits)), doing="comparing"))
@@ -60,7 +60,7 @@ class _FrozenPart(NamedTuple):
     n_tied: int
     item_d: Codes
     label_rd: Codes
-    belief_rd: FloatArray  # what the models believe of each rule's label
+    belief_rd: FloatArray  # the models' probability that each rule's label is right
 
 
 def _of_part(fits: tuple[Fit, ...], weight_r: FloatArray, part: Part) -> _FrozenPart:
@@ -80,10 +80,10 @@ def _of_part(fits: tuple[Fit, ...], weight_r: FloatArray, part: Part) -> _Frozen
 
 
 def belief_weights(fits: Mapping[str, Fit]) -> FloatArray:
-    """How much each rule's posterior counts in what is believed of the truth: the mean of the models.
+    """Weight of each rule's posterior in the mean posterior of the models.
 
-    Votes are no probabilities: judges do not count, and majority vote only to take its part out of a combination.
-    NaN where no rule is a model.
+    Only models count, because votes of judges are not probabilities.  Majority vote has a negative weight if a model
+    was combined with it, which removes its share again.  All weights are NaN if no rule is a model.
 
     >>> from majorant.votes import Votes
     >>> votes = Votes.from_codes([0], [0], [1], items="a", workers="w", labels="ny")
@@ -95,7 +95,7 @@ def belief_weights(fits: Mapping[str, Fit]) -> FloatArray:
     [-0.33, 1.33]
     """
     shares_r = np.array([float(fit.learned.get("shares", 0.0)) for fit in fits.values()])
-    models = {LEARNED, WEIGHTED_VOTE, *ESTIMATORS} - {MAJORITY}  # rules that know probabilities
+    models = {LEARNED, WEIGHTED_VOTE, *ESTIMATORS} - {MAJORITY}  # rules whose posteriors are probabilities
     model_r = np.array([rule in models for rule in fits], dtype=float)
     if not model_r.any():
         return np.full(len(fits), np.nan)
@@ -107,16 +107,16 @@ def belief_weights(fits: Mapping[str, Fit]) -> FloatArray:
 
 
 def expected_leads(label_rd: Codes, belief_rd: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The mean of x and of |x| on the items where q and r differ, if each label is right as often as is believed."""
-    apart_qrd = label_rd[:, None] != label_rd[None]
+    """Expected mean of x and of |x| over the items where q and r differ, according to the models (see `Race`)."""
+    differs_qrd = label_rd[:, None] != label_rd[None]
     with np.errstate(invalid="ignore"):
-        lead_qr = ((belief_rd[:, None] - belief_rd[None]) * apart_qrd).sum(axis=2) / apart_qrd.sum(axis=2)
-        decisive_qr = ((belief_rd[:, None] + belief_rd[None]) * apart_qrd).sum(axis=2) / apart_qrd.sum(axis=2)
+        lead_qr = ((belief_rd[:, None] - belief_rd[None]) * differs_qrd).sum(axis=2) / differs_qrd.sum(axis=2)
+        decisive_qr = ((belief_rd[:, None] + belief_rd[None]) * differs_qrd).sum(axis=2) / differs_qrd.sum(axis=2)
     return lead_qr.round(DECIMALS), decisive_qr.round(DECIMALS)
 
 
 def refuse_other_labels(backend: Backend, design: Design, fits: Mapping[str, Fit]) -> None:
-    """Refuse rules that give the items of a design other labels than those that the design froze."""
+    """Raise if a rule no longer gives the items of a design the labels that the design froze."""
     question = design.question
     if not isinstance(question, Race):
         return
@@ -124,6 +124,6 @@ def refuse_other_labels(backend: Backend, design: Design, fits: Mapping[str, Fit
     for rule in set(question.rules) & set(fits):
         if not question.is_given_by(rule, np.asarray(fit_of_items(backend, fits[rule], item_d).posterior)):
             raise DataError(
-                f"{rule} gives other labels now than those that the design froze, so what the expert's labels show "
-                "does not hold for them. Use the same version of majorant and the same seed as for the design."
+                f"{rule} now gives different labels than when the design was drawn, so the expert's labels prove "
+                "nothing about it. Use the same version of majorant and the same seed as for the design."
             )

@@ -1,4 +1,4 @@
-"""A file of items to label with its design: where the terminal and the local page write labels."""
+"""A file of items to label with its design, to which the terminal and the local web page write labels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from majorant.read.tasks import LABEL_KEYS, read_answers, relabelled_file, table
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelFile:
-    """The items to label with the labels so far, and what these settle. Places count from 1."""
+    """The items to label, the labels so far and their outcome.  Places count from 1."""
 
     path: Path
     design_path: Path
@@ -25,7 +25,7 @@ class LabelFile:
 
     @classmethod
     def read(cls, path: Path, design_path: Path) -> LabelFile:
-        """The file as it is now."""
+        """Read the file and its design."""
         design = Design.read(design_path)
         return cls(path, design_path, design, design.judge(read_answers(path).answers), tuple(table_rows(path)))
 
@@ -42,7 +42,7 @@ class LabelFile:
 
     @property
     def keys(self) -> dict[str, str]:
-        """The classes by their key, as far as there are keys."""
+        """The classes that have a key, by key."""
         return dict(zip(LABEL_KEYS, map(str, self.design.labels), strict=False))
 
     def item(self, place: int) -> str:
@@ -65,11 +65,11 @@ class LabelFile:
         return self.write(self.labelled[-1], "") if self.labelled else self
 
     def longer(self, n: int) -> Design:
-        """The design with up to n further items, chosen by the labels so far."""
+        """Return the design with up to n more items, chosen with the help of the labels so far."""
         return self.design.after(n, read_answers(self.path).answers)
 
     def extend(self, longer: Design, columns: Mapping[str, Sequence[Any]] | None = None) -> LabelFile:
-        """Append the further items of a longer design."""
+        """Append the new items of a longer design to the file."""
         longer.write_more(self.path, len(self.design.items), design=self.design_path, columns=columns)
         return LabelFile.read(self.path, self.design_path)
 

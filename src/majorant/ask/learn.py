@@ -4,13 +4,14 @@ The score of class k for an item is
 
     m_1 log p_k + m_2 log share_k + sum_j w_j [judge j said k] + b_k,
 
-where p is the posterior of the weighted vote and share the shares of the votes, both at least .02.  The multinomial
-likelihood of the labels is penalised by 2 |m - (.5, .5)|^2 + 2 |w|^2 + |b|^2: without labels the rule is the geometric
-mean of the two, and a judge's weight leaves 0 only as far as labels show.  A worker who voted on few labelled items
-stays near 0, so one formula serves a panel of 6 judges and a crowd of 100,000 workers.
+where p is the posterior of the weighted vote and share_k the share of the votes for k, both at least .02.  The
+multinomial likelihood of the labels is penalised by 2 |m - (.5, .5)|^2 + 2 |w|^2 + |b|^2.  So without labels the rule
+is the geometric mean of p and the shares, and a judge's weight moves away from 0 only as the labels require.  A worker
+who voted on few labelled items stays near 0, so the same formula works for a panel of 6 judges and a crowd of 100,000
+workers.
 
-The labels must be of items drawn uniformly, and p must not have seen them.  The rule is adopted only if it beats the
-rule that needs no labels on labels that it was not taught (ten-fold cross-validation).
+The labelled items must be drawn uniformly, and p must not have been fitted to the labels.  The rule is adopted only if,
+on held-out labels (ten-fold cross-validation), it beats the rule that would be used without labels.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ LEAST_LABELS = 20  # minimum number of labels
 class Weights:
     """Coefficients of the learned rule."""
 
-    mix: FloatArray  # (2,): of the weighted vote and of the vote shares
+    mix: FloatArray  # (2,): coefficients of the weighted vote and of the vote shares
     weight_j: FloatArray  # of each worker
     offset_k: FloatArray  # of each class
 
@@ -53,16 +54,16 @@ class Weights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Features:
-    """Items as the rule sees them: what the weighted vote believes, and who voted for what.
+    """Features of items for the rule: log posteriors of the weighted vote, log vote shares, and who voted for what.
 
     >>> votes = Votes.from_codes([0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 0], items="ab", workers="xy", labels="ny")
     >>> features = Features.of(votes, np.full((2, 2), .5))
-    >>> features.predict(features.lesson(np.array([0, 1]), np.array([1, 0])).fit()).round(2).tolist()
+    >>> features.predict(features.regression(np.array([0, 1]), np.array([1, 0])).fit()).round(2).tolist()
     [[0.4, 0.6], [0.6, 0.4]]
     """
 
     log_ikf: FloatArray  # (items, classes, 2)
-    said: csr_array[Any]  # (items * classes, workers): how often the worker said this class of this item
+    votes_rj: csr_array[Any]  # (items * classes, workers): votes of each worker for each class of each item
 
     @classmethod
     def of(cls, votes: Votes, weighted_ik: FloatArray) -> Features:
@@ -79,92 +80,92 @@ class Features:
         worker_n, label_n = np.divmod(block.matrix.indices, block.n_classes)
         row_n = np.repeat(np.arange(n_items), np.diff(block.matrix.indptr)) * block.n_classes + label_n
         count_ik = np.bincount(row_n, count_n, size).reshape(n_items, block.n_classes).astype(float)
-        said = csr_array((count_n, (row_n, worker_n)), shape=(size, n_columns // block.n_classes))
-        return cls.from_shares(np.asarray(weighted_ik, dtype=float), shares(count_ik), said)
+        votes_rj = csr_array((count_n, (row_n, worker_n)), shape=(size, n_columns // block.n_classes))
+        return cls.from_shares(np.asarray(weighted_ik, dtype=float), shares(count_ik), votes_rj)
 
     @classmethod
-    def from_shares(cls, weighted_ik: FloatArray, share_ik: FloatArray, said: csr_array[Any]) -> Features:
-        """The features from the shares of the votes and from who said what."""
-        return cls(np.log(np.maximum(np.stack([weighted_ik, share_ik], axis=2), 0.02)), said)
+    def from_shares(cls, weighted_ik: FloatArray, share_ik: FloatArray, votes_rj: csr_array[Any]) -> Features:
+        """The features from vote shares and each worker's votes."""
+        return cls(np.log(np.maximum(np.stack([weighted_ik, share_ik], axis=2), 0.02)), votes_rj)
 
     def take(self, item_n: Codes) -> Features:
         """The features of some items."""
-        return Features(self.log_ikf[item_n], self.said[_rows(item_n, self.log_ikf.shape[1])])
+        return Features(self.log_ikf[item_n], self.votes_rj[_rows(item_n, self.log_ikf.shape[1])])
 
-    def lesson(self, item_n: Codes, truth_n: Codes) -> Lesson:
+    def regression(self, item_n: Codes, truth_n: Codes) -> Regression:
         """The labelled items as a regression problem."""
         from scipy.sparse import csr_array, hstack
 
         n_classes = self.log_ikf.shape[1]
-        said = self.said[_rows(item_n, n_classes)]
-        taught = np.unique(said.indices).astype(np.int64)
+        votes_rj = self.votes_rj[_rows(item_n, n_classes)]
+        worker_w = np.unique(votes_rj.indices).astype(np.int64)
         columns = [
             csr_array(self.log_ikf[item_n].reshape(-1, 2)),
-            said[:, taught],
+            votes_rj[:, worker_w],
             csr_array(np.tile(np.eye(n_classes), (len(item_n), 1))),
         ]
-        return Lesson(hstack(columns, format="csr"), truth_n, taught, self.said.shape[1])
+        return Regression(hstack(columns, format="csr"), truth_n, worker_w, self.votes_rj.shape[1])
 
     def predict(self, weights: Weights) -> FloatArray:
         """The probability of each class of each item."""
-        by_worker = (self.said @ weights.weight_j).reshape(self.log_ikf.shape[:2])
+        by_worker = (self.votes_rj @ weights.weight_j).reshape(self.log_ikf.shape[:2])
         return softmax_rows(self.log_ikf @ weights.mix + by_worker + weights.offset_k)[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lesson:
-    """Labelled items: a row of features for each item and class, and the class that is right."""
+class Regression:
+    """Labelled items as a regression problem: features for each item and class, and the true classes."""
 
     features: csr_array[Any]  # (labels * classes, 2 + workers who voted on them + classes)
     truth_n: Codes
-    taught: Codes  # the codes of these workers
+    worker_w: Codes  # the codes of these workers
     n_workers: int
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are."""
+        """Number of classes."""
         return len(self.features.indptr) // max(len(self.truth_n), 1)
 
     def fit(self) -> Weights:
-        """The penalised maximum of the likelihood."""
-        value, n_taught = self.climb(np.arange(len(self.truth_n))), len(self.taught)
+        """Maximise the penalised likelihood."""
+        value, n_workers = self._fit_some(np.arange(len(self.truth_n))), len(self.worker_w)
         weight_j = np.zeros(self.n_workers)
-        weight_j[self.taught] = value[2 : 2 + n_taught]
-        return Weights(mix=value[:2], weight_j=weight_j, offset_k=value[2 + n_taught :])
+        weight_j[self.worker_w] = value[2 : 2 + n_workers]
+        return Weights(mix=value[:2], weight_j=weight_j, offset_k=value[2 + n_workers :])
 
-    def climb(self, some: Codes) -> FloatArray:
-        """The parameters, learned from some of the labels."""
+    def _fit_some(self, some: Codes) -> FloatArray:
+        """The parameters learned from some of the labels."""
         from scipy.optimize import minimize
 
-        n_classes, n_taught = self.n_classes, len(self.taught)
+        n_classes, n_workers = self.n_classes, len(self.worker_w)
         features, truth_n, rows = self.features[_rows(some, n_classes)], self.truth_n[some], np.arange(len(some))
         transpose = features.T.tocsr()
-        start = np.concatenate([[0.5, 0.5], np.zeros(n_taught + n_classes)])
+        start = np.concatenate([[0.5, 0.5], np.zeros(n_workers + n_classes)])
         # Not tuned: halving or doubling any penalty moves the mean gain on 20 public sets by less than .5 points.
-        penalty = np.repeat([2.0, 2.0, 1.0], [2, n_taught, n_classes])
+        penalty = np.repeat([2.0, 2.0, 1.0], [2, n_workers, n_classes])
 
         def objective(value: FloatArray) -> tuple[float, FloatArray]:
             score_nk = (features @ value).reshape(-1, n_classes)
-            right_n, away = score_nk[rows, truth_n], value - start
+            right_n, shift = score_nk[rows, truth_n], value - start
             surplus_nk, log_total_n = softmax_rows(score_nk)
             surplus_nk[rows, truth_n] -= 1
-            loss = float((log_total_n - right_n).sum() + (penalty * away**2).sum())
-            return loss, transpose @ surplus_nk.ravel() + 2 * penalty * away
+            loss = float((log_total_n - right_n).sum() + (penalty * shift**2).sum())
+            return loss, transpose @ surplus_nk.ravel() + 2 * penalty * shift
 
         return np.asarray(minimize(objective, start, jac=True, method="L-BFGS-B", options={"ftol": 1e-11}).x)
 
     def cross_validated(self, fold_n: Codes) -> FloatArray:
-        """The score of each class of each labelled item by weights that were learned without its fold."""
+        """Scores of the classes of each labelled item, from weights learned without the item's fold."""
         score_nk = np.empty((len(self.truth_n), self.n_classes))
         for fold in np.unique(fold_n):
             left_out = np.flatnonzero(fold_n == fold)
-            value = self.climb(np.flatnonzero(fold_n != fold))
+            value = self._fit_some(np.flatnonzero(fold_n != fold))
             score_nk[left_out] = (self.features[_rows(left_out, self.n_classes)] @ value).reshape(-1, self.n_classes)
         return score_nk
 
 
 def _rows(item_n: Codes, n_classes: int) -> Codes:
-    """The rows of these items, one for each class."""
+    """The rows of these items: one for each class."""
     return np.asarray((item_n[:, None] * n_classes + np.arange(n_classes)).ravel())
 
 
@@ -175,19 +176,19 @@ class LearnedRule:
     Parameters
     ----------
     weights : mapping
-        Weight of each worker who voted on a labelled item, beyond what every vote counts; others have 0.
+        Extra weight of each worker who voted on a labelled item; 0 for the others.
     mix : tuple of float
         Weights of the weighted vote and of the vote shares.
     offset_k : array
         Offset of each class.
     n_labels : int
-        Labels that it was learned from.
+        Number of labels that it was learned from.
     accuracy : float
-        Share of the labels that it gets right, each by a rule learned without it (cross-validation).
+        Share of the labels that it predicts correctly in cross-validation.
     baseline : str
         The rule that would be used without labels.
     baseline_accuracy : float
-        Share of the labels that the baseline gets right, a tie counting by its share.
+        Share of the labels that the baseline predicts correctly; ties count by their share.
     """
 
     weights: Mapping[Hashable, float]
@@ -203,7 +204,7 @@ class LearnedRule:
 
     @property
     def lead(self) -> float:
-        """Cross-validated accuracy beyond that of the baseline."""
+        """Cross-validated accuracy minus that of the baseline."""
         return self.accuracy - self.baseline_accuracy
 
     @property
@@ -212,13 +213,13 @@ class LearnedRule:
         return self.lead > 1e-9
 
     def weights_for(self, workers: Sequence[Hashable]) -> Weights:
-        """The weights in the order of these workers."""
+        """The weights, in the order of these workers."""
         by_name = {str(worker): weight for worker, weight in self.weights.items()}
         weight_j = np.array([by_name.get(str(worker), 0.0) for worker in workers])
         return Weights(mix=np.array(self.mix), weight_j=weight_j, offset_k=self.offset_k)
 
     def fit(self, votes: Votes | Backend, weighted: Fit) -> Fit:
-        """The rule on all items of these votes, wherever they are; `weighted` is the weighted vote on them."""
+        """Apply the rule to all items of these votes, on any backend; `weighted` is the weighted vote on them."""
         backend = as_backend(votes)
         weights = self.weights_for(backend.votes.workers)
         return replace(
@@ -240,25 +241,25 @@ def _posterior(weighted: FloatArray, weights: Weights, block: Block) -> FloatArr
 def learn_rule(
     votes: Votes | Backend, item_p: ArrayLike, truth_p: ArrayLike, weighted: Fit, *, baseline: Fit, seed: int = 0
 ) -> LearnedRule:
-    """Learn a rule from expert or gold labels of items that were drawn uniformly.
+    """Learn a rule from expert or gold labels of uniformly drawn items.
 
     Parameters
     ----------
     votes : Votes or Backend
-        All votes, wherever they are.
+        All votes, on any backend.
     item_p, truth_p : array
-        Codes of the labelled items, and of the class of each; see `gold_labels` for gold that came with the votes.
+        Codes of the labelled items and of their classes; `gold_labels` returns those that came with the votes.
     weighted : Fit
-        The weighted vote on these votes, fitted without any of the labels.
+        The weighted vote on these votes, fitted without the labels.
     baseline : Fit
         The rule that would be used without labels; the learned rule is adopted if it beats this one.
     seed : int
-        Seed of the folds; items are assigned by name, so the order of the rows does not matter.
+        Seed of the folds.  Items are assigned by name, so the order of the rows does not matter.
 
     Raises
     ------
     DataError
-        With fewer than 20 labels.
+        If there are fewer than 20 labels.
 
     Examples
     --------
@@ -270,21 +271,23 @@ def learn_rule(
     >>> rule.adopted, [round(weight, 1) for weight in rule.weights.values()]
     (True, [0.9, -0.5, -0.4, -0.5])
     """
-    most_taught = 20_000  # labels; more would cost time without improving the rule
+    most_labels = 20_000  # more would cost time without improving the rule
     backend, item_p, truth_p = as_backend(votes), np.asarray(item_p, np.int64), np.asarray(truth_p, np.int64)
     rising = np.argsort(item_p)
     labelled, truth_n = item_p[rising], truth_p[rising]
     some = backend.take(labelled)
-    if len(labelled) > most_taught:
-        kept = np.sort(np.argsort(name_hashes(some.items, seed))[:most_taught])
+    if len(labelled) > most_labels:
+        kept = np.sort(np.argsort(name_hashes(some.items, seed))[:most_labels])
         labelled, truth_n = labelled[kept], truth_n[kept]
         some = backend.take(labelled)
     features = Features.of(some, np.asarray(fit_of_items(backend, weighted, labelled).posterior))
     before_nk = np.asarray(fit_of_items(backend, baseline, labelled).posterior)
-    return teach(features, some.items, truth_n, before_nk, workers=some.workers, baseline=baseline.method, seed=seed)
+    return learn_from_features(
+        features, some.items, truth_n, before_nk, workers=some.workers, baseline=baseline.method, seed=seed
+    )
 
 
-def teach(
+def learn_from_features(
     features: Features,
     items: Sequence[Hashable],
     truth_n: Codes,
@@ -294,19 +297,19 @@ def teach(
     baseline: str,
     seed: int = 0,
 ) -> LearnedRule:
-    """The rule learned from labelled items; `before_nk` is the posterior of the baseline on them."""
+    """Learn a rule from labelled items; `before_nk` is the posterior of the baseline on them."""
     if len(items) < LEAST_LABELS:
-        raise DataError(f"A rule is learned from at least {LEAST_LABELS} labels of random items, not {len(items)}.")
+        raise DataError(f"Learning a rule takes at least {LEAST_LABELS} labels of random items, not {len(items)}.")
     rows = np.arange(len(items))
-    lesson = features.lesson(rows, truth_n)
-    partitions = 3 if len(items) <= 1_000 else 1  # of few labels, one partition is too noisy to decide on
+    regression = features.regression(rows, truth_n)
+    partitions = 3 if len(items) <= 1_000 else 1  # with few labels, one partition is too noisy
     right = [
-        chances(lesson.cross_validated(_folds(items, seed + partition)))[rows, truth_n].mean()
+        chances(regression.cross_validated(_folds(items, seed + partition)))[rows, truth_n].mean()
         for partition in range(partitions)
     ]
-    weights = lesson.fit()
+    weights = regression.fit()
     return LearnedRule(
-        weights={workers[j]: float(weights.weight_j[j]) for j in lesson.taught},
+        weights={workers[j]: float(weights.weight_j[j]) for j in regression.worker_w},
         mix=(float(weights.mix[0]), float(weights.mix[1])),
         offset_k=weights.offset_k,
         n_labels=len(items),
@@ -317,7 +320,7 @@ def teach(
 
 
 def _folds(items: Iterable[Hashable], seed: int) -> Codes:
-    """Assign items to ten folds of nearly equal size, at random by their names alone."""
+    """Assign items to ten folds of nearly equal size, by a random hash of their names."""
     hash_n = name_hashes(tuple(items), seed)
     fold_n = np.empty(len(hash_n), dtype=np.int64)
     fold_n[np.argsort(hash_n, kind="stable")] = np.arange(len(hash_n)) % 10
@@ -325,7 +328,7 @@ def _folds(items: Iterable[Hashable], seed: int) -> Codes:
 
 
 def gold_labels(votes: Votes | Backend) -> tuple[Codes, Codes]:
-    """The codes of the items with votes whose gold label is known, and these labels."""
+    """Codes of the items that have votes and a gold label, and these labels."""
     parts = list(as_backend(votes).map(_gold_of_part, doing="comparing"))
     item_p, truth_p = (np.concatenate([part[n] for part in parts]) for n in (0, 1))
     return item_p, truth_p

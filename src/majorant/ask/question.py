@@ -1,7 +1,7 @@
-"""The protocol of questions, and the outcome they return.
+"""The protocol that questions implement, and the outcome that they return.
 
-A question knows the items that may be asked as positions 0, 1, ... of a random order, never by name, and what the
-expert said as one code per position.  It holds all that it needs to judge the answers; `Design` adds names and files.
+A question identifies items by their position 0, 1, ... in a random order, never by name, and holds everything needed to
+evaluate the expert's answers, one code per position.  `Design` adds the names and files.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ OPEN: Final = "open"
 class Wanted:
     """The request passed to a question."""
 
-    rules: tuple[str, ...]  # to compare, the one in use first
-    n: int | None = None  # items to ask about now; None for the question's own default
+    rules: tuple[str, ...]  # the rules to compare, starting with the one in use
+    n: int | None = None  # number of items to ask about now; None for the default of the question
     seed: int = 0
     tolerance: float = TOLERANCE
     level: float = LEVEL
@@ -38,7 +38,7 @@ class Wanted:
 
 
 class Question(Protocol):
-    """A frozen dataclass, kept in the file of the design; `ask/content.py` says which fields it may have.
+    """A frozen dataclass stored in the design file; `ask/content.py` determines which field types it may have.
 
     `answer_d` holds a class code, SKIPPED or UNASKED for each position of the order.
     """
@@ -47,27 +47,27 @@ class Question(Protocol):
 
     @property
     def size(self) -> int:
-        """How many items may be asked: the positions of the order."""
+        """Number of items in the order."""
 
     def expected(self) -> int | None:
-        """Approximate number of labels to settle the question, before any is given; None if unknown."""
+        """Approximate number of labels needed to settle the question from the start; None if unknown."""
 
     def advance(self, answer_d: Codes) -> Question:
-        """The question to continue with after these answers: itself, or its next stage."""
+        """Return the question to continue with after these answers: itself, or its next stage."""
 
     def next_items(self, answer_d: Codes) -> Codes:
-        """The positions to ask about, the next one first, given the answers so far."""
+        """Return the positions to ask about after these answers, the next one first."""
 
     def evaluate(self, answer_d: Codes) -> Outcome:
-        """What the answers so far settle."""
+        """Return the outcome of the answers so far."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Outcome:
     """What expert labels drawn by a design show.
 
-    `value` is what is bounded, as a share of the items: the lead of a rule, or an accuracy.
-    The last eight fields are filled by the design, which knows how items were drawn, and their names.
+    `value` is the bounded quantity, as a share of the items: the lead of a rule, or an accuracy.  The design fills in
+    the last eight fields, because only it knows the names of the items and how they were drawn.
     """
 
     kind: str  # of the question
@@ -76,35 +76,35 @@ class Outcome:
     value: Estimate
     level: float
     tolerance: float
-    n_items: int  # that the statement is about
-    n_differ: int  # on which the answer depends
-    labels: int  # answers given, without skipped items
+    n_items: int  # number of items that the statement is about
+    n_differ: int  # number of items on which the answer depends
+    labels: int  # number of answers, without skipped items
     skipped: int
-    more: int | None  # about how many more labels should settle it; 0 if it is settled
+    more: int | None  # approximate number of labels still needed; 0 if the question is settled
     rules: tuple[str, ...] = ()
     leader: str | None = None  # the rule to use now
     alive: tuple[str, ...] = ()  # rules that may be the best
-    right: Mapping[str, int] = field(default_factory=dict)  # answers on which each rule was right
+    right: Mapping[str, int] = field(default_factory=dict)  # number of answers that each rule got right
     below: float | None = None  # upper bound on how far the leader is below the best
-    same_as: Mapping[str, str] = field(default_factory=dict)  # rules that give every item the label of an earlier one
+    same_as: Mapping[str, str] = field(default_factory=dict)  # rules that label every item as an earlier one does
     stake: float | None = None  # the largest possible difference between two of the rules, as a share of the items
-    tied: int = 0  # items whose votes are tied, which are left out
-    learned: LearnedRule | None = None  # the rule that labels of a random sample taught
-    n_taught: int = 0  # labels of that sample
-    n_proving: int = 0  # labels given after it, on items where the learned rule and majority vote differ
-    uniform: bool = False  # items were drawn uniformly from all: what is labelled is a random sample
-    n_sampled: int = 0  # labels of such a sample
-    waiting: int = 0  # items that were asked and have no answer yet
+    tied: int = 0  # number of items with tied votes, which are left out
+    learned: LearnedRule | None = None  # the rule learned from the random sample
+    n_taught: int = 0  # number of labels in that sample
+    n_proving: int = 0  # number of later labels, on items where the learned rule and majority vote differ
+    uniform: bool = False  # whether the labelled items are a random sample of all items
+    n_sampled: int = 0  # number of labels in the random sample at the start of the order
+    waiting: int = 0  # number of items that were asked and have no answer yet
     truth: str = ""  # whose labels count as true, if not an expert's
     ignored: tuple[Any, ...] = ()  # labelled items that the design did not draw
     unknown: tuple[Any, ...] = ()  # labels that are not classes of the votes; such items count as skipped
     relabelled: tuple[Any, ...] = ()  # items labelled more than once by one expert: the last label counts
-    disagreed: tuple[Any, ...] = ()  # items on which experts do not agree; they count as skipped
+    disagreed: tuple[Any, ...] = ()  # items on which experts disagree; they count as skipped
 
     def __post_init__(self) -> None:
         lock(self)
 
 
 def n_answers(answer_d: Codes) -> tuple[int, int]:
-    """How many labels were given, and how many items skipped."""
+    """Number of labels given, and number of items skipped."""
     return int((answer_d >= 0).sum()), int((answer_d == SKIPPED).sum())

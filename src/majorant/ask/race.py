@@ -1,13 +1,14 @@
-"""Which of several rules is best, from expert labels where they differ: exact at any time, no model of the votes.
+"""Find the best of several rules from expert labels where they differ: valid at any time, without a model.
 
-Rules 1..R are fixed before any label is seen.  On the items on which q and r differ, n of all N, let x be 1 where q
-alone is right, -1 where r alone is, else 0: the lead of q is n / N times the mean of x.  A random order of the items on
-which any two rules differ, restricted to those of a pair, is a random order of these, so `betting` bounds every lead.
-q beats r if the capital against "the lead is at most 0" reaches c_r = |Q_r| / alpha, Q_r being the rules that differ
-from r on more than the tolerance: only comparisons with the best rule can do harm, and those are |Q_r| for it.
+Rules 1..R are fixed before any label is seen.  On the n of all N items where q and r differ, let x be 1 where only q
+is right, -1 where only r is right, and 0 otherwise.  The lead of q is n / N times the mean of x.  A random order of the
+items on which any rules differ is also a random order of those on which a given pair differs, so `betting` bounds every
+lead.  q beats r if the capital against "the lead is at most 0" reaches c_r = |Q_r| / alpha, where Q_r holds the rules
+that differ from r on more than the tolerance.  This controls the error because only a false claim against the best rule
+does harm, and at most |Q_r| claims can be made against rule r.
 
-An item without an answer counts as the worst case, which lowers every capital: so labels may be taken, skipped and
-judged in any way, even one that looks at earlier labels.  Proofs: docs/theory/ask.md.
+An item without an answer counts as the worst case, which lowers every capital.  So labels may be chosen and skipped in
+any way, even one that depends on earlier labels.  Proofs: docs/theory/ask.md.
 """
 
 from __future__ import annotations
@@ -25,15 +26,14 @@ from majorant.values import Estimate, FloatArray, Missing, lock
 
 Mask = NDArray[np.bool_]
 ROUNDING = 1e-9
-NEAR_TIE = 1e-6  # of a probability: fits in memory and from files differ by no more
-UNPLANNED = 40  # labels to plan with if nothing suggests how far apart two rules are
+UNPLANNED = 40  # labels to plan with if nothing suggests how much two rules differ in accuracy
 
 
 def labels_to_decide(lead: float | None, decisive: float, differ: int, least: float) -> int:
-    """About how many labels settle which of two rules is better; the constants were fitted to public data.
+    """Approximate number of labels that show which of two rules is better; the constants were fitted to public data.
 
-    `lead` is the mean of 1[one right] - 1[other right] over the `differ` items on which they differ, None if unknown,
-    and `decisive` the mean of its square; a lead below `least` does not matter.
+    `lead` is the mean of 1[one right] - 1[other right] over the `differ` items on which they differ (None: unknown).
+    `decisive` is the mean of its square.  A lead below `least` does not matter.
 
     >>> labels_to_decide(.6, .9, 200, .1), labels_to_decide(None, 1, 200, .1)
     (21, 40)
@@ -48,8 +48,8 @@ def labels_to_decide(lead: float | None, decisive: float, differ: int, least: fl
 class Race:
     """The rules with their frozen labels on the items where they differ, in a random order.
 
-    The first rule is the one in use, with which others are compared by name; `favourite` is the one to use before any
-    label is given, and where labels do not tell.
+    The first rule is the one in use, with which the others are compared.  `favourite` is the rule to use before there
+    are labels, and when the labels do not show which is better.
 
     >>> label_rd = np.array([[0, 0, 0, 0, 0, 1, 0, 0], [1, 1, 1, 1, 1, 0, 1, 1]])
     >>> race = Race.of(("majority", "auto"), label_rd, n_items=50)
@@ -60,17 +60,17 @@ class Race:
 
     kind: ClassVar[str] = "rules"
     rules: tuple[str, ...]
-    label_rd: Codes  # class codes; positions are those of the order
-    differ_qr: Codes  # on how many of the N items two rules differ; the order may hold the first of them only
+    label_rd: Codes  # the class that each rule gives each item of the order
+    differ_qr: Codes  # number of the N items on which two rules differ; the order may be truncated
     n_items: int
-    tied: int = 0  # items whose votes are tied: left out, since ties are decided alike under every rule
+    tied: int = 0  # items with tied votes, left out because every rule decides them the same way
     favourite: int = 0
     tolerance: float = TOLERANCE
     level: float = LEVEL
-    error_r: FloatArray | None = None  # shares of the error for claims against each of two rules; None: equal ones
-    bet_f: FloatArray | None = None  # how capital is divided among bettors; None: equally
-    lead_qr: FloatArray | None = None  # planning: what a model expects of the mean of x where q and r differ
-    decisive_qr: FloatArray | None = None  # ... and of the share of these items on which one of the two is right
+    error_r: FloatArray | None = None  # share of the error for the claim against each of two rules; None: equal
+    bet_f: FloatArray | None = None  # share of the capital of each bettor; None: equal
+    lead_qr: FloatArray | None = None  # for planning: expected mean of x where q and r differ
+    decisive_qr: FloatArray | None = None  # for planning: expected share of these items where q or r is right
 
     def __post_init__(self) -> None:
         lock(self)
@@ -84,12 +84,12 @@ class Race:
 
     @property
     def size(self) -> int:
-        """How many items the order holds."""
+        """Number of items in the order."""
         return int(self.label_rd.shape[1])
 
     @property
     def n_differ(self) -> int:
-        """On how many of all items any two rules differ, as far as the order tells."""
+        """Number of items on which any rules differ; a lower bound if the order was truncated."""
         return max(self.size, int(self.differ_qr.max(initial=0)))
 
     @property
@@ -99,7 +99,7 @@ class Race:
 
     @property
     def same_as(self) -> dict[str, str]:
-        """Rules that give every item the same label as an earlier rule, which stands for both."""
+        """Rules that give every item the same label as an earlier rule, by that rule's name."""
         return {
             self.rules[r]: self.rules[int(np.argmax(self.differ_qr[:r, r] == 0))]
             for r in range(1, len(self.rules))
@@ -117,31 +117,32 @@ class Race:
 
     @property
     def _near_qr(self) -> Mask:
-        """Pairs that are within the tolerance without any label: they differ on too few items."""
+        """Pairs that differ on so few items that they are within the tolerance whatever the labels."""
         return np.asarray(self.differ_qr <= self.tolerance * self.n_items * (1 + ROUNDING))
 
     @property
     def _price_r(self) -> FloatArray:
-        """log c_r: what a claim against rule r costs, for those that can do harm if r is the best."""
+        """Log c_r: the log capital that a claim against rule r requires."""
         if self.error_r is not None:
             return np.asarray(-np.log(self.error_r * (1 - self.level)))
         runners = self._runners
         rivals_r = (~self._near_qr[runners]).sum(axis=0)
-        # Two rules: each may be claimed to be better, and if they are equal both claims are wrong.
+        # With two rules, either may be claimed to be better; if they are equally good, both claims would be wrong.
         return np.asarray(np.log(np.maximum(rivals_r, 2 if len(self.rules) == 2 else 1) / (1 - self.level)))
 
     def is_given_by(self, rule: str, posterior_dk: FloatArray) -> bool:
-        """Whether a fit gives the items of the order the labels that were frozen for a rule, a near tie any of them."""
+        """Whether a posterior gives the items the labels that were frozen for a rule; in near-ties any label fits."""
+        near_tie = 1e-6  # fits in memory and from files differ by less
         label_d = self.label_rd[self.rules.index(rule)]
         believed_d = posterior_dk[np.arange(len(label_d)), label_d]
-        return bool((believed_d >= posterior_dk.max(axis=1, initial=0.0) - NEAR_TIE).all())
+        return bool((believed_d >= posterior_dk.max(axis=1, initial=0.0) - near_tie).all())
 
     def expected(self) -> int:
-        """About how many labels settle it, by what a model of the votes expects."""
+        """Approximate number of labels to settle the question, from the leads that the models expect."""
         return 0 if self._near_qr[np.ix_(self._runners, self._runners)].all() else self._planned(self._first_choice)
 
     def _planned(self, leader: int, lead_r: FloatArray | None = None, decisive_r: FloatArray | None = None) -> int:
-        """Labels in all, if the leader leads on average by lead_r where it differs from rule r."""
+        """Total number of labels needed if the mean of x is lead_r where the leader differs from rule r."""
         lead_r = self._believed(self.lead_qr, leader) if lead_r is None else lead_r
         decisive_r = self._believed(self.decisive_qr, leader) if decisive_r is None else decisive_r
         rivals = [r for r in self._runners if not self._near_qr[leader, r]]
@@ -168,23 +169,27 @@ class Race:
         return np.full(len(self.rules), np.nan) if mean_qr is None else np.asarray(mean_qr[leader])
 
     def advance(self, answer_d: Codes) -> Race:  # noqa: ARG002
-        """A race has one stage."""
+        """Return the same race, because it has only one stage."""
         return self
 
     def next_items(self, answer_d: Codes) -> Codes:
-        """First what separates the leader from rules that it may be behind, then the rest, both in the random order."""
+        """First items that separate the leader from rules that may be better, then the rest, each in random order."""
         standing = self.standing(answer_d)
         needed_d = (self.label_rd[standing.open_rules] != self.label_rd[standing.leader]).any(axis=0)
         free = np.flatnonzero(answer_d == UNASKED)
         return np.concatenate([free[needed_d[free]], free[~needed_d[free]]])
 
     def evaluate(self, answer_d: Codes) -> Outcome:
-        """Two rules: better, worse, same or open, of the second; several: within the tolerance of the best, or open."""
+        """What the labels so far show.
+
+        With two rules the verdict says how the second compares with the first (better, worse, same or open); with more,
+        whether the leader is within the tolerance of the best rule (within or open).
+        """
         answer_d = np.asarray(answer_d, dtype=np.int64)
         standing = self.standing(answer_d)
         labels, skipped = n_answers(answer_d)
         pair, leader = len(self.rules) == 2, standing.leader
-        verdict: Verdict = standing.of_two() if pair else OPEN if len(standing.open_rules) else "within"
+        verdict: Verdict = standing.compare_two() if pair else OPEN if len(standing.open_rules) else "within"
         known_d, decided = answer_d >= 0, verdict != OPEN
         return Outcome(
             kind=self.kind,
@@ -211,9 +216,9 @@ class Race:
         )
 
     def standing(self, answer_d: Codes, before: Standing | None = None) -> Standing:
-        """Who beats whom, who is within the tolerance of whom, and who leads.
+        """Which rules beat each other, which are within the tolerance of each other, and which rule leads.
 
-        `before` is the standing after some of these answers: rules that were out then stay out, and need no look.
+        `before` is the standing after some of these answers.  Rules that had lost by then are not compared again.
         """
         size, runners = len(self.rules), self._runners
         near_qr, price_r = self._near_qr, self._price_r
@@ -237,7 +242,7 @@ class Race:
         alive_r: Mask = np.logical_not(np.any(beats_qr, axis=0, keepdims=True))[0]
         alive_r[[r for r in range(size) if r not in runners]] = False
         favourite = self._first_choice
-        if not alive_r.any():  # contradictory claims, which have probability below 1 - level
+        if not alive_r.any():  # contradictory claims; their probability is below 1 - level
             alive_r[favourite] = True
         lead_qr = np.nan_to_num(estimate_qr) * self.differ_qr / self.n_items
         worst_q = np.where(alive_r[None], lead_qr, np.inf).min(axis=1)
@@ -252,8 +257,9 @@ class Race:
         return 0.5 * (1 - self.tolerance * self.n_items / max(n, 1))
 
     def _evidence(self, pairs: list[tuple[int, int]], draws: list[FloatArray]) -> FloatArray:
-        """(pairs, 2, 2): for each pair, and the same the other way round, that one leads, and that it leads by more
-        than minus the tolerance; what is not known is the worst case.
+        """Evidence for each pair, with unknown answers counted as the worst case: (pair, direction, claim).
+
+        The directions are (q, r) and (r, q); the claims are a lead above 0 and a lead above minus the tolerance.
         """
         n_p = np.array([self.differ_qr[pair] for pair in pairs], dtype=np.int64)
         mean_pc = np.array([[0.5, self._edge(int(n))] for n in n_p]).reshape(-1, 2)
@@ -261,7 +267,7 @@ class Race:
         for worst_st, y_t in zip(worst_pst, draws, strict=True):
             known_t = np.isfinite(y_t)
             worst_st[:, : len(y_t)] = np.where(known_t, (y_t, 1 - y_t), 0.0)
-        at_once = max(1, (1 << 16) // max(worst_pst[:1].size, 1))  # pairs, by the memory that they take
+        at_once = max(1, (1 << 16) // max(worst_pst[:1].size, 1))  # pairs, limited by memory
         parts = [slice(start, start + at_once) for start in range(0, len(pairs), at_once)]
         evidence = [
             evidence_above(worst_pst[part, :, None], n_p[part, None, None], mean_pc[part, None], self.bet_f)
@@ -270,7 +276,7 @@ class Race:
         return np.concatenate(evidence) if evidence else np.zeros((0, 2, 2))
 
     def _draws(self, answer_d: Codes, q: int, r: int) -> FloatArray:
-        """(1 + x) / 2 up to the last answer where q and r differ, NaN where there is none."""
+        """(1 + x) / 2 up to the last answer where q and r differ; NaN for skipped items and -inf for unasked ones."""
         differ = np.flatnonzero(self.label_rd[q] != self.label_rd[r])
         answer_t = answer_d[differ]
         known = np.flatnonzero(answer_t >= 0)
@@ -280,12 +286,12 @@ class Race:
         return np.where(answer_t >= 0, (1.0 + right_q - right_r) / 2, np.where(answer_t == UNASKED, -np.inf, np.nan))
 
     def wins(self, rule: str, other: str, answer_d: Codes) -> tuple[int, int]:
-        """On how many labelled items the rule is right and the other wrong, and the reverse."""
+        """Numbers of labelled items on which only `rule` is right, and on which only `other` is right."""
         right_q, right_r = (self.label_rd[self.rules.index(name)] == answer_d for name in (rule, other))
         return int((right_q & ~right_r).sum()), int((right_r & ~right_q).sum())
 
     def _lead(self, answer_d: Codes, q: int, standing: Standing) -> Estimate:
-        """The lead of rule q over the first rule, at a level that holds for all rules at once."""
+        """The lead of rule q over the first rule, with bounds that hold for all rules at once."""
         n = int(self.differ_qr[q, 0])
         if n == 0:
             return Estimate(0.0, 0.0, 0.0)
@@ -298,12 +304,12 @@ class Race:
         return Estimate(value, scale * (2 * low - 1), scale * (2 * high - 1), reason)
 
     def _below(self, answer_d: Codes, standing: Standing) -> float:
-        """How far the leader may be below the best rule."""
+        """Upper bound on how far the leader is below the best rule."""
         worst = 0.0
         for r in np.flatnonzero(standing.alive_r):
             n = int(self.differ_qr[standing.leader, r])
             if n:
-                # A pair that no label could bring apart costs nothing: its bound is what the answers make certain.
+                # No claim is made about a pair within the tolerance: its bound uses only what the answers make certain.
                 alpha = 0.0 if self._near_qr[standing.leader, r] else float(np.exp(-self._price_r[r]))
                 y_t = _unknown_as_nan(self._draws(answer_d, standing.leader, int(r)))
                 low = bounds(y_t, n, alpha, alpha, self.bet_f)[0] if alpha else float(np.nansum(y_t)) / n
@@ -311,16 +317,16 @@ class Race:
         return worst
 
     def _more(self, standing: Standing, labels: int, left: int) -> int:
-        """The planned number of labels minus those given: at least a few, at most what is left."""
+        """Planned number of labels minus those given, but at least 5 and at most the number of items left."""
         leader = standing.leader
-        enough = labels >= 8  # with fewer the plan is the model's
+        enough = labels >= 8  # with fewer labels, plan with the leads that the models expect
         by_labels = (standing.estimate_qr[leader], standing.decisive_qr[leader]) if enough else (None, None)
         return min(max(self._planned(leader, *by_labels) - labels, 5), left)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standing:
-    """Rules that may be best, the leader, and rules that may beat it by more than the tolerance."""
+    """Rules that may be the best, the leader, and rules that may be better than it by more than the tolerance."""
 
     leader: int
     alive_r: Mask
@@ -330,7 +336,7 @@ class Standing:
     estimate_qr: FloatArray  # mean of x where q and r differ
     decisive_qr: FloatArray  # share of these items on which one of the two is right
 
-    def of_two(self) -> Verdict:
+    def compare_two(self) -> Verdict:
         """How the second of two rules compares with the first."""
         if self.beats_qr[1, 0] or self.beats_qr[0, 1]:
             return "better" if self.beats_qr[1, 0] else "worse"
@@ -338,13 +344,13 @@ class Standing:
 
 
 def _leads(y_t: FloatArray, n: int, mean: float, shown: bool) -> bool:
-    """Whether the mean of the n values is above `mean`: by evidence, where that is `shown`, or for certain.
+    """Whether the mean of the n values is above `mean`: either proven by evidence (`shown`) or certain.
 
-    -inf and inf mark items that were not asked, NaN those that the expert skipped: all count as the worst case.
+    -inf and inf mark unasked items, and NaN marks skipped ones; all count as the worst case.
     """
     worst_t = np.where(np.isfinite(y_t), y_t, 0.0)
     most = float(np.where(np.isfinite(y_t), y_t, 1.0).sum()) + n - len(y_t)
-    certain = mean < 0.5 and float(worst_t.sum()) >= n * mean - ROUNDING * n  # a lead of minus the tolerance will do
+    certain = mean < 0.5 and float(worst_t.sum()) >= n * mean - ROUNDING * n  # this claim includes equality
     return certain or (shown and most > n * mean + ROUNDING * n)
 
 
@@ -353,7 +359,7 @@ def _unknown_as_nan(y_t: FloatArray) -> FloatArray:
 
 
 def _mean_of_prefix(y_t: FloatArray) -> tuple[float, float]:
-    """Mean of x and of |x| over the answers before the first item that was not asked: these are a random sample."""
+    """Mean of x and of |x| over the answers before the first unasked item, which are a random sample."""
     unasked = np.flatnonzero(np.isinf(y_t))
     known_t = y_t[: unasked[0]] if len(unasked) else y_t
     x_t = 2 * known_t[np.isfinite(known_t)] - 1

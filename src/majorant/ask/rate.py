@@ -76,8 +76,8 @@ class Features:
         After a few hundred labels they are updated less often.
         """
         item, y = np.asarray(item_t, dtype=np.int64), np.asarray(y_t, dtype=float)
-        told_t = ~np.isnan(y)
-        row_nd, y_n = self.value_id[item[told_t]], y[told_t]
+        known_t = ~np.isnan(y)
+        row_nd, y_n = self.value_id[item[known_t]], y[known_t]
         refits, due = [], 1
         while due <= len(y_n):
             refits.append(due)
@@ -90,7 +90,7 @@ class Features:
             due_n = [due - start - 1 for due in refits if start < due <= start + 256]
             learned.append(np.linalg.solve(gram_n[due_n], moment_n[due_n][..., None])[..., 0])
             gram, moment = gram_n[-1], moment_n[-1]
-        last_fit_t = np.searchsorted(refits, np.cumsum([0, *told_t]), side="right")
+        last_fit_t = np.searchsorted(refits, np.cumsum([0, *known_t]), side="right")
         return np.asarray(np.concatenate(learned)[last_fit_t])
 
     def predict(self, coefficient_d: FloatArray) -> FloatArray:
@@ -107,14 +107,14 @@ def _centred(column_ip: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Bets:
-    """The bets on offer, one per label: the outcome, and what was known before it.
+    """One bet per label: its outcome, and what was known before it.
 
     A missing label (NaN) counts as the lowest possible value for the lower bound and as the highest for the upper
     bound, so some arrays have two rows.
     """
 
-    n: int  # units in all
-    drawn: int  # units labelled; only the first few thousand are bet on
+    n: int  # number of units
+    drawn: int  # number of labelled units; only the first few thousand are bet on
     residual_st: FloatArray  # y - f
     known_st: FloatArray  # sum of the labels so far, and of f over the rest, before each label
     low_t: FloatArray  # the range of the residual
@@ -142,13 +142,13 @@ def offer_bets(
     low_i: ArrayLike = 0.0,
     high_i: ArrayLike = 1.0,
 ) -> Bets:
-    """The bets, from the predictions of all n units before each label.
+    """Prepare the bets from the predictions of all n units before each label.
 
     Parameters
     ----------
     value_ti : iterable of T + 1 arrays (n,), or None
-        Predictions of all units before each label and after the last; the same object while nothing changes.  None
-        predicts the mean of the labels so far.
+        Predictions of all units before each label and after the last; the same object as long as nothing changes.  If
+        None, the mean of the labels so far is predicted.
     unit_t : array (T,)
         The units in the order of labelling: the beginning of a uniformly random order of all n.
     y_t : array (T,)
@@ -178,7 +178,7 @@ def offer_bets(
             prediction_i = fresh_i
             left = prediction_i[rest]
             predicted, low, high = float(left.sum()), (least_i[rest] - left).min(), (most_i[rest] - left).max()
-        low_t[t], high_t[t] = low, high  # of the units left at the last fit, which include those left now
+        low_t[t], high_t[t] = low, high  # over the units left at the last fit, which include those left now
         residual_st[:, t] = y_st[:, t] - prediction_i[unit[t]]
         known_st[:, t] = total_s + predicted
         total_s, predicted = total_s + y_st[:, t], predicted - float(prediction_i[unit[t]])
@@ -186,12 +186,12 @@ def offer_bets(
     total_s += y_st[:, n_labels:].sum(axis=1)
     rest[unit[n_labels:]] = False
     prediction_i = next(predictions)
-    told = ~np.isnan(y)
+    is_known_t = ~np.isnan(y)
     scale = float((most_i - least_i).max(initial=0.0)) ** 2
-    square_t = np.where(told[:n_labels], residual_st[0], 0.0) ** 2
-    guess, worth = 0.15 * scale, 4.0  # prior variance, and its weight in labels
-    seen_t = worth + np.concatenate([[0.0], np.cumsum(told[:n_labels])])
-    variance_t = (worth * guess + np.concatenate([[0.0], np.cumsum(square_t)])) / seen_t
+    square_t = np.where(is_known_t[:n_labels], residual_st[0], 0.0) ** 2
+    prior, weight = 0.15 * scale, 4.0  # prior variance, and its weight in labels
+    weight_t = weight + np.concatenate([[0.0], np.cumsum(is_known_t[:n_labels])])
+    variance_t = (weight * prior + np.concatenate([[0.0], np.cumsum(square_t)])) / weight_t
     variance_t = np.maximum(variance_t, 0.002 * scale)
     return Bets(
         n=n,
@@ -202,25 +202,25 @@ def offer_bets(
         high_t=high_t,
         variance_t=variance_t[:-1],
         total=(float(total_s[0] + least_i[rest].sum()), float(total_s[1] + most_i[rest].sum())),
-        estimate=_estimate(prediction_i, unit[told], y[told], n) if told.any() else None,
+        estimate=_estimate(prediction_i, unit[is_known_t], y[is_known_t], n) if is_known_t.any() else None,
         spread=float(np.sqrt(variance_t[-1])),
     )
 
 
 def _means(unit_t: IntArray, y_t: FloatArray, middle_i: FloatArray) -> Iterator[FloatArray]:
-    """The middle of each range, shifted by the mean deviation of the labels so far: no predictor at all."""
-    off, told = 0.0, 0.0
+    """Predictions without a predictor: the middle of each range, shifted by the mean deviation of the labels so far."""
+    deviation, n_known = 0.0, 0.0
     yield middle_i
     for unit, y in zip(unit_t, y_t, strict=True):
         if not np.isnan(y):
-            off, told = off + y - middle_i[unit], told + 1
-        yield middle_i + off / (told + INTERCEPT_PENALTY)
+            deviation, n_known = deviation + y - middle_i[unit], n_known + 1
+        yield middle_i + deviation / (n_known + INTERCEPT_PENALTY)
 
 
 def _estimate(prediction_i: FloatArray, unit_t: IntArray, y_t: FloatArray, n: int) -> float:
     """The mean of the labels and of the predictions for the rest, corrected by their mean error on the labels."""
-    off = float((y_t - prediction_i[unit_t]).mean())
-    rest = float(prediction_i.sum() - prediction_i[unit_t].sum()) + (n - len(y_t)) * off
+    error = float((y_t - prediction_i[unit_t]).mean())
+    rest = float(prediction_i.sum() - prediction_i[unit_t].sum()) + (n - len(y_t)) * error
     return (float(y_t.sum()) + rest) / n
 
 
@@ -228,7 +228,7 @@ def bounds(bets: Bets, alpha: float, *, whole: bool = False) -> tuple[float, flo
     """A lower and an upper bound on the mean of all n values; each fails at any label with probability at most `alpha`.
 
     They stay within what the labels leave possible, so they equal the mean once every unit is labelled.  With `whole`,
-    the values are whole numbers, and so is n times each bound.
+    the values are integers, and so is n times each bound.
 
     >>> y = np.array([1, 1, 0, 1, 1, 1, 1, 1, 0, 1] * 4, dtype=float)
     >>> [round(end, 2) for end in bounds(offer_bets(None, np.arange(40), y, n=400), .025)]
@@ -239,7 +239,7 @@ def bounds(bets: Bets, alpha: float, *, whole: bool = False) -> tuple[float, flo
     least, most = bets.total[0] / bets.n, bets.total[1] / bets.n
     low = _lower(bets, least, most, alpha, whole=whole)
     high = -_lower(mirrored(bets), -most, -least, alpha, whole=whole)
-    return min(low, high), max(low, high)  # they cross only if one is wrong
+    return min(low, high), max(low, high)  # they can cross, but then one of them is wrong
 
 
 def mirrored(bets: Bets) -> Bets:
@@ -258,8 +258,8 @@ def _lower(bets: Bets, least: float, most: float, alpha: float, *, whole: bool) 
     refuted, kept = least, most
     for _ in range(4 if most > least else 0):  # to 3e-6 of the range
         candidate_c = np.linspace(refuted, kept, 25)
-        standing = np.flatnonzero(evidence_above(bets, candidate_c, alpha) < -np.log(alpha))
-        first = int(standing[0]) if len(standing) else len(candidate_c) - 1
+        open_c = np.flatnonzero(evidence_above(bets, candidate_c, alpha) < -np.log(alpha))
+        first = int(open_c[0]) if len(open_c) else len(candidate_c) - 1
         if first == 0:
             break
         refuted, kept = float(candidate_c[first - 1]), float(candidate_c[first])
@@ -269,7 +269,7 @@ def _lower(bets: Bets, least: float, most: float, alpha: float, *, whole: bool) 
 
 
 def evidence_above(bets: Bets, mean: ArrayLike, alpha: float) -> FloatArray:
-    """The largest log capital from betting that the mean is above each candidate, which log(1 / alpha) refutes.
+    """The largest log capital from betting that the mean is above each candidate; log(1 / alpha) refutes a candidate.
 
     The arrays of `bets` may have a last axis of the same length as `mean`, for simulations that follow many runs at
     once, each at its own true mean.
@@ -280,7 +280,7 @@ def evidence_above(bets: Bets, mean: ArrayLike, alpha: float) -> FloatArray:
 def log_capitals(bets: Bets, mean: ArrayLike, alpha: float) -> Iterator[FloatArray]:
     """The log capital after each label, for each candidate mean; infinite once the labels make it impossible."""
     mean_c, n = np.asarray(mean, dtype=float), bets.n
-    aim = float(-np.log(alpha)) + np.log(1.25)  # above the goal, which an account would otherwise only approach
+    aim = float(-np.log(alpha)) + np.log(1.25)  # above the goal, or accounts would only approach it
     horizon_h, weight_h = horizons(n)
     log_hc = np.repeat(np.log(weight_h)[:, None], len(mean_c), axis=1)
     impossible_c = np.zeros(len(mean_c), dtype=bool)
@@ -293,7 +293,7 @@ def log_capitals(bets: Bets, mean: ArrayLike, alpha: float) -> Iterator[FloatArr
             speed = n / (n - t) / np.sqrt(bets.variance_t[t])
             time_h = np.sqrt(_clock(horizon_h[live:], n) - _clock(t, n))[:, None]
             log_hc[live:] += _bet(log_hc[live:] - aim, speed / time_h, gain_c, risk_c, chance_c)
-            if horizon_h[live] == t + 1 and live + 1 < len(horizon_h):  # its capital goes to the next account
+            if horizon_h[live] == t + 1 and live + 1 < len(horizon_h):  # the expiring account passes its capital on
                 log_hc[live + 1] = np.logaddexp(log_hc[live], log_hc[live + 1])
                 log_hc[live] = -np.inf
         impossible_c |= risk_c < -1e-9 * (bets.high_t[t] - bets.low_t[t])  # no value is that low, beyond rounding
@@ -303,7 +303,7 @@ def log_capitals(bets: Bets, mean: ArrayLike, alpha: float) -> Iterator[FloatArr
 def _bet(
     log_share: FloatArray, speed: FloatArray, gain: FloatArray, risk: FloatArray, chance: FloatArray
 ) -> FloatArray:
-    """The growth in log capital from one bet: the hedge of an option that is worth `log_share` of its payout.
+    """The growth in log capital from one bet: the hedge of an option with log price `log_share` relative to its payout.
 
     If x is the normal quantile of that share, the hedge is phi(x) / Phi(x) times `speed`.  It is limited so that no
     outcome can cost more than the account holds or win more than it aims for, which keeps the capital monotone.
@@ -329,18 +329,18 @@ def horizons(n: int) -> tuple[FloatArray, FloatArray]:
     near = {30: 2.0, 45: 1.5, 65: 2.0, 100: 6.0, 150: 2.0, 200: 3.0, 300: 1.5, 500: 1.0}
     far = {1000 * 2**k: 0.5 * 0.7**k for k in range(max(n // 1000, 1).bit_length())}
     weight = {horizon: weight for horizon, weight in (near | far).items() if horizon <= 0.75 * n}
-    weight[max(round(0.9 * n), 1)] = 0.5  # in a small file, nearly all
+    weight[max(round(0.9 * n), 1)] = 0.5  # for small files: nearly all units
     weight_h = np.array(list(weight.values()))
     return np.array(list(weight), dtype=float), weight_h / weight_h.sum()
 
 
 def _clock(t: Any, n: int) -> Any:
-    """The information in t of n labels drawn without replacement."""
+    """The effective number of labels of t out of n drawn without replacement."""
     return t * n / np.maximum(n - t, 0.5)
 
 
 def labels_for(half_width: float, *, spread: float, n: int, alpha: float, width: float = 1.0) -> int:
-    """About how many labels are needed in total for an interval of plus or minus `half_width`.
+    """Approximate total number of labels for an interval of plus or minus `half_width`.
 
     Fitted to simulated and public panels (benchmarks/rates.py): half the width after k of n labels is about
     .81 sqrt(2 L q) spread + .41 L q width, where q = 1/k - 1/n, L = log(1/alpha), and `width` is the range of a value.

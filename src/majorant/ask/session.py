@@ -1,12 +1,12 @@
 """A labelling session in two stages: a rule is learned from a random sample, then proved on other items.
 
-There is one random order of all items.  The labels of its first items are a random sample: they measure every rule and
-every judge, and teach a rule (`learn`).  Then the rule is frozen, and the session goes on, in the same order, with the
-items on which it differs from majority vote; `race` judges these labels.  Given the labels that taught it the rule is
-fixed, and the rest of the order is a random order of the rest of the items, so the proof is exact at any time, however
-the rule was found and whenever the teaching ended.  Items whose votes are tied are no part of the proof.
+All items are put in one random order.  The first items are a random sample: their labels measure every rule and every
+judge, and a rule is learned from them (`learn`).  Then the rule is frozen, and the session continues in the same order
+with the items on which the rule differs from majority vote; `race` evaluates these labels.  Given the sample, the rule
+is fixed and the other items are in random order, so the proof is valid at any time, however the rule was learned and
+whenever learning stopped.  The proof leaves out items with tied votes.
 
-All that is needed is kept in the design: the votes on its items and what the weighted vote believes of them.
+The design stores everything needed: the votes on its items, and the posterior of the weighted vote.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.ask.betting import SHARES_F, bounds
-from majorant.ask.learn import LEARNED, LEAST_LABELS, Features, LearnedRule, teach
+from majorant.ask.learn import LEARNED, LEAST_LABELS, Features, LearnedRule, learn_from_features
 from majorant.ask.question import OPEN, SKIPPED, UNASKED, Codes, Outcome, Verdict, n_answers
 from majorant.ask.race import Race, labels_to_decide
 from majorant.defaults import LEVEL, MAJORITY, TOLERANCE, WEIGHTED_VOTE
@@ -30,48 +30,48 @@ from majorant.values import Estimate, FloatArray, Missing, lock
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-TEACHING = 30  # labels of a random sample, first
-MOST_TEACHING = 40  # labels, if the first ones taught nothing better than the rule used without labels
-# Shares of the allowed error: for "the learned rule is better" and "it is worse"; the rest is for what the random
-# sample says about other rules.
+TEACHING = 30  # labels in the random sample
+MOST_TEACHING = 40  # the same, if the first labels gave no better rule than the one used without labels
+# Shares of the allowed error for the claims "the learned rule is better" and "it is worse".  Claims about other rules
+# from the random sample use the rest.
 BETTER, WORSE = 0.9, 0.05
-# Bets on a lead of about .4, as learned rules have on public panels where they differ from majority vote.
+# Bets on a lead of about .4: typical of learned rules on public panels, on the items where they and majority differ.
 BETS_F: FloatArray = np.exp(-0.5 * ((SHARES_F - 0.4) / 0.2) ** 2)
 BETS_F /= BETS_F.sum()
 
 
 def expected_lead(learned: LearnedRule, differ: int, n_items: int) -> float:
-    """The lead to plan with, as a mean over the items on which the learned rule differs from majority vote.
+    """The lead used for planning: the mean over items on which the learned rule differs from majority vote.
 
     The cross-validated lead of 30 labels is mostly noise, so it is averaged with 20 imaginary labels at a lead of .5,
-    which is typical of adopted rules.  Plans are then off by a factor of 1.8 on public and simulated panels.
+    which is typical of adopted rules.  With it, plans for public and simulated panels are off by a factor of about 1.8.
     """
     labels = learned.n_labels * differ / max(n_items, 1)
     return float(np.clip((learned.lead * learned.n_labels + 0.5 * 20) / (labels + 20), -1.0, 1.0))
 
 
 def plan_proof(learned: LearnedRule, differ: int, n_items: int, tolerance: float) -> int:
-    """About how many labels prove that the learned rule is better than majority vote."""
+    """Approximate number of labels that prove the learned rule better than majority vote."""
     if not differ:
         return 0
     return labels_to_decide(expected_lead(learned, differ, n_items), 1.0, differ, tolerance * n_items / differ)
 
 
 def untied_labels(posterior_ik: FloatArray, plurality_i: Codes) -> Codes:
-    """The best class of each item; where a rule is tied the plurality of the votes if it is among the best."""
+    """The most probable class of each item; if several are tied, the plurality class if it is among them."""
     rows = np.arange(len(plurality_i))
     best_i = posterior_ik[rows, plurality_i] >= row_maxima(posterior_ik) - TIE_TOLERANCE
     return np.where(best_i, plurality_i, posterior_ik.argmax(axis=1)).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Taught:
-    """What the first stage of a session found: a rule, frozen, and the items that taught it."""
+class LearnedStage:
+    """Result of the first stage of a session: a frozen rule, and how many items it was learned from."""
 
-    positions: int  # the items at the head of the order that taught
+    positions: int  # length of the sample at the start of the order
     rule: str  # the rule to prove
     learned: LearnedRule
-    label_d: Codes  # the labels of the rule to prove
+    label_d: Codes  # the label that this rule gives each item
 
     def __post_init__(self) -> None:
         lock(self)
@@ -88,27 +88,27 @@ class Session:
     label_n: Codes
     weighted_dk: FloatArray  # the posterior of the weighted vote
     baseline: str  # the rule that would be used without labels
-    n_items: int  # that the design stands for; it may hold the first of them only
+    n_items: int  # number of items with votes; the order may be truncated
     tolerance: float = TOLERANCE
     level: float = LEVEL
-    taught: Taught | None = None
+    taught: LearnedStage | None = None
 
     def __post_init__(self) -> None:
         lock(self)
 
     @property
     def size(self) -> int:
-        """How many items the order holds."""
+        """Number of items in the order."""
         return len(self.offset_d) - 1
 
     @property
     def teaching(self) -> int:
-        """How many labels teach at first: few items must leave some to prove the rule with."""
+        """Size of the random sample; if there are few items, some must be left for the proof."""
         return max(min(TEACHING, self.size // 2), min(LEAST_LABELS, self.size))
 
     @property
     def count_dk(self) -> FloatArray:
-        """How many votes each class has on each item."""
+        """Number of votes for each class of each item."""
         n_classes = self.weighted_dk.shape[1]
         item_n = np.repeat(np.arange(self.size), np.diff(self.offset_d))
         cells = np.bincount(item_n * n_classes + self.label_n, minlength=self.size * n_classes)
@@ -121,29 +121,29 @@ class Session:
         return np.asarray((count_dk == count_dk.max(axis=1, keepdims=True)).sum(axis=1) > 1)
 
     def features(self) -> Features:
-        """The items as the learned rule sees them."""
+        """Features of the items for the learned rule."""
         from scipy.sparse import csr_array
 
         n_classes = self.weighted_dk.shape[1]
         item_n = np.repeat(np.arange(self.size), np.diff(self.offset_d))
         shape = (self.size * n_classes, len(self.workers))
         ones_n = np.ones(len(self.worker_n))
-        said: csr_array[Any] = csr_array((ones_n, (item_n * n_classes + self.label_n, self.worker_n)), shape=shape)
-        return Features.from_shares(self.weighted_dk, shares(self.count_dk), said)
+        votes_rj: csr_array[Any] = csr_array((ones_n, (item_n * n_classes + self.label_n, self.worker_n)), shape=shape)
+        return Features.from_shares(self.weighted_dk, shares(self.count_dk), votes_rj)
 
     def expected(self) -> int | None:
-        """About how many labels prove the rule; unknown until labels have taught one."""
+        """Approximate number of labels for the proof; unknown until a rule is learned."""
         return None if self.taught is None else self.contest()[0].expected()
 
     @property
     def is_idle(self) -> bool:
-        """Whether no better or sufficiently different rule was learned, so that more labels may help."""
+        """Whether no better or sufficiently different rule was learned, so that a larger sample may help."""
         return self.taught is not None and not self.taught.learned.adopted and self.contest()[0].expected() == 0
 
     def advance(self, answer_d: Codes) -> Session:
-        """The same session, or the one that goes on to prove a rule, once enough labels have taught one.
+        """Return this session, or its second stage once a rule can be learned from the sample.
 
-        Which labels teach depends on labels of the sample alone, so what other labels prove holds.
+        When learning stops depends only on labels in the sample, so proofs from other labels remain valid.
         """
         known = np.flatnonzero(answer_d[: _head(answer_d)] >= 0)
         most = max(min(MOST_TEACHING, self.size // 2), self.teaching)
@@ -159,28 +159,28 @@ class Session:
         return session
 
     def learn(self, known: Codes, answer_d: Codes) -> LearnedRule:
-        """The rule that the labels of these positions teach."""
+        """Learn a rule from the labels at these positions."""
         before_nk = (self.weighted_dk if self.baseline == WEIGHTED_VOTE else shares(self.count_dk))[known]
         truth_n, names = answer_d[known], known.tolist()  # the order is random: its positions serve as names
-        return teach(
+        return learn_from_features(
             self.features().take(known), names, truth_n, before_nk, workers=self.workers, baseline=self.baseline
         )
 
-    def freeze(self, learned: LearnedRule, positions: int) -> Taught:
-        """The learned rule, or the baseline where labels taught nothing better and it is not majority vote."""
+    def freeze(self, learned: LearnedRule, positions: int) -> LearnedStage:
+        """Freeze the learned rule, or the baseline if that is better and is not majority vote itself."""
         posterior_dk = self.features().predict(learned.weights_for(self.workers))
         rule = LEARNED
         if not learned.adopted and self.baseline != MAJORITY:
             rule, posterior_dk = self.baseline, self.weighted_dk
         label_d = untied_labels(posterior_dk, self.count_dk.argmax(axis=1))
-        return Taught(positions=positions, rule=rule, learned=learned, label_d=label_d)
+        return LearnedStage(positions=positions, rule=rule, learned=learned, label_d=label_d)
 
     def contest(self) -> tuple[Race, Codes]:
-        """Majority vote against the rule to prove, and the positions of the items that it is about."""
+        """The race between majority vote and the rule to prove, and the positions of its items."""
         assert self.taught is not None
         plurality_d, tied_d = self.count_dk.argmax(axis=1), self.tied_d
-        apart_d = (self.taught.label_d != plurality_d) & ~tied_d
-        place = np.flatnonzero(apart_d & (np.arange(self.size) >= self.taught.positions))
+        differs_d = (self.taught.label_d != plurality_d) & ~tied_d
+        place = np.flatnonzero(differs_d & (np.arange(self.size) >= self.taught.positions))
         lead = expected_lead(self.taught.learned, len(place), self.size - self.taught.positions)
         race = Race(
             rules=(MAJORITY, self.taught.rule),
@@ -199,7 +199,7 @@ class Session:
         return race, place
 
     def next_items(self, answer_d: Codes) -> Codes:
-        """The order from its head while rules are taught, then the items on which the two rules differ."""
+        """Unlabelled items in random order while learning, then those on which the two rules differ."""
         if self.taught is None or self.is_idle:
             return np.flatnonzero(answer_d == UNASKED)
         race, place = self.contest()
@@ -215,14 +215,14 @@ class Session:
         return session.judged(race, place, answer_d)
 
     def judged(self, race: Race, place: Codes, answer_d: Codes) -> Outcome:
-        """What labels of the second stage say, with what the first stage found."""
+        """Outcome of the second stage, including the result of the first."""
         assert self.taught is not None
         outcome = race.evaluate(answer_d[place])
         labels, skipped = n_answers(answer_d)
         head_d = answer_d[: self.taught.positions]
         if self.n_items > self.size:
-            outcome = self._of_all(outcome, race, place, answer_d)
-        doubt = self._skipped_apart(answer_d) / self.n_items
+            outcome = self._extend_to_all_items(outcome, race, place, answer_d)
+        doubt = self._count_skipped_where_rules_differ(answer_d) / self.n_items
         value = outcome.value
         if doubt and value.low is not None and value.high is not None:
             value = Estimate(value.value, value.low - doubt, value.high + doubt, value.reason)
@@ -237,11 +237,11 @@ class Session:
             n_proving=outcome.labels,
         )
 
-    def _of_all(self, outcome: Outcome, race: Race, place: Codes, answer_d: Codes) -> Outcome:
-        """The outcome for all items, where the order holds the first of them only.
+    def _extend_to_all_items(self, outcome: Outcome, race: Race, place: Codes, answer_d: Codes) -> Outcome:
+        """Outcome for all items if the order was truncated.
 
-        How many items differ among the others is not known, so the draws are all items of the order after the sample:
-        where the rules agree, neither is ahead, and that needs no label.
+        The number of other items on which the rules differ is unknown.  So every item after the sample is a draw; where
+        the rules agree, the draw is a tie and needs no label.
         """
         assert self.taught is not None
         asked = place[answer_d[place] != UNASKED]
@@ -271,12 +271,12 @@ class Session:
             more=more,
         )
 
-    def _skipped_apart(self, answer_d: Codes) -> int:
-        """Items that the expert skipped while teaching and on which the rules differ: either may be right."""
+    def _count_skipped_where_rules_differ(self, answer_d: Codes) -> int:
+        """Number of skipped items in the sample on which the rules differ: either rule may be right."""
         assert self.taught is not None
         head = np.arange(self.taught.positions)
-        apart = self.taught.label_d[head] != self.count_dk[head].argmax(axis=1)
-        return int((apart & (answer_d[head] == SKIPPED)).sum())
+        differs = self.taught.label_d[head] != self.count_dk[head].argmax(axis=1)
+        return int((differs & (answer_d[head] == SKIPPED)).sum())
 
     def _teaching_outcome(self, answer_d: Codes) -> Outcome:
         labels, skipped = n_answers(answer_d)
@@ -305,6 +305,6 @@ class Session:
 
 
 def _head(answer_d: Codes) -> int:
-    """How many items at the head of the order are answered or skipped, without a gap."""
+    """Number of items at the start of the order that are all answered or skipped."""
     unasked = np.flatnonzero(np.asarray(answer_d) == UNASKED)
     return int(unasked[0]) if len(unasked) else len(answer_d)

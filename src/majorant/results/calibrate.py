@@ -1,8 +1,8 @@
 """Confidence: the probability that a label is right.
 
-It is the geometric mean of two opinions: the rule's probabilities, tempered because votes depend on each other, and
-the shares of votes, with one extra vote spread over all labels.  On public data sets the mean is better calibrated
-than either.  With at least twenty gold labels it is recalibrated by a logistic fit: docs/decide.md.
+It is the geometric mean of two estimates: the rule's probabilities, tempered because votes depend on each other, and
+the vote shares, with one extra vote spread over all labels.  On public data sets the mean is better calibrated than
+either.  With at least twenty gold labels, a logistic regression recalibrates it: docs/decide.md.
 """
 
 from __future__ import annotations
@@ -27,42 +27,40 @@ from majorant.values import FloatArray, as_generator
 from majorant.votes import IntArray, Votes
 
 Refit = Callable[[Votes], Fit]  # the rule, fitted to other votes
-DEPENDENCE_ENTRIES = 100_000  # votes times classes of the sample from which dependence is learned
-MOST_ENTRIES = 4_000_000  # and of the sample from which the temperature is learned
 FOLDS = 5
-UNSURE = 1e-300  # a probability of 0 counts as this
+LEAST_PROBABILITY = 1e-300  # replaces 0
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Confidence:
-    """How probable it is that each label of a fit is right.
+    """Probability that each label of a fit is right.
 
-    `source` says what confidence was learned from: "gold", where it can be believed as far as the gold items are a
-    random sample; "votes", where it rests on models of the votes; None where there was nothing to learn from.
+    `source` says what it was learned from: "gold", which is reliable if the gold items are a random sample; "votes",
+    which relies on models of the votes; or None if there was nothing to learn from.
     """
 
-    fit: Fit  # with calibrated probabilities, and the labels and ties of the fit that was given
-    confidence_i: FloatArray  # of each label; below 1/2 where gold shows it; NaN without votes
+    fit: Fit  # the given fit with calibrated probabilities, and the same labels and ties
+    confidence_i: FloatArray  # of each label; below 1/2 if gold labels imply it; NaN without votes
     calibration: Calibration | None
     reliability: Reliability
     source: Literal["gold", "votes"] | None
-    dependence: float | None  # correlation of two votes on an item given the truth, as far as votes can tell
+    dependence: float | None  # correlation of two votes on an item given the truth, estimated from the votes
 
 
 class Calibration(NamedTuple):
     """Calibration parameters, small enough to send to another machine.
 
-    A gold item is calibrated by what the gold labels of other items taught (`by_fold`), not by its own.
+    A gold item is calibrated without its own label, by parameters learned from other folds (`by_fold`).
     """
 
     temperature: float  # probabilities of the rule are raised to 1 / temperature
-    epsilon: float  # the share of each item's probability that goes to all classes alike
-    shift: float = 0.0  # of the log-odds, by gold
+    epsilon: float  # share of each item's probability that is spread evenly over all classes
+    shift: float = 0.0  # of the log-odds, learned from gold labels
     slope: float = 1.0
-    by_fold: tuple[tuple[float, float], ...] = ()  # shift and slope
+    by_fold: tuple[tuple[float, float], ...] = ()  # shift and slope learned without each fold
 
 
-class _Lesson(NamedTuple):
+class _CalibrationData(NamedTuple):
     """The rule's scores and the target probabilities of some items."""
 
     score_sk: FloatArray
@@ -78,26 +76,26 @@ def calibrate(
     refit: Refit | None = None,
     crowd: Fit | None = None,
 ) -> Confidence:
-    """The probability that each label of a fit is right, from models of the votes and from gold if there is enough.
+    """Estimate the probability that each label of a fit is right, from models of the votes and from enough gold labels.
 
     Parameters
     ----------
     votes : Votes
         The votes, with gold labels if there are any.
     fit : Fit
-        The rule whose labels are judged.
+        The rule whose labels are assessed.
     rng : int or numpy Generator
-        Random seed; large data are learned from on samples of items.
+        Random seed; for large data, parameters are learned from samples of the items.
     refit : callable, optional
-        Fits the rule to a sample, so that it knows no more about the workers there than the sample does; by default
-        the method with the name of the fit.
+        Fits the rule to a sample, so that it knows only what the sample shows about the workers; by default the method
+        with the name of the fit.
     crowd : Fit, optional
-        The fit of `hierarchical` to the same votes, if there is one already.
+        A fit of `hierarchical` to the same votes, if there is one already.
 
     Returns
     -------
     Confidence
-        The probabilities, what it was learned from, and its record on gold items.
+        The probabilities, what they were learned from, and how reliable they are on gold items.
 
     Examples
     --------
@@ -110,16 +108,16 @@ def calibrate(
     """
     if len(votes.labels) < 2 or not votes.n_votes:
         confidence_i = np.where(votes.votes_i > 0, 1.0, np.nan)
-        judged = reliability(votes, fit, confidence_i)
+        on_gold = reliability(votes, fit, confidence_i)
         return Confidence(
-            fit=fit, confidence_i=confidence_i, calibration=None, reliability=judged, source=None, dependence=None,
+            fit=fit, confidence_i=confidence_i, calibration=None, reliability=on_gold, source=None, dependence=None,
         )  # fmt: skip
-    lesson = _learn(votes, fit, refit, crowd, as_generator(rng))
+    data = _learn(votes, fit, refit, crowd, as_generator(rng))
     # 50,000 items are plenty for two parameters.
-    some = slice(None, None, len(lesson.score_sk) // 50_000 + 1)
-    learned = Calibration(*learn_calibration(lesson.score_sk[some], lesson.believed_sk[some]))
+    some = slice(None, None, len(data.score_sk) // 50_000 + 1)
+    learned = Calibration(*learn_calibration(data.score_sk[some], data.believed_sk[some]))
     source: Literal["gold", "votes"] = "votes"
-    if votes.n_gold >= 20:  # with fewer, gold says too little about confidence
+    if votes.n_gold >= 20:  # fewer are too few to calibrate with
         learned, source = _learn_from_gold(learned, votes, fit), "gold"
     confidence_i = label_confidence(learned, votes, fit)
     return Confidence(
@@ -128,12 +126,12 @@ def calibrate(
         calibration=learned,
         reliability=reliability(votes, fit, confidence_i),
         source=source,
-        dependence=lesson.dependence,
+        dependence=data.dependence,
     )
 
 
 def label_confidence(learned: Calibration | None, votes: Votes, fit: Fit) -> FloatArray:
-    """The probability that each label of a rule is right, by a learned calibration; NaN without votes."""
+    """Probability that each label of a rule is right, from a learned calibration; NaN without votes."""
     voted_i = votes.votes_i > 0
     if learned is None:
         return np.where(voted_i, row_maxima(fit.posterior), np.nan)
@@ -149,8 +147,8 @@ def label_confidence(learned: Calibration | None, votes: Votes, fit: Fit) -> Flo
 
 
 def _pool(learned: Calibration, votes: Votes, fit: Fit) -> FloatArray:
-    """The geometric mean of the rule's tempered probabilities and the smoothed shares of votes, (I, K)."""
-    surest = 0.99  # more than this counts as this much, and less than the rest as the rest
+    """Geometric mean of the rule's tempered probabilities and the smoothed vote shares, (I, K)."""
+    surest = 0.99  # probabilities are clipped at this, and at the rest divided among the other classes
     n_classes = len(votes.labels)
     tempered_ik = tempered(scores(fit), learned.temperature, learned.epsilon)
     share_ik = (counts(votes) + 1 / n_classes) / (votes.votes_i + 1)[:, None]
@@ -163,13 +161,13 @@ def _pooled_odds(learned: Calibration, votes: Votes, fit: Fit) -> FloatArray:
 
 
 def _labels(fit: Fit) -> IntArray:
-    """The label of each item; one of the tied labels if there is a tie."""
+    """The label of each item; if labels are tied, one of them."""
     code_i = fit.codes()
     return np.where(code_i >= 0, code_i, fit.posterior.argmax(axis=1))
 
 
 def _learn_from_gold(learned: Calibration, votes: Votes, fit: Fit) -> Calibration:
-    """Add the shift and slope of all gold items, and for each fold those of the other folds."""
+    """Add the shift and slope from all gold items, and for each fold those from the other folds."""
     assert votes.gold_i is not None
     known = np.flatnonzero((votes.gold_i >= 0) & (votes.votes_i > 0))
     odds_g = _pooled_odds(learned, votes, fit)[known]
@@ -181,9 +179,9 @@ def _learn_from_gold(learned: Calibration, votes: Votes, fit: Fit) -> Calibratio
 
 
 def _shift_and_slope(odds_g: FloatArray, right_g: FloatArray) -> tuple[float, float]:
-    """Logistic regression of being right on the log-odds, shrunk to no shift and slope 1, by Newton's method.
+    """Logistic regression of correctness on the log-odds, shrunk towards shift 0 and slope 1, by Newton's method.
 
-    The penalties were chosen on 18 public data sets with 20 to 100 gold labels; half or twice as much is as good.
+    The penalties were chosen on 18 public data sets with 20 to 100 gold labels; halving or doubling them works as well.
     """
     x_gp = np.stack([np.ones(len(odds_g)), odds_g], axis=1)
     start_p, penalty_p = np.array([0.0, 1.0]), np.array([8.0, 4.0])
@@ -200,19 +198,19 @@ def _shift_and_slope(odds_g: FloatArray, right_g: FloatArray) -> tuple[float, fl
 
 
 def _folds(names: Sequence[Hashable]) -> NDArray[np.int64]:
-    """A fold for each item, by its name: the same on every backend."""
+    """The fold of each item, by a hash of its name: the same on every backend."""
     return (name_hashes(names, 2**32 + 2) % np.uint64(FOLDS)).astype(np.int64)
 
 
 def scores(fit: Fit) -> FloatArray:
-    """The log-probabilities of a fit; shares of votes are not probabilities, so their scores are the counts."""
+    """The log-probabilities of a fit; for a fit of vote shares, which are not probabilities, the vote counts."""
     if fit.method in ESTIMATORS and ESTIMATORS[fit.method].traits.vote_shares:
         return np.asarray(fit.posterior * fit.votes_i[:, None])
-    return np.log(np.maximum(fit.posterior, UNSURE))
+    return np.log(np.maximum(fit.posterior, LEAST_PROBABILITY))
 
 
 def tempered(score_ik: FloatArray, temperature: float, epsilon: float) -> FloatArray:
-    """Probabilities in proportion to exp(score / temperature), with the share `epsilon` spread over all classes.
+    """Probabilities proportional to exp(score / temperature), with the share `epsilon` spread evenly over all classes.
 
     >>> tempered(np.log([[.8, .2]]), 2.0, .1).round(3).tolist()
     [[0.65, 0.35]]
@@ -222,26 +220,26 @@ def tempered(score_ik: FloatArray, temperature: float, epsilon: float) -> FloatA
 
 
 def learn_calibration(score_sk: FloatArray, believed_sk: FloatArray) -> tuple[float, float]:
-    """The temperature and epsilon that minimize the cross-entropy to the believed probabilities.
+    """The temperature and epsilon that minimize the cross-entropy to the target probabilities.
 
-    Pattern search: move to the best of eight neighbours, or halve the step if none is better.
+    Uses pattern search: move to the best of eight neighbours, or halve the step if none is better.
     """
-    # As `tempered`, but one row per class: sums along the short axis would take most of the time.
+    # As in `tempered`, but with one row per class, because sums along the short axis would take most of the time.
     gap_ks, believed_ks = (score_sk - row_maxima(score_sk)[:, None]).T.copy(), believed_sk.T.copy()
 
-    def surprise(log_temperature: float, epsilon: float) -> float:
+    def cross_entropy(log_temperature: float, epsilon: float) -> float:
         posterior_ks = np.exp(gap_ks / np.exp(log_temperature))
         posterior_ks *= (1 - epsilon) / posterior_ks.sum(axis=0)
         posterior_ks += epsilon / len(posterior_ks)
-        np.maximum(posterior_ks, UNSURE, out=posterior_ks)
+        np.maximum(posterior_ks, LEAST_PROBABILITY, out=posterior_ks)
         return -float(np.vdot(believed_ks, np.log(posterior_ks, out=posterior_ks))) / len(score_sk)
 
     low, high = np.array([np.log(0.1), 0.0]), np.array([np.log(20.0), 0.5])
     best, width = np.array([0.0, 0.02]), np.array([0.8, 0.08])
-    value = surprise(*best)
+    value = cross_entropy(*best)
     while width[0] > 1e-3:
         around = [np.clip(best + width * step, low, high) for step in product((-1, 0, 1), (-1, 0, 1)) if any(step)]
-        values = [surprise(*point) for point in around]
+        values = [cross_entropy(*point) for point in around]
         if min(values) < value:
             best, value = around[int(np.argmin(values))], min(values)
         else:
@@ -250,7 +248,7 @@ def learn_calibration(score_sk: FloatArray, believed_sk: FloatArray) -> tuple[fl
 
 
 def as_calibrated(learned: Calibration | None, votes: Votes, fit: Fit) -> Fit:
-    """The fit with calibrated probabilities and the same labels and ties: no label falls below its runner-up."""
+    """The fit with calibrated probabilities but unchanged labels and ties: no label falls below its runner-up."""
     if learned is None:
         return fit
     rows, label_i = np.arange(len(votes.items)), _labels(fit)
@@ -270,22 +268,35 @@ def as_calibrated(learned: Calibration | None, votes: Votes, fit: Fit) -> Fit:
 
 
 def keep_labels(fit: Fit, posterior_ik: FloatArray) -> Fit:
-    """The fit with other probabilities, except for items whose label or tie rounding would change."""
+    """The fit with new probabilities, except on items where rounding would change the label or a tie."""
     new = replace(fit, posterior=posterior_ik)
-    moved_i = (new.codes() != fit.codes()) | (new.tied_i != fit.tied_i)
-    return replace(fit, posterior=np.where(moved_i[:, None], fit.posterior, posterior_ik)) if moved_i.any() else new
+    changed_i = (new.codes() != fit.codes()) | (new.tied_i != fit.tied_i)
+    return replace(fit, posterior=np.where(changed_i[:, None], fit.posterior, posterior_ik)) if changed_i.any() else new
 
 
-def _learn(votes: Votes, fit: Fit, refit: Refit | None, crowd: Fit | None, rng: np.random.Generator) -> _Lesson:
-    """Learn the dependence of votes from a sample, and the believed probabilities of as many items as memory allows."""
+def _learn(
+    votes: Votes,
+    fit: Fit,
+    refit: Refit | None,
+    crowd: Fit | None,
+    rng: np.random.Generator,
+    *,
+    few_entries: int = 100_000,
+    most_entries: int = 4_000_000,
+) -> _CalibrationData:
+    """Learn the dependence of votes and the target probabilities from samples of the items.
+
+    The dependence comes from a sample with at most `few_entries` votes times classes, and the target probabilities from
+    one with at most `most_entries`, which memory limits.
+    """
     n_classes = len(votes.labels)
-    many = draw_items(votes, np.flatnonzero(votes.votes_i > 0), MOST_ENTRIES // n_classes, rng=rng)
-    few = draw_items(votes, many, DEPENDENCE_ENTRIES // n_classes, rng=rng)
+    many = draw_items(votes, np.flatnonzero(votes.votes_i > 0), most_entries // n_classes, rng=rng)
+    few = draw_items(votes, many, few_entries // n_classes, rng=rng)
     arrays = vote_arrays(take_items(votes, few), crowd=None if crowd is None else crowd.take(few))
     average = fit_models(arrays)
     dependence = float(average.weight_r @ average.dependence_r)
     if len(few) == len(many):
-        return _Lesson(scores(fit.take(few)), average.posterior_ik, dependence)
+        return _CalibrationData(scores(fit.take(few)), average.posterior_ik, dependence)
     sample = take_items(votes, many)
     whole = vote_arrays(sample, like=arrays)
     likely = np.argsort(-average.weight_r, kind="stable")[:2]
@@ -295,28 +306,28 @@ def _learn(votes: Votes, fit: Fit, refit: Refit | None, crowd: Fit | None, rng: 
     )
     if refit is None and fit.method in ESTIMATORS:
         refit = ESTIMATORS[fit.method]().fit
-    known = len(many) == int((votes.votes_i > 0).sum()) or refit is None
-    rule = fit.take(many) if known or refit is None else refit(sample)
-    return _Lesson(scores(rule), np.asarray(believed_sk), dependence)
+    is_whole = len(many) == int((votes.votes_i > 0).sum()) or refit is None
+    rule = fit.take(many) if is_whole or refit is None else refit(sample)
+    return _CalibrationData(scores(rule), np.asarray(believed_sk), dependence)
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """The items whose label has a confidence in (low, high], and how many of those with gold are right."""
+    """Items whose label has a confidence in (low, high], and how many of those with gold are right."""
 
     low: float
     high: float
     items: int
-    mean_confidence: float | None  # None where there is no item
+    mean_confidence: float | None  # None if the bin is empty
     gold_items: int
     gold_right: float  # a tie counts as a fair draw among the tied classes
 
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """Confidence beside the share of right labels.
+    """Confidence compared with the share of right labels.
 
-    `ece`, the expected calibration error, is the mean distance of the two over the gold items, bin by bin.
+    `ece`, the expected calibration error, is the mean distance between the two per bin, weighted by gold items.
     """
 
     bins: tuple[Bin, ...]
@@ -325,7 +336,7 @@ class Reliability:
 
 
 def reliability(votes: Votes, fit: Fit, confidence_i: FloatArray, *, bins: int = 10) -> Reliability:
-    """Confidence in bins of equal width from 0 to 1; items without votes are left out.
+    """Reliability of confidence in bins of equal width from 0 to 1; items without votes are left out.
 
     >>> from majorant.methods.majority import Majority
     >>> votes = Votes.from_codes([0, 0, 1, 1], [0, 1, 0, 1], [1, 1, 0, 1], items="ab", workers="wx", labels="ny",

@@ -1,4 +1,4 @@
-"""Compare all methods, with their accuracy measured on gold labels or estimated by the models."""
+"""Compare all methods by their accuracy, measured on gold labels or estimated by models."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ UNKNOWN = Estimate(None, reason=Missing.NO_MODEL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alternative:
-    """A method, and how accurate it is."""
+    """A method and its accuracy."""
 
     method: str
-    accuracy: Estimate = UNKNOWN  # by gold where there is gold, else the models' own figure
+    accuracy: Estimate = UNKNOWN  # measured on gold labels if there are any, else estimated by models
     source: Literal["gold", "model"] = "model"
-    agreement: float | None = None  # share of the items that majority vote labels on which it says the same
-    note: Caveat | None = None  # why it was not run, or what to know about it
+    agreement: float | None = None  # share of majority vote's labels that it agrees with
+    note: Caveat | None = None  # why it was not run, or a caveat
 
     def row(self) -> dict[str, Any]:
-        """The method with what is known of it, as plain values."""
+        """The fields as plain values."""
         return {
             "method": self.method,
             "accuracy": self.accuracy.value,
@@ -51,7 +51,7 @@ class Alternative:
 def rate_method(
     fit: Fit, votes: Votes, majority: Fit, belief: FloatArray | None, *, level: float, name: str | None = None
 ) -> Alternative:
-    """A fitted method with its accuracy; `belief` holds the models' probabilities, for where there is no gold."""
+    """Rate a fitted method on gold labels or, without gold, by the models' posterior `belief`."""
     by_gold = gold_accuracy(votes, fit, level=level)
     if by_gold is not None:
         accuracy = Estimate(by_gold.value, by_gold.low, by_gold.high)
@@ -67,7 +67,7 @@ def rate_method(
 
 
 def expected_accuracy(fit: Fit, belief_ik: FloatArray) -> Estimate:
-    """The expected share of right labels if the given probabilities hold; a tie is a fair draw."""
+    """Expected share of right labels if the given probabilities are right; ties are decided by a coin."""
     voted = np.flatnonzero(fit.votes_i > 0)
     if not len(voted):
         return Estimate(None, reason=Missing.NO_VOTES)
@@ -76,7 +76,7 @@ def expected_accuracy(fit: Fit, belief_ik: FloatArray) -> Estimate:
 
 
 def agreement(fit: Fit, majority: Fit) -> float | None:
-    """The share of the items that majority vote labels on which a fit says the same."""
+    """Share of majority vote's labels that a fit agrees with; None if it gives no label."""
     majority_i = majority.codes()
     labelled = majority_i != NO_LABEL
     return float((fit.codes()[labelled] == majority_i[labelled]).mean()) if labelled.any() else None
@@ -89,22 +89,22 @@ def compare(
     level: float = LEVEL,
     **reading: Unpack[Reading],
 ) -> Records[Alternative]:
-    """Methods and judges side by side, with their accuracy.
+    """Compare the accuracy of methods and judges.
 
     Parameters
     ----------
     votes : Any
         Whatever `mj.read` takes, with the same keyword arguments, such as `gold=`.
     rules : sequence of str, optional
-        Methods, `weighted-vote`, or names of judges, joined by "+" for the majority of some; by default every method,
-        the weighted vote first, and on a panel each judge.
+        Methods, `weighted-vote`, or judges; "a+b+c" is the majority vote of these judges.  By default the weighted
+        vote, every method and, for a panel, each judge.
     level : float
-        Confidence level of the intervals, which exist where there is gold.
+        Confidence level of the intervals, which are available with gold labels.
 
     Returns
     -------
     Records of Alternative
-        One row per rule; a method that does not suit these votes says why.  Nothing is selected, so accuracies on gold
+        One row per rule, with a note if a method does not suit these votes.  Nothing is selected, so accuracies on gold
         are unbiased; methods that learn from gold are cross-validated.
 
     Examples
@@ -140,13 +140,13 @@ def _row(
         if reason := unsuited(method, votes):
             return Alternative(method=method, note=reason)
         try:
-            fit = _fit_blind(method, votes)
-        except (ConfigError, NotIdentified):  # reasons that only the data reveal, such as too little overlap
+            fit = _fit_unseen(method, votes)
+        except (ConfigError, NotIdentified):  # for reasons that only the fit reveals, such as too little overlap
             return Alternative(method=method, note=Caveat.NOT_IDENTIFIED)
     belief = None if combined is None else combined.belief.posterior
     return rate_method(fit, votes, majority, belief, level=level, name=method)
 
 
-def _fit_blind(method: str, votes: Votes) -> Fit:
-    """Fit a method; one that learns from gold judges each gold item without its own label."""
+def _fit_unseen(method: str, votes: Votes) -> Fit:
+    """Fit a method; those that learn from gold are cross-validated on the gold items."""
     return fit_cross_validated(method, votes) if learns_from_gold(method) else fit_method(method, votes)

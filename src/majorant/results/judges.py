@@ -1,4 +1,4 @@
-"""Judges against gold labels: accuracy, shared mistakes, and whether they are good enough to gate on."""
+"""Compare judges with gold labels: accuracy, shared mistakes, and whether they are good enough to gate on."""
 
 from __future__ import annotations
 
@@ -22,30 +22,29 @@ from majorant.tabular import Tabular
 from majorant.values import Estimate, Missing, as_level, clopper_pearson, lock
 from majorant.votes import Votes
 
-JUDGE_BAR = 0.9
-MOST_PAIRED = 100  # judges; more are not compared pair by pair
+MOST_PAIRED = 100  # with more judges, pairs are not compared
 
 
 class Gate(StrEnum):
-    """Whether some judge, or the panel's majority vote, is accurate enough to gate on."""
+    """Whether a judge or the panel's majority vote is accurate enough to gate on."""
 
     MET = "met"
-    NOT_MET = "not met"  # the intervals of all are below the bar
+    NOT_MET = "not met"  # all intervals are below the bar
     OPEN = "open"  # too few gold labels
-    NO_GOLD = "no gold"  # votes alone say nothing about judges who may share mistakes
+    NO_GOLD = "no gold"  # votes alone do not show the accuracy of judges who may share mistakes
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Judge:
-    """One judge, or the panel by majority vote, on the items with a gold label."""
+    """Accuracy of a judge, or of the panel's majority vote, on the items with a gold label."""
 
     name: Hashable
-    right: float  # a tie of the panel counts by its share
-    judged: int  # gold items that it labels
-    tied: int = 0  # of these, ties of the panel
-    accuracy: Estimate  # with an exact interval that holds for all judges at once
-    kappa: float | None  # Cohen's, with gold
-    confusion_kl: NDArray[np.int64]  # gold class by given label, without ties
+    right: float  # number of right labels; ties of the panel count by their share
+    judged: int  # number of labelled gold items
+    tied: int = 0  # number of these on which the panel is tied
+    accuracy: Estimate  # the interval is exact, and holds for all judges at once
+    kappa: float | None  # Cohen's kappa with gold
+    confusion_kl: NDArray[np.int64]  # items by gold class and given label, without ties
     wrong: tuple[Hashable, ...]  # the first items on which it is wrong
 
     def __post_init__(self) -> None:
@@ -54,7 +53,7 @@ class Judge:
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """How often two judges agree; with gold, on how many items both, or either of them, are wrong."""
+    """How often two judges agree, and on how many gold items both or either of them are wrong."""
 
     first: Hashable
     second: Hashable
@@ -66,7 +65,7 @@ class Repeats:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Judges(Tabular):
-    """Each judge against gold, the panel, who repeats whom, and which judges to keep.
+    """Judges compared with gold, majority vote, copies, agreement of pairs, and which judges to keep.
 
     Attributes
     ----------
@@ -75,17 +74,17 @@ class Judges(Tabular):
     left_out : tuple of Hashable
         Judges with too few gold items.
     panel : Judge or None
-        Majority vote of all judges.
+        The majority vote of all judges.
     gate : Gate
-        Whether `bar` is met, and by whom: `best`.
+        Whether `best`, a judge or the panel, meets `bar`.
     sub_panels : tuple of SubPanel
-        The best one, three and five judges, compared with all of them; empty if there are too few labels.
+        The best one, three and five judges, compared with all judges; empty if there are too few labels.
     copies : Copies
-        Judges who repeat another.
+        Judges who copy another.
     repeats : tuple of Repeats
-        All pairs, those who agree most first.
+        All pairs of judges, those who agree most first.
     worth : Estimate
-        How many independent judges would be as precise, by gold.
+        Number of independent judges that would be as precise, according to gold.
     """
 
     judges: tuple[Judge, ...]
@@ -105,7 +104,7 @@ class Judges(Tabular):
     level: float
 
     def table(self) -> dict[str, Any]:
-        """A row for each judge, the best first, and one for majority vote."""
+        """One row for each judge, the best first, and one for majority vote."""
         every = [*self.judges, *([self.panel] if self.panel else [])]
         return {
             "judge": [one.name for one in every],
@@ -119,7 +118,7 @@ class Judges(Tabular):
 
 
 def judges(
-    votes: Any, *, bar: float = JUDGE_BAR, level: float = LEVEL, position: str | None = None, **reading: Unpack[Reading]
+    votes: Any, *, bar: float = 0.9, level: float = LEVEL, position: str | None = None, **reading: Unpack[Reading]
 ) -> Judges:
     """Compare judges with gold labels: accuracy, which to keep, and whether they are good enough to gate on.
 
@@ -130,15 +129,15 @@ def judges(
     bar : float
         The accuracy that the gate requires.
     level : float
-        Confidence level; all intervals of judges hold together (Bonferroni).
+        Confidence level at which the intervals of all judges hold at once (Bonferroni).
     position : str, optional
-        Column that says which of two candidates was shown first, if pairs were judged in both orders; a column called
-        order, position or swapped is detected.
+        Column that says which of two candidates was shown first, if pairs were judged in both orders; columns called
+        order, position or swapped are detected.
 
     Returns
     -------
     Judges
-        Assumes that the gold items are a random sample, and nothing about how judges err.
+        The results assume that the gold items are a random sample, and nothing about the errors of judges.
 
     Examples
     --------
@@ -184,7 +183,7 @@ def judges(
 
 
 def _gate(every: Sequence[Judge], bar: float) -> tuple[Gate, Judge | None]:
-    """Whether the interval of some judge is above the bar, and who is best."""
+    """Whether the interval of a judge or the panel is above the bar, and which of them is best."""
     if not every:
         return Gate.NO_GOLD, None
     good = [one for one in every if one.accuracy.low is not None and one.accuracy.low >= bar]
@@ -196,14 +195,14 @@ def _gate(every: Sequence[Judge], bar: float) -> tuple[Gate, Judge | None]:
 
 
 def _worth(votes: Votes, level: float) -> Estimate:
-    """How many independent judges the votes on an item are worth, by the errors on gold items."""
+    """Number of independent judges that the votes on an item are equivalent to, from errors on gold items."""
     label_ij = label_matrix(votes)
     gold = gold_items(label_ij, votes.gold_i, np.ones(len(label_ij)), len(votes.labels))
     return Estimate(None, reason=Missing.TOO_FEW_GOLD) if gold is None else worth_by_gold(gold, level)
 
 
 def _each_judge(votes: Votes, level: float) -> tuple[list[Judge], tuple[Hashable, ...]]:
-    """The judges with at least ten gold items, or with the most if nobody has ten; and the names of the others."""
+    """Judges with at least ten gold items (if nobody has ten, those with the most), and the names of the others."""
     if votes.gold_i is None:
         return [], ()
     known = np.flatnonzero(votes.truth_i[votes.item_n] >= 0)
@@ -241,7 +240,7 @@ def _against(
         if judged
         else Estimate(None, reason=Missing.NO_GOLD)
     )
-    off = item_p[votes.truth_i[item_p] != label_p][:5]
+    wrong = item_p[votes.truth_i[item_p] != label_p][:5]
     return Judge(
         name=name,
         right=right,
@@ -250,7 +249,7 @@ def _against(
         accuracy=accuracy,
         kappa=_kappa(confusion_kl),
         confusion_kl=confusion_kl,
-        wrong=tuple(votes.items[i] for i in off),
+        wrong=tuple(votes.items[i] for i in wrong),
     )
 
 
@@ -263,7 +262,7 @@ def _kappa(confusion_kl: NDArray[np.int64]) -> float | None:
 
 
 def _repeats(votes: Votes) -> tuple[Repeats, ...]:
-    """All pairs of judges with two common items, those who agree most first."""
+    """Pairs of judges with at least two common items, those who agree most first."""
     if len(votes.workers) > MOST_PAIRED:
         return ()
     given = np.full((len(votes.workers), len(votes.items)), -1, dtype=np.int64)
@@ -274,12 +273,12 @@ def _repeats(votes: Votes) -> tuple[Repeats, ...]:
             both = (given[a] >= 0) & (given[b] >= 0)
             if both.sum() < 2:
                 continue
-            off_a, off_b = (both & (votes.truth_i >= 0) & (given[judge] != votes.truth_i) for judge in (a, b))
+            wrong_a, wrong_b = (both & (votes.truth_i >= 0) & (given[judge] != votes.truth_i) for judge in (a, b))
             agreed = float((given[a][both] == given[b][both]).mean())
             pairs.append(
                 Repeats(
                     votes.workers[a], votes.workers[b], int(both.sum()), agreed,
-                    int((off_a & off_b).sum()), int((off_a | off_b).sum()),
+                    int((wrong_a & wrong_b).sum()), int((wrong_a | wrong_b).sum()),
                 )
             )  # fmt: skip
     return tuple(sorted(pairs, key=lambda pair: -pair.agreed))

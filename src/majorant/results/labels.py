@@ -1,4 +1,4 @@
-"""One label for every item: the expert's or gold label if there is one, otherwise the rule's."""
+"""The label of every item: the expert's or gold label if there is one, otherwise the rule's."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ from majorant.values import FloatArray
 from majorant.votes import IntArray, Named, Votes
 
 TiePolicy = Ties | Literal["coin"]
-FILE_DIGITS = 9  # probabilities in files; the digits beyond are rounding
+FILE_DIGITS = 9  # for probabilities in files; later digits are rounding errors
 
 
 class LabelSource(StrEnum):
     """Where a label comes from."""
 
     RULE = "rule"
-    TIE = "tie"  # the votes are tied; decided as every tie is
+    TIE = "tie"  # the votes are tied; the rule for ties or a coin decided
     GOLD = "gold"
     EXPERT = "expert"
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Labels that win over any rule, by the text of the item's name."""
+    """Labels that override those of a rule, by the text of the item's name."""
 
     expert: Mapping[str, Hashable] = field(default_factory=dict)
-    gold: bool = True  # whether gold labels that came with the votes win
+    gold: bool = True  # whether gold labels that came with the votes override the rule
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Labels(Tabular):
     """The labels that `check` writes, as a table with the columns of labels.csv.
 
-    `fit` holds the probabilities behind them, after calibration, without the known labels.
+    `fit` holds the calibrated probabilities of the rule, without the known labels.
     """
 
     votes: Votes
@@ -61,7 +61,7 @@ class Labels(Tabular):
         return self.fit._label_type
 
     def table(self) -> dict[str, Any]:
-        """A row for each item: label, source, confidence, both rules, runner-up, votes, tied, changed."""
+        """One row per item: label, source, confidence, labels of both rules, runner-up, votes, tied, changed."""
         return label_table(
             self.votes, self.fit, self.majority, self.weighted, known=self.known, confidence_i=self.confidence_i
         )
@@ -80,9 +80,9 @@ def label_table(
 ) -> dict[str, Any]:
     """The columns of labels.csv for these items, under fits to the same items.
 
-    `majority` and `weighted` should have their ties settled as those of `fit` are; what is still tied is decided by
-    `ties`: a coin that the item's name fixes, or what `Fit.codes` offers.  An item without votes has no label unless
-    one is known.  `confidence_i` is how probable it is that each label is right, by default the fit's own probability.
+    Ties in `majority` and `weighted` should be settled as in `fit`.  Remaining ties are decided by `ties`: a coin toss
+    determined by the item's name, or a policy of `Fit.codes`.  Items without votes have no label unless one is known.
+    `confidence_i` is the probability that each label is right, by default according to the fit.
     """
     known = known or Known(gold=False)
     majority = Majority().fit(votes) if majority is None else majority
@@ -94,18 +94,18 @@ def label_table(
         label_i = np.where(votes.truth_i >= 0, votes.truth_i, label_i)
         source_i = np.where(votes.truth_i >= 0, _code(LabelSource.GOLD), source_i)
     if known.expert:
-        said = [known.expert.get(str(item)) for item in votes.items]
+        expert = [known.expert.get(str(item)) for item in votes.items]
         place = {value: k for k, value in enumerate(values)}
         text = {str(value): k for value, k in place.items()}
-        for i, value in enumerate(said):
+        for i, value in enumerate(expert):
             if value is not None:
                 k = place.get(value, text.get(str(value), len(values)))
-                if k == len(values):  # a label that nobody voted for
+                if k == len(values):  # a label without votes
                     values.append(value)
                     text[str(value)] = k
                 label_i[i], source_i[i] = k, _code(LabelSource.EXPERT)
     sure_i = np.isin(source_i, [_code(LabelSource.GOLD), _code(LabelSource.EXPERT)])
-    more = len(values) - fit.posterior.shape[1]  # labels that only an expert gave
+    more = len(values) - fit.posterior.shape[1]  # labels given only by an expert
     posterior_ik = np.pad(np.asarray(fit.posterior), ((0, 0), (0, more)))
     first_i = np.where(label_i >= 0, label_i, posterior_ik.argmax(axis=1))
     others_ik = posterior_ik.copy()
@@ -138,7 +138,7 @@ def _code(source: LabelSource) -> int:
 def decided_labels(
     fit: Fit, votes: Votes, ties: TiePolicy = "coin", rng: int | np.random.Generator = 0
 ) -> NDArray[np.int32]:
-    """The class of each item; -1 for items without votes, and for ties that the policy leaves open."""
+    """The class of each item; -1 for items without votes and for ties that the policy leaves open."""
     if ties != "coin":
         return fit.codes(ties, rng)
     code_i = fit.codes()
@@ -161,7 +161,7 @@ def toss_coins(best_tk: NDArray[np.bool_], names: Sequence[Hashable]) -> NDArray
 
 
 def decide_coins(fit: Fit, votes: Votes) -> Fit:
-    """Break ties by moving the chosen class ahead by the smallest margin."""
+    """Break ties by putting the chosen class ahead by a tiny margin."""
     open_t = np.flatnonzero(fit.tied_i)
     if not len(open_t):
         return fit
@@ -171,9 +171,9 @@ def decide_coins(fit: Fit, votes: Votes) -> Fit:
 
 
 def label_sets(table: Mapping[str, Any], *, between: str = " | ") -> dict[str, list[Any]]:
-    """Recombine yes/no answers into one row per item with its labels.
+    """Combine yes/no answers about labels into one row per item with all its labels.
 
-    `confidence` is that of the least sure of its answers, `doubtful` the label that it is about.
+    `confidence` is the lowest confidence among its answers, and `doubtful` the label with that answer.
 
     >>> label_sets({"item": ["1 | a", "1 | b", "2 | a"], "label": ["yes", "no", "no"], "confidence": [.9, .6, .8]})
     {'item': ['1', '2'], 'labels': ['a', ''], 'confidence': [0.6, 0.8], 'doubtful': ['b', 'a']}
@@ -194,7 +194,7 @@ def label_sets(table: Mapping[str, Any], *, between: str = " | ") -> dict[str, l
 
 
 class LabelCounts(NamedTuple):
-    """Items by label, ties left to a coin, and items without votes; the counts of parts of the items add up."""
+    """Numbers of items by label, with ties, and without votes; counts of parts of the items can be added."""
 
     items_k: IntArray
     tied: int
@@ -202,21 +202,21 @@ class LabelCounts(NamedTuple):
 
 
 class LabelChanges(NamedTuple):
-    """Cross-table of majority-vote labels and the rule's labels; tables of parts can be added."""
+    """Cross-table of majority vote's labels and the rule's labels; tables of parts of the items can be added."""
 
     majority: LabelCounts
     rule: LabelCounts
-    flow_kl: IntArray  # items by label of majority vote and of the rule, (K + 1, K + 1); the last stands for a tie
+    flow_kl: IntArray  # items by labels of majority vote and of the rule, (K + 1, K + 1); last: ties
 
     @property
     def changed(self) -> int:
-        """Items to which the rule gives another label."""
-        apart_kl = self.flow_kl[:-1, :-1]
-        return int(apart_kl.sum() - np.trace(apart_kl))
+        """Number of items whose label the rule changes."""
+        labelled_kl = self.flow_kl[:-1, :-1]
+        return int(labelled_kl.sum() - np.trace(labelled_kl))
 
 
 def count_labels(_: Votes, fit: Fit) -> LabelCounts:
-    """How many items of a fit got which label."""
+    """Count the items of a fit by label."""
     code_i = fit.codes()
     items_k = np.bincount(code_i[code_i >= 0], minlength=len(fit.label_values))
     return LabelCounts(items_k, int(fit.tied_i.sum()), int((fit.votes_i == 0).sum()))
@@ -232,17 +232,17 @@ def compare_labels(votes: Votes, majority: Fit, fit: Fit) -> LabelChanges:
 
 
 def count_all_labels(backend: Backend, fit: Fit) -> LabelCounts:
-    """How many of all items got which label, wherever the votes are."""
+    """Count all items by label, on any backend."""
     return backend.sum(of_fits(count_labels, fit), doing="counting")
 
 
 def label_changes(backend: Backend, majority: Fit, fit: Fit) -> LabelChanges:
-    """Cross-tabulate the labels of majority vote and another rule on all items, wherever the votes are."""
+    """Cross-tabulate the labels of majority vote and another rule on all items, on any backend."""
     return backend.sum(of_fits(compare_labels, majority, fit), doing="counting")
 
 
 def with_known(fit: Fit, votes: Votes) -> Fit:
-    """The fit with certainty about the items whose gold label is known."""
+    """The fit with probability 1 for known gold labels."""
     known = np.flatnonzero(votes.truth_i >= 0)
     posterior_ik = np.array(fit.posterior)
     posterior_ik[known] = np.eye(posterior_ik.shape[1])[votes.truth_i[known]]
@@ -250,11 +250,11 @@ def with_known(fit: Fit, votes: Votes) -> Fit:
 
 
 def expert_labels(design: Design, answers: Sequence[ExpertAnswer]) -> dict[str, Hashable]:
-    """What experts said of the items of a design, by the text of the item's name; nothing where they disagree.
+    """Labels of experts for the items of a design, by the text of the item's name, except where experts disagree.
 
-    A label that is not a class of the votes is still the expert's label.
+    They include labels that are not classes of the votes.
     """
     code_d = design.codes(answers)
-    said = {str(design.order[d]): design.labels[code_d[d]] for d in np.flatnonzero(code_d >= 0)}
+    label_by_item = {str(design.order[d]): design.labels[code_d[d]] for d in np.flatnonzero(code_d >= 0)}
     unknown = set(map(str, design.judge(answers).unknown))
-    return said | {str(one.item): one.label for one in answers if str(one.label) in unknown}
+    return label_by_item | {str(one.item): one.label for one in answers if str(one.label) in unknown}

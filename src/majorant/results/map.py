@@ -1,7 +1,7 @@
 """Map of where majority vote is optimal, with the estimate for a two-class crowd and its confidence region.
 
-It shows the model behind the verdict on such crowds: two binomials.  The models of panels and of more classes have too
-many parameters for a plane.
+It shows the model behind the verdict on such crowds: two binomials.  Models of panels and of more classes have too many
+parameters for a plane.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ Line = tuple[tuple[float, ...], tuple[float, ...]]
 class Plane(StrEnum):
     """The two quantities that a plane shows."""
 
-    BALANCE = "balance"  # share of the first class against noise
-    ACCURACIES = "accuracies"  # accuracy on either class
+    BALANCE = "balance"  # share of the first class, and noise
+    ACCURACIES = "accuracies"  # accuracy on each class
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapPanel:
-    """A plane of two quantities: majority vote is optimal inside the closed line `optimal`.
+    """A plane of two quantities; majority vote is optimal inside the closed line `optimal`.
 
-    `point` is the estimate for these votes and `region` the edge of its confidence region.  The estimate is a model of
-    exchangeable workers: `prior`, `confusion`, and the most common number of votes.
+    `point` is the estimate for these votes, and `region` the edge of its confidence region.  The estimate is a model of
+    exchangeable workers, given by `prior`, `confusion` and the most common number of votes.
     """
 
     plane: Plane
@@ -52,9 +52,7 @@ class MapPanel:
 
 
 def data_map(votes: Votes, *, level: float) -> tuple[MapPanel, ...]:
-    """Both planes for the votes of a crowd: share of class 0 against noise, and the two accuracies.
-
-    Empty unless there are two classes and some item has three votes.
+    """Both planes for the votes of a crowd; empty unless there are two classes and an item with three votes.
 
     >>> from majorant.simulate import simulate
     >>> votes, _ = simulate([.7, .3], [[.8, .2], [.2, .8]], n_items=2000, n_votes=5, rng=0)
@@ -67,7 +65,7 @@ def data_map(votes: Votes, *, level: float) -> tuple[MapPanel, ...]:
     cells, items_c = held_cells(as_histograms(histograms(votes)))
     theta_3 = suprema(cells, items_c[None])[1][0, 0]
     edge_d3 = outline(ConfidenceRegion.around(cells, items_c, theta_3, float(gammaincinv(1.0, level))), theta_3)
-    # A few items cannot show shares of 0 and 1: the point keeps half an item away from the border.
+    # A few items cannot show shares of 0 or 1, so the point stays half an item away from the border.
     least = max(1e-6, 0.5 / (np.count_nonzero(votes.votes_i) + 1))
     theta_3 = logit(expit(theta_3).clip(least, 1 - least))
     t00, t01, nu = (float(share) for share in expit(theta_3))
@@ -99,7 +97,7 @@ def data_map(votes: Votes, *, level: float) -> tuple[MapPanel, ...]:
 
 
 def _project(plane: Plane, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Models, as logits of a, r and nu, as points of a plane."""
+    """Project models, given as logits of a, r and nu, to a plane."""
     a, r, nu = np.moveaxis(expit(theta), -1, 0)
     return (nu, (1 - a + r) / 2) if plane is Plane.BALANCE else (a, 1 - r)
 
@@ -113,10 +111,10 @@ def _hull(x: FloatArray, y: FloatArray) -> Line:
 
 
 def _optimal_noise(split: float, n_votes: int) -> Line:
-    """For each noise the class shares between which the narrowest majorities decide as Bayes' rule does.
+    """For each noise, the interval of class shares in which the narrowest majorities decide as Bayes' rule does.
 
-    The log-odds of each count of votes rise with the share of class 0, so at every noise that is one interval.
-    `split` is the part of the errors that are made on class 0.
+    It is an interval because the log-odds of each vote count increase with the share of class 0.  `split` is the share
+    of the errors that are made on class 0.
     """
     noise = np.linspace(0, 0.5, POINTS).clip(1e-6, 0.5 - 1e-6)
     wrong0, wrong1 = 2 * noise * split, 2 * noise * (1 - split)
@@ -128,10 +126,10 @@ def _optimal_noise(split: float, n_votes: int) -> Line:
 
 
 def _optimal_accuracies(odds: float, n_votes: int) -> Line:
-    """For each weight of a vote for class 0 the weights of one for class 1 between which majority is optimal.
+    """For each weight of a vote for class 0, the interval of weights for class 1 in which majority is optimal.
 
     With `for_0 = log(T00 / T10)` and `for_1 = log(T11 / T01)`, both positive, the two narrowest majorities require
-    `for_1` between two straight lines; accuracies and weights determine each other.  Three votes or more.
+    `for_1` to be between two straight lines.  Accuracies and weights determine each other.  Needs three votes or more.
     """
     weakest = 1e-4  # log-likelihood ratio of a vote, from which the region is drawn
     for_0 = np.concatenate([np.linspace(weakest, 4, POINTS), np.linspace(4, 16, POINTS // 4)[1:]])

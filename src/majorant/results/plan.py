@@ -1,8 +1,9 @@
-"""What more votes would gain, what stopping early would save, and which judges are enough.
+"""Plan votes: what more of them would gain, what stopping early would save, and which judges are enough.
 
-A model of the votes forecasts how much accuracy more votes gain: on public crowds it was off by 1.5 points on average.
-It does not forecast the accuracy itself, which was off by 5 points, so accuracy is given only if gold labels measure
-it.  On public panels more judges of the same kind gained nothing, so there is no forecast.  See benchmarks/truth.md.
+A model of the votes forecasts how much more votes increase accuracy; on public crowds it was off by 1.5 points on
+average.  Its forecasts of accuracy itself were off by 5 points, so accuracy is given only if gold labels measure it.
+On public panels, more judges of the same kind gained nothing, so there is no forecast for panels.  See
+benchmarks/truth.md.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ GOLD_TO_ANCHOR = 50  # gold labels needed to measure the accuracy of majority vo
 class Advice(StrEnum):
     """What to do to reach the target."""
 
-    ENOUGH = "enough"  # by gold, the present votes reach it
+    ENOUGH = "enough"  # according to gold, the present votes reach it
     MORE_VOTES = "more votes"
     OUT_OF_REACH = "out of reach"  # even with the largest number of votes considered
     NEEDS_LABELS = "needs labels"  # too few gold labels to know the accuracy
-    OTHER_JUDGES = "other judges"  # a panel below the target: more judges like these gain nothing
+    OTHER_JUDGES = "other judges"  # a panel is below the target, and more judges like these would gain nothing
 
 
 class Stop(StrEnum):
@@ -51,17 +52,17 @@ class Stop(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlanPoint:
-    """What a number of votes per item gives."""
+    """Gain, accuracy and price of a number of votes per item."""
 
     n_votes: int
-    gain: Estimate  # in accuracy of majority vote over the present number of votes; no value if not computed
-    accuracy: Estimate  # from gold and the gain; no value without enough gold
+    gain: Estimate  # accuracy of majority vote minus that with the present number of votes; no value if not computed
+    accuracy: Estimate  # accuracy on gold plus the gain; no value without enough gold
     price: float  # per item
 
 
 @dataclass(frozen=True, slots=True)
 class Stopping:
-    """What stopping early would have saved on these votes."""
+    """What stopping early would have saved on these votes, and changed."""
 
     stop: Stop
     votes_saved: float  # share of the votes
@@ -71,7 +72,7 @@ class Stopping:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Plan:
-    """What more votes gain, what stopping early saves, and which judges are enough.
+    """What more votes would gain, what stopping early would save, and which judges are enough.
 
     Attributes
     ----------
@@ -80,17 +81,17 @@ class Plan:
     advice : Advice
         What to do.
     accuracy_now : Estimate
-        Accuracy of majority vote by gold; no value with fewer than 50 gold labels.
+        Accuracy of majority vote on gold items; no value with fewer than 50 gold labels.
     votes_now : float
         Votes per item so far.
     votes_needed : int or None
         Smallest number of votes per item that reaches the target; None without `accuracy_now`.
     points : tuple of PlanPoint
-        What each number of votes gives; empty for panels.
+        Gain, accuracy and price by number of votes; empty for panels.
     stopping : tuple of Stopping
         What stopping early would have saved.
     sub_panels : tuple of SubPanel
-        The best one, three and five judges of a panel by gold, compared with all.
+        The best one, three and five judges of a panel on gold items, compared with all judges.
     """
 
     target: float
@@ -141,12 +142,12 @@ def plan(
     level : float
         Confidence level of intervals.
     copies : Copies, optional
-        Judges who repeat another, who count as one; detected by default.
+        Judges who copy each other and count as one; detected by default.
 
     Returns
     -------
     Plan
-        With 50 gold labels, the accuracy now and with more votes; otherwise only the gain.
+        With at least 50 gold labels, accuracy now and with more votes; otherwise only the gain.
 
     Raises
     ------
@@ -166,10 +167,10 @@ def plan(
     if not votes.n_votes:
         raise ConfigError("There are no votes to plan from.")
     if len(votes.labels) < 2:
-        raise ConfigError("All votes are for one class: there is nothing to plan.")
+        raise ConfigError("All votes are for one class, so there is nothing to plan.")
     if votes.votes_i.max() < 3:
         raise NotIdentified(
-            "No item has three votes, so the data cannot tell how good the voters are: collect a third vote on some "
+            "No item has three votes, so the data cannot show how good the voters are. Collect a third vote on some "
             "of the items."
         )
     copies = find_copies(votes) if copies is None else copies
@@ -218,7 +219,7 @@ def _accuracy_now(votes: Votes, level: float) -> tuple[Estimate, int]:
 
 
 def _points(votes: Votes, now: Estimate, n_now: int, max_votes: int, price: float) -> tuple[PlanPoint, ...]:
-    """What each number of votes gives, by a model with one confusion matrix for all workers."""
+    """Gain and accuracy for each number of votes, from a model with one confusion matrix for all workers."""
     fit = ESTIMATORS["shared"]().fit(votes)
     assert fit.confusion is not None
     prior_k, confusion_kl = fit.prior, fit.confusion
@@ -236,13 +237,13 @@ def _majority(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int) -> fl
 
 
 def _gain(expected: float) -> Estimate:
-    """The model's forecast with the range in which 8 of 10 gains were on public crowds, as shares of the forecast."""
-    low, high = sorted(expected * share for share in (0.5, 1.7))  # of 36 forecasts on 12 crowds (truth.py)
+    """The forecast gain, with a range that held 80% of the actual gains on public crowds."""
+    low, high = sorted(expected * share for share in (0.5, 1.7))  # from 36 forecasts on 12 crowds (truth.py)
     return Estimate(expected, low, high)
 
 
 def _anchored(now: Estimate, gain: Estimate) -> Estimate:
-    """Accuracy with more votes: the accuracy now plus the gain."""
+    """Accuracy with more votes: present accuracy plus the gain."""
     if now.value is None or gain.value is None:
         return Estimate(None)
     low, high = ((end or 0.0) + (more or 0.0) for end, more in ((now.low, gain.low), (now.high, gain.high)))
@@ -251,16 +252,16 @@ def _anchored(now: Estimate, gain: Estimate) -> Estimate:
 
 
 def _stopping(votes: Votes, prices: Mapping[Hashable, float] | None, price: float) -> tuple[Stopping, ...]:
-    """What stopping early saves if the cheapest judges vote first; votes of the same price come in random order."""
+    """What stopping early saves if the cheapest judges vote first; votes at the same price come in random order."""
     price_j = np.ones(len(votes.workers))
     if prices is not None:
         named = {str(name): value for name, value in prices.items()}
         if missing := named.keys() - set(map(str, votes.workers)):
-            raise ConfigError(f"prices name {min(missing)!r}, who gave no vote.")
+            raise ConfigError(f"prices= names {min(missing)!r}, who has no votes.")
         price_j = np.array([named.get(str(name), price) for name in votes.workers], dtype=float)
     voted = np.flatnonzero(votes.votes_i > 0)
     most, n_classes = int(votes.votes_i.max()), len(votes.labels)
-    n_kept = np.clip(5_000_000 // most, 100, 20_000)  # evenly spaced items are enough, and fit into memory
+    n_kept = np.clip(5_000_000 // most, 100, 20_000)  # evenly spaced items: enough, and they fit into memory
     votes = take_items(votes, voted[:: -(-len(voted) // n_kept)])
     n_orders = int(np.clip(2_000_000 // (votes.n_votes * n_classes), 1, 50))
     rng, place_n = np.random.default_rng(0), np.arange(votes.n_votes) - votes.offsets_i[votes.item_n]
@@ -276,7 +277,7 @@ def _stopping(votes: Votes, prices: Mapping[Hashable, float] | None, price: floa
 
 
 def _stop_rows(label_rh: IntArray, price_rh: FloatArray, votes_r: IntArray, n_classes: int) -> tuple[Stopping, ...]:
-    """What each stopping rule saves on rows of votes in the order in which they arrive; -1 after the last."""
+    """What each stopping rule saves on rows of votes in order of arrival; -1 after the last vote."""
     n_rows, most = label_rh.shape
     count_rk, rows = np.zeros((n_rows, n_classes)), np.arange(n_rows)
     asked = {stop: votes_r.copy() for stop in Stop}
@@ -306,10 +307,10 @@ def _refuse(
     target: float, max_votes: int, price_per_vote: float, prices: Mapping[Hashable, float] | None, level: float
 ) -> None:
     if not 0 < target <= 1:
-        raise ConfigError(f"target must lie above 0 and not above 1, not {target}.")
+        raise ConfigError(f"target must be above 0 and at most 1, not {target}.")
     if max_votes < 1 or max_votes != int(max_votes):
         raise ConfigError(f"max_votes must be a whole number of at least 1, not {max_votes}.")
     for name, price in {"price_per_vote": price_per_vote, **(prices or {})}.items():
         if not (np.isfinite(price) and price >= 0):
-            raise ConfigError(f"the price {name!r} must be at least 0, not {price}.")
+            raise ConfigError(f"The price {name!r} must be a number of at least 0, not {price}.")
     as_level(level)

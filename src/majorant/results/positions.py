@@ -1,4 +1,4 @@
-"""Whether judges prefer the candidate that they see first, from pairs that were judged in both orders."""
+"""Test whether judges prefer the candidate shown first, on pairs that were judged in both orders."""
 
 from __future__ import annotations
 
@@ -22,24 +22,26 @@ class Position:
 
     judge: Hashable
     pairs: int
-    consistent: int  # the same verdict in both orders
-    first_twice: int  # chose the candidate shown first both times
+    consistent: int  # number of pairs with the same verdict in both orders
+    first_twice: int  # number of pairs where it chose the candidate shown first both times
     second_twice: int
     p_value: float | None  # exact sign test of first_twice against second_twice
 
 
 def one_verdict_each(votes: Any, position: str, reading: Any) -> tuple[Votes | None, tuple[Position, ...]]:
-    """Verdicts that hold in both orders as votes, others as abstentions; and how the order affects each judge."""
+    """Votes with the verdicts that hold in both orders (others are abstentions), and each judge's position bias."""
     roles = {role: reading.get(role) for role in ("item", "worker", "label")}
     shown, (first, second) = read_shown(votes, position, **roles)
-    seen: dict[tuple[Any, Any], dict[bool, Any]] = {}
+    verdicts: dict[tuple[Any, Any], dict[bool, Any]] = {}
     for verdict in shown:
-        seen.setdefault((verdict.item, verdict.worker), {})[verdict.in_order] = verdict.label
-    rows = [(item, worker, _held(given)) for (item, worker), given in seen.items()]
+        verdicts.setdefault((verdict.item, verdict.worker), {})[verdict.in_order] = verdict.label
+    rows = [(item, worker, _consistent_verdict(given)) for (item, worker), given in verdicts.items()]
     positions = []
     for judge in dict.fromkeys(verdict.worker for verdict in shown):
         kinds = Counter(
-            _kind(given, first, second) for (_, worker), given in seen.items() if worker == judge and len(given) == 2
+            _classify(given, first, second)
+            for (_, worker), given in verdicts.items()
+            if worker == judge and len(given) == 2
         )
         n_first, n_second = kinds["first"], kinds["second"]
         positions.append(
@@ -51,11 +53,11 @@ def one_verdict_each(votes: Any, position: str, reading: Any) -> tuple[Votes | N
     return as_votes(table, gold_file=reading.get("gold_file")), tuple(positions)
 
 
-def _held(given: dict[bool, Any]) -> Any:
+def _consistent_verdict(given: dict[bool, Any]) -> Any:
     return next(iter(given.values())) if len(set(map(str, given.values()))) == 1 else None
 
 
-def _kind(given: dict[bool, Any], first: Any, second: Any) -> str:
+def _classify(given: dict[bool, Any], first: Any, second: Any) -> str:
     if str(given[True]) == str(given[False]):
         return "same"
     if is_tie(given[True]) or is_tie(given[False]):
@@ -71,7 +73,7 @@ def sign_test(successes: int, trials: int) -> float | None:
 
 
 class Shown(NamedTuple):
-    """A verdict, and whether the first of the two candidates was shown first."""
+    """A verdict, and whether the candidates were shown in their usual order."""
 
     item: Any
     worker: Any
@@ -80,10 +82,10 @@ class Shown(NamedTuple):
 
 
 def read_shown(source: Any, position: str, **named: Any) -> tuple[list[Shown], tuple[Any, Any]]:
-    """The verdicts of a table whose column `position` says which candidate was shown first, and the two candidates.
+    """Read verdicts from a table whose column `position` says which candidate was shown first, and both candidates.
 
-    The column holds the first candidate's name, AB or BA, or whether the pair was swapped.  Rows without a verdict are
-    skipped.
+    The column holds the name of the candidate shown first, AB or BA, or whether the pair was swapped.  Rows without a
+    verdict are skipped.
     """
     columns: dict[str, list[Any]] = {}
     with open_table(source, ReadOptions(**named, by=position, seconds="", status="")) as table:
@@ -112,7 +114,7 @@ def find_position(source: Any, reading: Mapping[str, Any]) -> str | None:
         if len(names) != 1:
             return None
         shown, _ = read_shown(source, names[0], **named)
-    except MajorantError:  # reading the votes reports it
+    except MajorantError:  # the error is reported when the votes are read
         return None
     orders: dict[tuple[Any, Any], set[bool]] = {}
     for verdict in shown:

@@ -1,4 +1,4 @@
-"""Inputs of a rate: what is averaged, and the labelled items."""
+"""Inputs of a rate: the quantity to average, and the labelled items."""
 
 from __future__ import annotations
 
@@ -27,13 +27,12 @@ from majorant.values import FloatArray
 from majorant.votes import NoteKind, Votes
 
 Codes = NDArray[np.int64]
-POSITIVE = ("pass", "passed", "yes", "true", "correct", "good", "win", "positive", "safe", "relevant", "1")
 
 
 class Measure(StrEnum):
-    """What is averaged over items."""
+    """The quantity that is averaged over items."""
 
-    SHARE = "share"  # of a class
+    SHARE = "share"  # the share of a class
     SCORE = "score"
     WIN = "win rate"  # a tie counts half
 
@@ -42,27 +41,27 @@ class Order(StrEnum):
     """How much is known about the order of the labels."""
 
     DRAWN = "drawn"  # by `majorant ask`
-    GIVEN = "given"  # as the caller gave them
+    GIVEN = "given"  # as the caller passed them
     SHUFFLED = "shuffled"  # a sample without an order, such as a sorted file or a column of the votes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """What is averaged: a number in [0, 1] for each label, possibly different in each slice."""
+    """The quantity to average: a number in [0, 1] for each label, possibly different in each slice."""
 
     measure: Measure
     label: Hashable | None
     limits: tuple[float, float]
     value_sk: FloatArray  # (slices or 1, labels)
-    wins: tuple[tuple[Hashable, Hashable], ...] = ()  # of win rates, the two candidates of each slice
+    wins: tuple[tuple[Hashable, Hashable], ...] = ()  # for win rates, the two candidates of each slice
     ties: frozenset[Hashable] = frozenset()
 
     def of_votes(self, votes: Votes) -> FloatArray:
-        """The number of each vote."""
+        """The numbers that votes stand for."""
         return np.asarray(self.value_sk[self._row(votes, votes.item_n), votes.label_n])
 
     def of_classes(self, votes: Votes, chance_ik: FloatArray) -> FloatArray:
-        """The mean number of each item, given probabilities of its classes."""
+        """The expected number of each item, given class probabilities."""
         rows = self._row(votes, np.arange(len(votes.items)))
         return np.asarray(np.einsum("ik,ik->i", chance_ik, self.value_sk[rows]))
 
@@ -78,7 +77,7 @@ class Target:
             number = _as_number(value)
             if number is None or not low <= number <= high:
                 raise DataError(
-                    f"label {value!r} of item {votes.items[item]!r} is not a score from {low:g} to {high:g}. "
+                    f"Label {value!r} of item {votes.items[item]!r} is not a score from {low:g} to {high:g}. "
                     "Give the range with limits=."
                 )
             return (number - low) / (high - low)
@@ -89,11 +88,11 @@ class Target:
             return float(value == first)
         if value in self.ties or is_tie(value):
             return 0.5
-        raise DataError(f"label {value!r} of item {votes.items[item]!r} is neither {first!r}, {second!r} nor a tie.")
+        raise DataError(f"Label {value!r} of item {votes.items[item]!r} is not {first!r}, {second!r} or a tie.")
 
 
 def find_target(votes: AnyVotes, pairs: Pairs | None, label: Any, limits: tuple[float, float] | None) -> Target:
-    """What to average, given the caller's choice and the labels of the votes."""
+    """Find what to average from the caller's choice and the labels of the votes."""
     labels = votes.labels
     if pairs is not None and label is None:
         win_sk = np.array([[1.0 if k == a else 0.0 if k == b else 0.5 for k in labels] for a, b in pairs.candidates])
@@ -103,7 +102,7 @@ def find_target(votes: AnyVotes, pairs: Pairs | None, label: Any, limits: tuple[
         matched = match_labels([label], labels)[0]
         if matched not in labels:
             shown = ", ".join(repr(one) for one in labels[:8])
-            raise ConfigError(f"label={label!r} is not a label of these votes. Their labels are {shown}.")
+            raise ConfigError(f"label={label!r} is not a label of these votes. The labels are {shown}.")
         return _class_target(votes, matched)
     value_k = [_as_number(one) for one in labels]
     if _are_scores(value_k) or (limits is not None and None not in value_k):
@@ -114,10 +113,10 @@ def find_target(votes: AnyVotes, pairs: Pairs | None, label: Any, limits: tuple[
     shown = ", ".join(repr(one) for one in labels[:8])
     if None not in value_k:
         raise ConfigError(
-            f"the share of which class? Say it with label=. The labels are {shown}. If they are scores, give their "
-            "range with limits=."
+            f"Choose the class to measure with label=. The labels are {shown}. If they are scores, give their range "
+            "with limits=."
         )
-    raise ConfigError(f"the share of which class? Say it with label=. The labels are {shown}.")
+    raise ConfigError(f"Choose the class to measure with label=. The labels are {shown}.")
 
 
 def obvious_class(labels: Sequence[Hashable]) -> Hashable | None:
@@ -126,9 +125,10 @@ def obvious_class(labels: Sequence[Hashable]) -> Hashable | None:
     >>> obvious_class(["fail", "pass"]), obvious_class([0, 1]), obvious_class([1, 2])
     ('pass', 1, None)
     """
+    positive = ("pass", "passed", "yes", "true", "correct", "good", "win", "positive", "safe", "relevant", "1")
     words = {str(one).strip().casefold(): one for one in labels}
-    likely = [words[word] for word in POSITIVE if word in words and (word != "1" or "0" in words)]
-    likely += [one for one in labels if str(one).startswith("at least ")]  # what a threshold makes of scores
+    likely = [words[word] for word in positive if word in words and (word != "1" or "0" in words)]
+    likely += [one for one in labels if str(one).startswith("at least ")]  # scores cut at a threshold
     return likely[0] if len(labels) == 2 and likely else None
 
 
@@ -138,7 +138,7 @@ def needs_class(labels: Sequence[Hashable]) -> bool:
 
 
 def _are_scores(value_k: Sequence[float | None]) -> bool:
-    """Whether labels are numbers on a scale; two whole numbers are the codes of two classes."""
+    """Whether labels are numbers on a scale; two whole numbers are treated as codes of two classes."""
     if any(value is None for value in value_k):
         return False
     known = {float(value) for value in value_k if value is not None}
@@ -154,10 +154,14 @@ def _score_target(value_k: FloatArray, limits: tuple[float, float] | None) -> Ta
     usual = ((0.0, 1.0), (1.0, 5.0), (0.0, 5.0), (1.0, 10.0), (0.0, 10.0), (0.0, 100.0))
     fitting = [scale for scale in usual if scale[0] <= least and most <= scale[1]]
     if limits is None and not fitting:
-        raise ConfigError(f"scores from {least:g} to {most:g}: specify their range with limits=(LOW, HIGH).")
+        raise ConfigError(
+            f"Scores range from {least:g} to {most:g}. Specify the possible range with limits=(LOW, HIGH)."
+        )
     low, high = fitting[0] if limits is None else limits
     if not low <= least <= most <= high or low == high:
-        raise ConfigError(f"limits=({low:g}, {high:g}) do not hold scores from {least:g} to {most:g}.")
+        raise ConfigError(
+            f"limits=({low:g}, {high:g}) does not include all scores, which range from {least:g} to {most:g}."
+        )
     return Target(Measure.SCORE, None, (float(low), float(high)), ((value_k - low) / (high - low))[None])
 
 
@@ -173,7 +177,7 @@ def _as_number(value: Any) -> float | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labelled:
-    """Items in the order of labelling with the expert's labels; None if unknown."""
+    """Items in the order of labelling, with the expert's labels; None if a label is unknown."""
 
     item_t: Codes
     values: tuple[Any, ...]
@@ -182,22 +186,22 @@ class Labelled:
 
 
 def read_labelled(gold: Any, backend: Backend, how: ReadOptions, rng: np.random.Generator) -> Labelled:
-    """The labels of a file, frame, Series or dict, or those that came with the votes."""
+    """Read labels from a file, frame, Series or dict, or take those that came with the votes."""
     votes = backend.votes
     if gold is None:
         skipped = sum(note.facts["items"] for note in votes.account.notes if note.kind is NoteKind.GOLD_SKIPPED)
         if skipped:
             raise DataError(
-                f"Drawn items without a label ({skipped} here) must count as the worst case. Pass their file as gold= "
-                "instead of reading it with the votes; on a cluster, label them first."
+                f"Drawn items without a label ({skipped} here) must count as the worst case. Pass the file as gold= "
+                "instead of reading it with the votes; on a cluster, label these items first."
             )
         item_p, gold_p = gold_labels(backend)
-        mixed = rng.permutation(len(item_p))
-        return Labelled(item_p[mixed], tuple(votes.labels[code] for code in gold_p[mixed]), Order.SHUFFLED)
+        order_p = rng.permutation(len(item_p))
+        return Labelled(item_p[order_p], tuple(votes.labels[code] for code in gold_p[order_p]), Order.SHUFFLED)
     recognised = gold if isinstance(gold, Recognised) else recognise(gold)
     if recognised is not None:
         return _drawn_labels(recognised.design, recognised.design.codes(recognised.answers), backend)
-    key = tuple(votes.account.columns.get("item", "").split(","))  # the columns that name an item together
+    key = tuple(votes.account.columns.get("item", "").split(","))  # the columns that together name an item
     found = read_gold(_as_table(gold), replace(how, gold_key=key).for_gold(), votes.items, what="label")
     item_t = np.array(list(found.value_by_item), dtype=np.int64)
     values = [how.scale.cut(value, str(gold)) for value in found.value_by_item.values()]
@@ -216,12 +220,12 @@ def read_labelled(gold: Any, backend: Backend, how: ReadOptions, rng: np.random.
 
 
 def _drawn_labels(design: Design, answer_d: Codes, backend: Backend) -> Labelled:
-    """The labels of a design's random sample up to the last one; missing ones before it are unknown."""
+    """The labels of a design's random sample up to the last one; missing labels before it are unknown."""
     answer_d = answer_d[: design.n_sample]
     if not design.n_sample:
         raise DataError(
-            "These items were picked because the rules disagree on them: their labels cannot measure a rate. "
-            "Draw items uniformly with majorant ask --rate."
+            "These items were chosen because rules disagree on them, so their labels cannot measure a rate. Draw items "
+            "uniformly with majorant ask --rate."
         )
     votes = backend.votes
     place = {str(item): i for i, item in enumerate(votes.items)}
@@ -229,21 +233,21 @@ def _drawn_labels(design: Design, answer_d: Codes, backend: Backend) -> Labelled
     last = int(answered[-1]) + 1 if len(answered) else 0
     if len(design.order) < backend.sum(count_voted, doing="counting") and len(design.order) < 20_000:
         raise DataError(
-            "These votes hold items that the design did not draw from. Use the votes that it was drawn for, or "
-            "draw new items."
+            "These votes include items that were missing when the design was drawn. Use the votes that it was drawn "
+            "for, or draw new items."
         )
     try:
         item_t = np.array([place[str(item)] for item in design.order[:last]], dtype=np.int64)
     except KeyError as error:
         raise DataError(
-            f"item {error} of the design is not among these votes. Use the votes that the design was drawn for."
+            f"Item {error} of the design is not among these votes. Use the votes that the design was drawn for."
         ) from None
     values = tuple(None if code < 0 else design.labels[code] for code in answer_d[:last])
     return Labelled(item_t, tuple(match_labels(values, votes.labels)), Order.DRAWN)
 
 
 def _match_spelling(values: Sequence[Any], labels: Sequence[Hashable]) -> list[Any]:
-    """Each text that differs from a single label only in case or spaces as that label.
+    """Replace each text that differs from exactly one label only in case or spaces by that label.
 
     >>> _match_spelling([" PASS", "fail", "unclear", 1], ["pass", "fail", "Fail"])
     ['pass', 'fail', 'unclear', 1]
@@ -256,7 +260,7 @@ def _match_spelling(values: Sequence[Any], labels: Sequence[Hashable]) -> list[A
 
 
 def _as_table(gold: Any) -> Any:
-    """A dict or a Series of item -> label as a table."""
+    """Convert a dict or Series of item -> label to a table."""
     if isinstance(gold, Mapping) and not {"item", "gold", "label", "truth"} & {str(name) for name in gold}:
         pairs: Iterable[tuple[Any, Any]] = gold.items()
     elif (
@@ -270,14 +274,14 @@ def _as_table(gold: Any) -> Any:
 
 
 def count_voted(part: Part) -> int:
-    """The number of items with votes."""
+    """Number of items with votes."""
     return int((np.asarray(part.votes.votes_i) > 0).sum())
 
 
 def find_questions(votes: AnyVotes) -> list[Codes]:
-    """What items share if several columns name them: the codes of all parts of the name but one.
+    """Find questions that items share if several columns name an item: codes of all parts of the name but one.
 
-    With slices, that part is the slice: answers of several systems to a question share the question.
+    If the items have slices, that part is the slice: answers of several systems to a question share the question.
     """
     keys = [split_key(str(item)) for item in votes.items]
     n_parts = len(keys[0]) if keys else 0

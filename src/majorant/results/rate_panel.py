@@ -1,4 +1,4 @@
-"""The panel behind a rate: what the votes say about each item, and the bets that labels of some items allow.
+"""The panel behind a rate: numbers from the votes on each item, and bets on the labelled items.
 
 The votes are read once, part by part, wherever they are stored; a few numbers per item and judge are kept.
 """
@@ -22,8 +22,6 @@ from majorant.results.rules import rule_fit
 from majorant.tally import counts
 from majorant.values import FloatArray, lock
 
-MEAN = "mean of the judges"
-
 
 @dataclass(frozen=True, slots=True)
 class Reported:
@@ -37,14 +35,14 @@ class Reported:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Panel:
-    """What the votes say about the items that have any, as numbers in [0, 1]."""
+    """Votes on the items that have any, summarised as numbers in [0, 1]."""
 
-    item_i: Codes  # their codes
+    item_i: Codes  # codes of the items
     slice_i: Codes
     slices: tuple[Hashable, ...]
-    rule_i: Mapping[str, FloatArray]  # by each rule
+    rule_i: Mapping[str, FloatArray]  # the number of each item, by rule
     judges: tuple[Hashable, ...]
-    sum_js: FloatArray  # of the numbers of each judge's votes in each slice; last: in no slice
+    sum_js: FloatArray  # sum over each judge's votes in each slice; the last column is for items without a slice
     votes_js: Codes
     features: Features
 
@@ -54,23 +52,25 @@ class Panel:
     @classmethod
     def of(cls, backend: Backend, target: Target, *, seed: int = 0) -> Panel:
         """Summarise the votes in one pass, after fitting the weighted vote."""
-        judges_rated = 60  # more judges than that are neither listed nor given coefficients
+        most_judges = 60  # more are neither listed nor given coefficients
         votes, fit = backend.votes, None
         _, n_workers, n_classes = votes.shape
         n_items = backend.sum(count_voted, doing="counting")
         votes_j = backend.votes_by_worker().sum(axis=1)
         if target.measure is Measure.SHARE and 1 < n_classes <= 20 and n_workers > 1:
             fit = rule_fit(backend, WEIGHTED_VOTE, seed)
-        # Judges of at least 30% of the items get a coefficient.
+        # Judges who labelled at least 30% of the items get a coefficient.
         steady = np.flatnonzero(votes_j >= 0.3 * n_items)
-        steady = steady if len(steady) <= judges_rated else steady[:0]
-        listed = n_workers if n_workers <= judges_rated else 0
+        steady = steady if len(steady) <= most_judges else steady[:0]
+        listed = n_workers if n_workers <= most_judges else 0
         small = None if fit is None else rows_alone(fit)
-        parts = list(backend.map(partial(_view, target, steady, listed, len(votes.slices), small), doing="comparing"))
+        parts = list(
+            backend.map(partial(_summarise, target, steady, listed, len(votes.slices), small), doing="comparing")
+        )
         item_i, slice_i, prediction_ip, rule_ir, judge_ij = (
             np.concatenate([part[field] for part in parts]) for field in range(5)
         )
-        names = [MEAN] if target.measure is Measure.SCORE else [MAJORITY]
+        names = ["mean of the judges"] if target.measure is Measure.SCORE else [MAJORITY]
         names += [] if fit is None else [WEIGHTED_VOTE]
         return cls(
             item_i=item_i,
@@ -87,17 +87,17 @@ class Panel:
         """The rates of each rule and each judge on a slice, or on all items."""
         low, high = target.limits
         mine_i = np.ones(len(self.item_i), dtype=bool) if s is None else self.slice_i == s
-        said = [Reported(name, low + (high - low) * float(value_i[mine_i].mean()), int(mine_i.sum()), False)
+        rates = [Reported(name, low + (high - low) * float(value_i[mine_i].mean()), int(mine_i.sum()), False)
                 for name, value_i in self.rule_i.items()]  # fmt: skip
         sum_j, votes_j = (table.sum(axis=1) if s is None else table[:, s] for table in (self.sum_js, self.votes_js))
         for judge, total, n_votes in zip(self.judges, sum_j, votes_j, strict=True):
             if n_votes:
-                said.append(Reported(judge, low + (high - low) * float(total / n_votes), int(n_votes), True))
-        return tuple(said)
+                rates.append(Reported(judge, low + (high - low) * float(total / n_votes), int(n_votes), True))
+        return tuple(rates)
 
 
-class _View(NamedTuple):
-    """What the votes of one part say."""
+class _PartSummary(NamedTuple):
+    """Summary of the votes in one part."""
 
     item_i: Codes
     slice_i: Codes
@@ -108,7 +108,7 @@ class _View(NamedTuple):
     votes_js: Codes
 
 
-def _view(target: Target, steady: Codes, listed: int, n_slices: int, fit: Fit | None, part: Part) -> _View:
+def _summarise(target: Target, steady: Codes, listed: int, n_slices: int, fit: Fit | None, part: Part) -> _PartSummary:
     votes = part.votes
     votes_i = np.asarray(votes.votes_i)
     item_i = np.flatnonzero(votes_i > 0)
@@ -132,7 +132,7 @@ def _view(target: Target, steady: Codes, listed: int, n_slices: int, fit: Fit | 
     shape = (len(votes.workers) if listed else 0, n_slices + 1)
     cell_n = votes.worker_n.astype(np.int64) * shape[1] + slice_i[place_n] % shape[1] if listed else place_n[:0]
     weight_n = value_n if listed else value_n[:0]
-    return _View(
+    return _PartSummary(
         item_i=item_i + part.start,
         slice_i=slice_i,
         prediction_ip=np.stack(predictions, axis=1),
@@ -147,7 +147,7 @@ def _view(target: Target, steady: Codes, listed: int, n_slices: int, fit: Fit | 
 class Sample:
     """Labels in order, and the predictor learned before each of them.
 
-    `question_i` is set if labels came question by question: then questions were drawn at random, not items.
+    `question_i` is set if labels came question by question, which means that questions were drawn, not items.
     """
 
     item_t: Codes
@@ -180,9 +180,9 @@ class Sample:
         )
 
     def bets(self, coefficient_i: FloatArray) -> tuple[Bets, int]:
-        """Bets on the mean of coefficient times y over units with coefficients, and how many labels they use.
+        """Bets on the mean of coefficient times y over units with coefficients, and the number of labels used.
 
-        A unit is an item, or all items of a question if labels came question by question.
+        A unit is an item or, if labels came question by question, all items of a question.
         """
         pool = np.flatnonzero(coefficient_i)
         unit_of = np.arange(len(pool)) if self.question_i is None else self.question_i[pool]

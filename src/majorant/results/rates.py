@@ -1,7 +1,7 @@
-"""Rates: the share of a class, a mean score or a win rate, from votes and a few labels; and which system is better.
+"""Measure a rate (the share of a class, a mean score or a win rate) from votes and a few labels, and compare systems.
 
 The panel's own rate is biased if its judges tend to err in one direction.  Labels of a few randomly drawn items give an
-interval that is exact at any number of labels; the votes narrow it and cannot make it wrong (`ask/rate.py`).
+interval that is valid at any number of labels; the votes narrow it and cannot make it wrong (`ask/rate.py`).
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ class Winner(StrEnum):
 class Rate:
     """A rate and its interval, in the unit of the labels (a share or a score); None without labels."""
 
-    name: Hashable | None  # the slice, None for all items
+    name: Hashable | None  # the slice; None for all items
     value: float | None
     low: float | None
     high: float | None
     n_items: int
     labels: int
-    skipped: int  # drawn items without a label: they count as the worst case on either side
+    skipped: int  # drawn items without a label, which count as the worst case for both bounds
     reported: tuple[Reported, ...]
-    more: Mapping[float, int]  # half-width as a share of the range -> about how many more labels it takes
+    more: Mapping[float, int]  # half-width as a share of the range -> approximate number of labels still needed
 
     def said_by(self, name: Hashable) -> float | None:
         """The rate that a rule or judge reports."""
@@ -69,10 +69,10 @@ class Difference:
     value: float | None
     low: float | None
     high: float | None
-    n_units: int  # items of both slices, or questions that both answered
-    paired: bool  # labelled question by question
-    labels: int  # units labelled
-    more: int | None  # about how many more labels would settle it; 0: settled, None: not even all of the file
+    n_units: int  # number of items in both slices, or of questions that both answered
+    paired: bool  # whether it was labelled question by question
+    labels: int  # number of labelled units
+    more: int | None  # approximate number of labels still needed; 0: settled, None: the whole file is too small
 
     @property
     def winner(self) -> Winner:
@@ -87,17 +87,17 @@ class Position:
     """How the order of two candidates affects a judge."""
 
     judge: Hashable
-    both_orders: int  # pairs that it judged in both orders
-    consistent: int  # with the same verdict
-    first_twice: int  # for whichever was shown first
+    both_orders: int  # number of pairs that it judged in both orders
+    consistent: int  # pairs with the same verdict in both orders
+    first_twice: int  # pairs where it chose whichever was shown first
     second_twice: int
-    p_value: float | None  # exact sign test: without bias, contradictions go either way equally often
-    first_share: float | None  # of its verdicts other than ties, for the one shown first
+    p_value: float | None  # exact sign test of `first_twice` against `second_twice`
+    first_share: float | None  # share of its verdicts, without ties, for the candidate shown first
 
 
 @dataclass(frozen=True, slots=True)
 class RateRecord:
-    """The error of majority vote's own rates on public panels with gold, as shares."""
+    """Errors of the rates that majority vote reports, on public panels with gold labels."""
 
     panels: int
     least: float
@@ -111,17 +111,17 @@ class Rates(Tabular):
 
     measure: Measure
     label: Hashable | None  # the class
-    limits: tuple[float, float]  # of a value
-    candidates: tuple[tuple[Hashable, Hashable], ...]  # for win rates, the pairs; wins of the first are counted
+    limits: tuple[float, float]  # the range of a value
+    candidates: tuple[tuple[Hashable, Hashable], ...]  # for win rates: pairs, of which wins of the first are counted
     account: Account
     overall: Rate
     slices: tuple[Rate, ...]
     differences: tuple[Difference, ...]
     positions: tuple[Position, ...]  # of pairwise judgements
     order: Order
-    clustered: bool  # labelled question by question
+    clustered: bool  # whether items were labelled question by question
     ignored: int  # labelled items without votes
-    unheard: tuple[Hashable, ...]  # expert labels that no judge gave, so they are not the class
+    unheard: tuple[Hashable, ...]  # expert labels that no judge gave; they count as not the class
     level: float
     record: RateRecord
 
@@ -132,12 +132,12 @@ class Rates(Tabular):
 
     @property
     def low(self) -> float | None:
-        """The lower end of its interval."""
+        """The lower end of the interval."""
         return self.overall.low
 
     @property
     def high(self) -> float | None:
-        """The upper end of its interval."""
+        """The upper end of the interval."""
         return self.overall.high
 
     @property
@@ -146,7 +146,7 @@ class Rates(Tabular):
         return self.overall.labels
 
     def table(self) -> dict[str, Any]:
-        """A row for all items, and one for each slice."""
+        """One row for all items, and one for each slice."""
         every = (self.overall, *self.slices)
         names = ("name", "value", "low", "high", "n_items", "labels")
         return {name.removeprefix("n_"): [getattr(one, name) for one in every] for name in names}
@@ -175,28 +175,29 @@ def rate(
     label_column: str | None = None,
     **reading: Any,
 ) -> Rates:
-    """The share of a class (or mean score, or win rate) among all items, exactly, from a few labels.
+    """Measure the share of a class, a mean score or a win rate over all items, from votes and a few labels.
 
     Parameters
     ----------
     votes : Votes, or anything that `mj.read` takes
         The votes of the judges.  Tables of pairwise judgements (model_a, model_b, winner) give win rates.
     gold : path, frame, Series or dict of item -> label; or the name of a column of the votes
-        Labels of items drawn uniformly at random, in the order in which they were labelled; a file drawn by
-        `majorant ask` knows its order.  None: the gold labels that were read with the votes, if any.
+        Labels of items drawn uniformly at random, in the order in which they were labelled; files drawn by
+        `majorant ask` record their order.  By default the gold labels that were read with the votes, if any.
     label : a label of the votes
         The class to measure; by default the obvious one (pass, yes, correct, 1).  Without it, numeric labels are
         treated as scores and averaged.
     by : str
-        A column by which to slice the items, such as the system that answered: a rate for each, and differences.
+        Column that divides the items into slices, such as the system that answered; each gets a rate, and they are
+        compared.
     limits : (low, high)
         The range of scores, if it is not 0 to 1, 1 to 5, 1 to 10 or 0 to 100.
     level : float
-        Probability with which all intervals hold, together and at every look.
+        Probability with which all intervals hold at once, however often you look.
     rng : int or Generator
-        Puts labels that have no order into one.
+        Random seed; used to shuffle labels whose order is unknown.
     label_column : str
-        The column that holds the votes' labels, if its name does not say so: what `mj.read` calls `label`.
+        Column with the votes' labels, if it is not detected; `mj.read` calls this `label`.
     **reading
         How to read the votes, as for `mj.read`.
 
@@ -223,9 +224,9 @@ def rate(
     if isinstance(votes, Votes | Backend):
         backend = as_backend(votes, **reading)
         if column is not None:
-            raise DataError(f"gold: there is no file {gold!r}. To use a column, name it when the votes are read.")
+            raise DataError(f"gold: there is no file {gold!r}. To use a column, give its name when you read the votes.")
         if by is not None and backend.votes.slice_i is None:
-            raise ConfigError(f"these votes were read without slices: pass by={by!r} when reading them.")
+            raise ConfigError(f"These votes were read without slices. Pass by={by!r} when you read them.")
         return measure_rate(backend, gold, how=how, **settings)
     if type(votes).__module__.startswith("pyspark.sql"):  # gold labels go to the cluster with the votes
         if gold is not None:
@@ -236,7 +237,7 @@ def rate(
     pairs = read_pairs(votes, how)
     table = read_with(votes, how) if pairs is None else pairs.votes
     for note in table.account.notes:
-        if note.kind.changes_meaning and note.kind is not NoteKind.NUMBER_LABELS:  # scores are welcome here
+        if note.kind.changes_meaning and note.kind is not NoteKind.NUMBER_LABELS:  # scores are fine here
             warnings.warn(DataNote(note), stacklevel=2)
     return measure_rate(MemoryBackend(table), None if column is not None else gold, how=how, pairs=pairs, **settings)
 
@@ -252,11 +253,11 @@ def measure_rate(
     level: float = LEVEL,
     rng: int | np.random.Generator = 0,
 ) -> Rates:
-    """The same for votes that have been read; `how` says how label files are written."""
+    """Measure a rate for votes that have been read; `how` holds the reading options, which apply to label files."""
     as_level(level)
     generator = as_generator(rng)
     if limits is not None and len(limits) != 2:
-        raise ConfigError("limits= takes two numbers, the lowest and the highest score.")
+        raise ConfigError("limits= takes two numbers: the lowest and the highest score.")
     if not backend.votes.n_votes:
         raise DataError("No item has a vote.")
     votes = backend.votes
@@ -294,7 +295,7 @@ def _unheard(labelled: Labelled, labels: Sequence[Hashable]) -> tuple[Hashable, 
 
 
 def _rate(s: int | None, panel: Panel, sample: Sample, target: Target, tail: float) -> Rate:
-    """The rate of all items, or of a slice."""
+    """The rate over all items, or over a slice."""
     low_limit, high_limit = target.limits
     scale = high_limit - low_limit
     mine_i = np.ones(len(panel.item_i), dtype=bool) if s is None else panel.slice_i == s
@@ -379,7 +380,7 @@ def _position(judged: Judged) -> Position:
 
 @cache
 def rate_record() -> RateRecord:
-    """The record that `benchmarks/rates.py --record` wrote."""
+    """Load the record written by `benchmarks/rates.py --record`."""
     text = resources.files("majorant.results").joinpath("rate_record.json").read_text(encoding="utf-8")
     off = sorted(abs(one["reported"] - one["true"]) for one in json.loads(text)["panels"])
     return RateRecord(len(off), off[0], float(np.median(off)), off[-1])

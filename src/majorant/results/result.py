@@ -1,4 +1,4 @@
-"""What `check` finds out: the answer, and labels, workers, review and the rest, computed on first use."""
+"""The result of `check`: the answer, and labels, workers, review and other parts, computed on first use."""
 
 from __future__ import annotations
 
@@ -59,16 +59,16 @@ def ignore_stage(stage: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What `check` was asked for."""
+    """The arguments of `check`."""
 
     seed: int
     level: float = LEVEL
-    method: str | None = None  # the rule that the user named
+    method: str | None = None  # the rule that the user chose
     tolerance: float = TOLERANCE
     target: float = TARGET
     compares: bool = False  # whether `Result.comparison` is wanted
-    labelled: Recognised | None = None  # an expert's labels, with the design that drew them
-    ties: str | None = None  # the rule that decides ties, if the user named one
+    labelled: Recognised | None = None  # an expert's labels, with the design that drew the items
+    ties: str | None = None  # the rule that decides ties, if the user chose one
     by_coin: bool = False  # whether a coin decides ties
     gold_labels: bool = True  # whether known labels replace those of the rule
     stage: StageCallback = ignore_stage
@@ -76,10 +76,10 @@ class Settings:
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Result:
-    """Everything that `check` finds out; facts only, which `majorant.render` turns into text.
+    """Everything that `check` finds: facts only, which `majorant.render` turns into text.
 
-    Most parts are computed on first use.  `counts`, `changes`, `workers` and `reviewed` cover all votes; the rest
-    covers `votes`: all of them, or a random sample of the items if they do not fit into memory.
+    Most parts are computed on first use.  `counts`, `changes`, `workers` and `reviewed` cover all votes.  The others
+    cover `votes`: all of them, or those on a random sample of the items if they do not fit into memory.
 
     >>> import majorant as mj
     >>> result = mj.check([(f"q{i}", f"w{j}", (i + (j == i % 5)) % 2) for i in range(40) for j in range(3)])
@@ -88,26 +88,26 @@ class Result:
     """
 
     settings: Settings
-    backend: Backend  # all votes, those of copies apart
+    backend: Backend  # all votes, including each of the copies
     counts: Counts
     design: VotingDesign
     setting: Setting
     found_copies: Copies
     answer: Answer
-    differ: Difference  # on how many items the rule of the answer and majority vote differ
-    learned: LearnedRule | None  # what gold labels taught, whether or not it is used
-    expert: Outcome | None  # what labels drawn by design say
-    tie_breaker: str | None  # the rule that decides ties, None for a coin fixed by the item's name
+    differ: Difference  # number of items on which the rule of the answer and majority vote differ
+    learned: LearnedRule | None  # the rule learned from gold labels, whether or not it is used
+    expert: Outcome | None  # outcome of an expert's labels
+    tie_breaker: str | None  # the rule that decides ties; None for a coin toss determined by the item's name
     fitted: Rules = field(repr=False)
-    majority: Rule = field(repr=False)  # this and the next three have their ties settled
+    majority: Rule = field(repr=False)  # ties are settled in this and the next three
     other: Rule = field(repr=False)  # the rule that majority vote was compared with
-    written: Rule = field(repr=False)  # the rule behind the labels
+    written: Rule = field(repr=False)  # the rule that gives the labels
     weighted: Rule | None = field(repr=False)
     certify: Callable[[], Certification] = field(repr=False)
 
     @property
     def votes(self) -> Votes:
-        """The votes in memory: all of them, or those on a random sample of the items."""
+        """The votes in memory: all votes, or those on a random sample of the items."""
         return self.fitted.votes
 
     @property
@@ -117,28 +117,28 @@ class Result:
 
     @property
     def rules(self) -> dict[str, Fit]:
-        """Majority vote, the weighted vote and the rule behind the labels, on all votes, ties settled."""
+        """Majority vote, the weighted vote and the rule that gives the labels, on all votes, with ties settled."""
         return {one.name: one.everywhere for one in (self.majority, self.weighted, self.written) if one is not None}
 
     @property
     def copies(self) -> tuple[tuple[Hashable, ...], ...]:
-        """Groups of workers who repeat each other and count as one."""
+        """Groups of workers who copy each other and count as one."""
         return self.found_copies.workers
 
     @property
     def copy_groups(self) -> tuple[CopyGroup, ...]:
-        """The same groups with what shows that they are copies."""
+        """The groups of copies with the evidence for each."""
         return self.found_copies.groups
 
     @property
     def tied(self) -> int:
-        """Items on which the votes are tied."""
+        """Number of items with tied votes."""
         patterns = self.counts.patterns
         return int(patterns.items_p[tied(patterns.counts_pk)].sum())
 
     @cached_property
     def changes(self) -> LabelChanges:
-        """What the other rule would change."""
+        """How the other rule would change the labels."""
         return label_changes(self.fitted.backend, self.majority.everywhere, self.other.everywhere)
 
     @cached_property
@@ -152,25 +152,25 @@ class Result:
 
     @cached_property
     def comparison(self) -> Records[Alternative]:
-        """All methods side by side, if `check` was called with `compare`."""
+        """Comparison of all methods, if `check` was called with `compare`."""
         return compare(self.votes, level=self.level) if self.settings.compares else Records()
 
     @property
     def _compared_majority(self) -> Fit:
-        """Majority vote as the other rule was compared with it: beside the weighted vote, ties are decided alike."""
+        """Majority vote as compared with the other rule; compared with the weighted vote, both decide ties alike."""
         alike = self.other.name in (MAJORITY, WEIGHTED_VOTE)
         return self.majority.here if alike else self.fitted.by_name[MAJORITY].here
 
     @cached_property
     def gold(self) -> GoldAccuracy | None:
-        """How often majority vote is right, where the truth is known; None without gold."""
+        """Accuracy of majority vote on gold items; None without gold."""
         return gold_accuracy(self.votes, self._compared_majority, level=self.level)
 
     @cached_property
     def rated(self) -> tuple[Alternative, ...]:
-        """The accuracy of the rules that were compared, such that their differences are the gains of the answer.
+        """The accuracy of the rules that were compared; their differences are the gains in the answer.
 
-        A rule that the gold labels taught is rated by cross-validation.
+        Rules learned from the gold labels are rated by cross-validation.
         """
         majority = self._compared_majority
         others = {one.name: one.here for one in (self.other, self.written) if one.name != MAJORITY}
@@ -185,41 +185,41 @@ class Result:
         )
 
     def _honest(self, rule: str, fit: Fit) -> Fit:
-        """The fit by which a rule is rated: cross-validated if it learns from the labels that rate it."""
+        """The fit used to rate a rule; cross-validated if the rule learns from gold labels."""
         return fit_cross_validated(rule, self.votes) if learns_from_gold(rule) else fit
 
     @property
     def rule(self) -> str:
-        """The rule behind the labels."""
+        """The rule that gives the labels."""
         return self.written.name
 
     @property
     def labels_from_other(self) -> bool:
-        """Whether the labels are those of the rule that majority vote was compared with."""
+        """Whether the labels come from the rule that majority vote was compared with."""
         return self.rule != MAJORITY and self.rule == self.answer.other
 
     @property
     def design_path(self) -> str | None:
-        """The file of the design that drew an expert's labels."""
+        """Path of the design behind an expert's labels."""
         return None if self.settings.labelled is None else str(self.settings.labelled.path)
 
     @cached_property
     @limit_native_threads
     def confidence(self) -> Confidence:
-        """How far to believe the probabilities of the labels."""
+        """Calibrated probabilities that the labels are right."""
         self.settings.stage("judging")
         crowd = self.fitted.members.get("hierarchical") if self.fitted.item_p is None else None
         return calibrate(self.votes, self.written.here, rng=self.settings.seed, refit=self.written.refit, crowd=crowd)
 
     @property
     def expected_accuracy(self) -> float | None:
-        """The share of right labels that the confidence implies: its mean over the items with votes."""
+        """Expected share of right labels: the mean confidence over items with votes."""
         confidence_i = self.confidence.confidence_i
         return float(np.nanmean(confidence_i)) if np.isfinite(confidence_i).any() else None
 
     @cached_property
     def known(self) -> Known:
-        """Labels that override any rule."""
+        """Labels that override those of the rule."""
         labelled = self.settings.labelled
         if not self.settings.gold_labels:
             return Known(gold=False)
@@ -227,7 +227,7 @@ class Result:
 
     @cached_property
     def labels(self) -> Labels:
-        """What labels.csv holds."""
+        """The contents of labels.csv."""
         return Labels(
             votes=self.votes,
             fit=self.confidence.fit,
@@ -239,7 +239,7 @@ class Result:
 
     @cached_property
     def worker_fit(self) -> Fit:
-        """The fit by which workers are judged: one method, or the named one if it has a matrix for each worker."""
+        """The fit used to assess workers: the chosen method if it has a matrix per worker, else a fixed one."""
         if self.settings.method is not None:
             fit = self.fitted.by_name[self.settings.method].everywhere
             if fit.confusion is not None and fit.confusion.ndim == 3:
@@ -249,7 +249,7 @@ class Result:
     @cached_property
     @limit_native_threads
     def workers(self) -> Workers:
-        """How good each worker is, and who is flagged."""
+        """Accuracy, agreement and flags of each worker."""
         return assess_workers(
             self._apart,
             self.worker_fit,
@@ -261,18 +261,18 @@ class Result:
 
     @cached_property
     def _votes_apart(self) -> Votes:
-        """The votes in memory, those of copies apart from each other."""
+        """The votes in memory, including each of the copies."""
         return votes_of_items(self.backend, self.fitted.item_p) if self.found_copies.groups else self.votes
 
     @property
     def _apart(self) -> Backend:
-        """All votes, those of copies apart from each other."""
+        """All votes, including each of the copies."""
         return MemoryBackend(self._votes_apart) if self.fitted.item_p is None else self.backend
 
     @cached_property
     @limit_native_threads
     def removal(self) -> Removal | None:
-        """What would change without the flagged workers; not known from a sample."""
+        """What would change without the flagged workers; None if only a sample is in memory."""
         if self.fitted.item_p is not None:
             return None
         return removal(self.votes, self.confidence.fit, self.workers, self.written.refit)
@@ -280,7 +280,7 @@ class Result:
     @cached_property
     @limit_native_threads
     def reviewed(self) -> Reviewed:
-        """The labels to look at first; on panels, where models mislead, by confidence."""
+        """The labels to check first; for panels, where models mislead, ordered by confidence."""
         confidence, workers, rules = self.confidence, self.workers, self.fitted
         self.settings.stage("measuring")
         shape, n_votes = rules.backend.votes.shape, rules.backend.votes.n_votes
@@ -293,7 +293,7 @@ class Result:
             )
         models = [np.asarray(fit.posterior) for fit in members]
         label_i = decided_labels(self.written.here, rules.votes)
-        if self.known.expert:  # an expert has looked at them
+        if self.known.expert:  # an expert has already checked them
             label_i[[str(item) in self.known.expert for item in rules.votes.items]] = NO_LABEL
         listed = review(
             rules.votes,
@@ -308,7 +308,7 @@ class Result:
     @cached_property
     @limit_native_threads
     def certification(self) -> Certification:
-        """The certificate with what it was made from."""
+        """The certificate and its inputs."""
         return self.certify()
 
     @property
@@ -330,7 +330,7 @@ class Result:
 
     @cached_property
     def plan(self) -> Plan | None:
-        """How many votes to buy; None where there is nothing to plan from."""
+        """How many votes to collect; None if the votes do not allow a plan."""
         try:
             return make_plan(self.votes, target=self.settings.target, level=self.level, copies=self.found_copies)
         except (ConfigError, NotIdentified):
@@ -338,15 +338,15 @@ class Result:
 
     @cached_property
     def map(self) -> tuple[MapPanel, ...]:
-        """Where majority vote is optimal, and where these votes are; empty unless they are a two-class crowd."""
+        """Map of where majority vote is optimal, with these votes; empty except for two-class crowds."""
         return data_map(self.votes, level=self.level) if self.design.kind == "crowd" else ()
 
     @cached_property
     @limit_native_threads
     def rates(self) -> Rates | None:
-        """The share of a class of two, as each rule reports it and as labels measure it; None for other votes."""
+        """Rate of one of two classes, as reported by each rule and as measured by labels; None for other votes."""
         votes = self.backend.whole
-        # The weighted vote is fitted again, with gold labels out of sight: too slow for very many votes.
+        # The weighted vote is refitted without gold labels, which is too slow for very many votes.
         if votes is None or len(votes.labels) != 2 or votes.n_votes > 200_000:
             return None
         label = obvious_class(votes.labels) or votes.labels[-1]
@@ -357,12 +357,12 @@ class Result:
 
     @property
     def review(self) -> Review:
-        """The items to look at first, by their place in `reviewed.votes`: in memory, in `votes`."""
+        """The labels to check first; items are codes into `reviewed.votes`."""
         return self.reviewed.review
 
     @validated
     def accuracy(self, rule: str) -> Estimate:
-        """The accuracy of a rule that was compared: by gold where there is gold, else the models' own figure."""
+        """Accuracy of a rule that was compared: from gold if there is any, else as estimated by the models."""
         by_rule = {row.method: row.accuracy for row in self.rated}
         if rule not in by_rule:
             raise ConfigError(f"{rule} was not compared. Compared: {', '.join(by_rule)}.")
@@ -375,14 +375,14 @@ class Result:
         Parameters
         ----------
         folder : path
-            Made if it does not exist.
+            Created if it does not exist.
         overwrite : bool
-            Replace files that majorant did not write, or that were changed since.
+            Replace files even if majorant did not write them or they were changed since.
 
         Returns
         -------
         list of Path
-            The files.
+            The files that were written.
         """
         from majorant.render.answer import python_command
         from majorant.render.files import write_result
@@ -393,14 +393,14 @@ class Result:
 
     @validated
     def report(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Write the report: one HTML file that needs nothing else; `overwrite` as for `save`."""
+        """Write the report as one self-contained HTML file; `overwrite` as in `save`."""
         from majorant.render.html import report
 
         return report(self, path, overwrite=overwrite)
 
     @validated
     def plot(self, figure: str | None = None) -> Any:
-        """A figure of the report as a matplotlib Figure: workers (if accuracies are known), votes, flow, map, ..."""
+        """Return a figure of the report as a matplotlib Figure, by default workers or (without accuracies) votes."""
         from majorant.render.html import figure as draw
 
         if figure is not None:
@@ -409,7 +409,7 @@ class Result:
         return draw(self, "workers" if known else "votes")
 
     def to_dict(self) -> dict[str, Any]:
-        """All facts of the result, as result.json holds them."""
+        """Return all facts of the result, as in result.json."""
         from majorant.render.plain import to_plain
         from majorant.render.summary import result_summary
 
@@ -417,13 +417,13 @@ class Result:
         return facts
 
     def to_json(self) -> str:
-        """The facts as JSON text."""
+        """Return the facts as JSON text."""
         from majorant.render.plain import to_json
 
         return to_json(self.to_dict())
 
     def summary(self) -> str:
-        """The answer in a few lines, as the command line prints it."""
+        """Return the answer in a few lines, as the command line prints it."""
         from majorant.render.answer import python_command
         from majorant.render.text import answer_text
 

@@ -1,8 +1,8 @@
 """The labels to check first, and who voted for what.
 
-In crowds whose workers differ, items are ordered by how much the models doubt the written label: one minus the median
-of the probabilities that they give it.  On panels, where models mislead, and where workers are alike, they are ordered
-by confidence.  docs/decide.md says how many wrong labels the list finds.
+For crowds whose workers differ, items are ordered by how much the models doubt the written label: one minus the median
+of their probabilities for it.  For panels, where models mislead, and for crowds of similar workers, they are ordered by
+confidence.  docs/decide.md says how many wrong labels the list finds.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ class Review(Tabular):
     confidence_p : array of float
         Probability that the label is right.
     said : tuple of tuple of Said
-        Who voted for what, the written label first.
+        Who voted for which label, starting with the written one.
     reason : tuple of Reason
         Why each label is doubtful.
     gain : float
-        Accuracy, as a share of all items, that an expert who checks the whole list is expected to add.
+        Expected increase in accuracy, over all items, if an expert checks the whole list.
     by_models : bool
         Whether items are ordered by the models' doubt rather than by confidence.
     """
@@ -88,7 +88,7 @@ class Review(Tabular):
         lock(self)
 
     def table(self) -> dict[str, Any]:
-        """One row per item: label, confidence, runner-up, votes, who voted for what, and the reason."""
+        """One row per item: label, confidence, runner-up, votes, who voted for which label, and the reason."""
         return {
             "item": list(self.items),
             "label": Named(self.label_p, self.labels),
@@ -106,7 +106,7 @@ class Review(Tabular):
 
 
 def _said_text(said: Said) -> str:
-    """A label and the first ten who gave it, as a table cell.
+    """A label and the first ten workers who gave it, as a table cell.
 
     >>> _said_text(Said("yes", ("ann", "bob")))
     'yes: ann, bob'
@@ -135,17 +135,17 @@ def review(
     label_i : array of int
         Code of the written label of each item, -1 for none.
     confidence_i : array of float
-        Probability that it is right.
+        Probability that the label is right.
     models : sequence of arrays
-        Each model's probabilities, (items, classes); empty to order by confidence.
+        Probabilities of each model, (items, classes); if empty, items are ordered by confidence.
     good : array of bool, optional
-        Which workers are good, for the reasons.
+        Which workers are good; used for the reasons.
     given : Votes, optional
-        All votes as given, if `votes` count copies as one.
+        All votes as given, if `votes` counts copies as one worker.
     most : int
         How many items to list.
     n_items : int, optional
-        Number of items with votes, if `votes` are only some of them.
+        Number of items with votes, if `votes` holds only some of them.
 
     Returns
     -------
@@ -158,7 +158,7 @@ def review(
     listed = take_items(votes, item_p)
     n_voted = np.count_nonzero(votes.votes_i) if n_items is None else n_items
     label_p = label_i[item_p]
-    # On public sets the median list has 1.3 times as many wrong labels as its confidence implies (truth.py), but a list
+    # On public data, the median list has 1.3 times as many wrong labels as its confidence implies (truth.py).  A list
     # cannot hold more wrong labels than there are.
     wrong = float(np.minimum(1.3 * (1 - confidence_i[item_p]), 1).sum())
     missing = float(np.nansum(1 - confidence_i)) if n_items is None else wrong
@@ -182,9 +182,9 @@ def review(
 def label_doubt(
     votes: Votes, label_i: IntArray, confidence_i: FloatArray, models: Sequence[FloatArray] = ()
 ) -> FloatArray:
-    """How doubtful each label is: one minus the median of the models' probabilities, or minus the confidence.
+    """How doubtful each label is: one minus the median of the models' probabilities, or one minus the confidence.
 
-    Minus infinity for items without a label and items with gold.
+    It is minus infinity for items without a label and for items with gold.
 
     >>> votes = Votes.from_codes([0, 0, 1], [0, 1, 0], [1, 0, 1], items="ab", workers="wx", labels="ny")
     >>> label_doubt(votes, np.array([1, 1]), np.array([.5, .75])).round(3).tolist()
@@ -194,7 +194,7 @@ def label_doubt(
     """
     rows, first_i = np.arange(len(label_i)), np.maximum(label_i, 0)
     sure_i = np.median([np.asarray(model)[rows, first_i] for model in models], axis=0) if models else confidence_i
-    # Where models are certain they leave ties, which the confidence breaks.
+    # Models that are certain give equal doubts; confidence breaks these ties.
     doubt_i = (1 - sure_i).round(FILE_DIGITS) - 1e-10 * confidence_i.round(6)
     return np.where((label_i >= 0) & (votes.votes_i > 0) & (votes.truth_i < 0), doubt_i, -np.inf)
 
@@ -215,19 +215,19 @@ def review_all(
     good: NDArray[np.bool_] | None = None,
     given: Backend | None = None,
 ) -> Reviewed:
-    """The review list of any backend: each part reports its most doubtful items, which are then loaded.
+    """List the labels to check first on any backend: parts report their most doubtful items, which are then loaded.
 
-    `given` holds all votes as given, if `backend` counts copies as one.
+    `given` holds all votes as given, if `backend` counts copies as one worker.
     """
     rule, models = rows_alone(fit), [rows_alone(member) for member in members]
 
-    def doubtful(part: Part) -> tuple[IntArray, FloatArray]:
+    def find_doubtful(part: Part) -> tuple[IntArray, FloatArray]:
         beliefs, own = [np.asarray(part.of(model).posterior) for model in models], part.of(rule)
         sure_i = label_confidence(calibration, part.votes, own)
         doubt_i = label_doubt(part.votes, decided_labels(own, part.votes), sure_i, beliefs)
         return _most(np.arange(len(doubt_i)) + part.start, doubt_i)
 
-    parts = list(backend.map(doubtful, doing="judging"))
+    parts = list(backend.map(find_doubtful, doing="judging"))
     item_p, _ = _most(*(np.concatenate([part[n] for part in parts]) for n in (0, 1)))
     votes = backend.take(item_p)
     some = fit_of_items(backend, fit, item_p)
@@ -248,7 +248,7 @@ def _most(item: IntArray, doubt: FloatArray) -> tuple[IntArray, FloatArray]:
 
 
 def _runners_up(votes: Votes, label_p: IntArray) -> IntArray:
-    """The label with the most votes apart from the written one, -1 if there is none."""
+    """The label with the most votes apart from the written one; -1 if there is none."""
     count_pk = counts(votes)
     count_pk[np.arange(len(label_p)), label_p] = 0
     return np.where(count_pk.max(axis=1, initial=0) > 0, count_pk.argmax(axis=1), NO_LABEL)

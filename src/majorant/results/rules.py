@@ -1,7 +1,7 @@
-"""Rules: whatever labels every item, by its name, on votes wherever they are; which ones are compared; ties.
+"""Fit rules (anything that labels every item) by name on any backend, and settle ties.
 
-Majority vote means the plurality where there is one.  Ties are decided the same way under every rule, so two rules are
-compared on the other items only.
+Majority vote means the plurality label.  Ties are decided the same way under every rule, so rules are compared only on
+the other items.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from majorant.methods.weighted_vote import combination, combine, combined_counts
 from majorant.values import Estimate, FloatArray, as_generator
 from majorant.votes import IntArray, Votes
 
-AUTO = "auto"  # the rule of the answer
+AUTO = "auto"  # stands for the rule that the answer recommends
 
 
 class Rule(NamedTuple):
-    """A rule on all items, on the votes that are in memory, and how it is fitted to other votes."""
+    """A rule fitted to all votes and to those in memory, and a function that fits it to other votes."""
 
     everywhere: Fit
     here: Fit
@@ -45,14 +45,14 @@ class Rule(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name by which users call it."""
+        """The name of the rule."""
         return self.everywhere.method
 
 
 def rule_named(rule: str, workers: Sequence[Hashable], *, beside: Sequence[str] = (WEIGHTED_VOTE,)) -> str:
-    """The usual name of a rule: a method, or one or some of the workers as they are.
+    """Standard name of a rule, which is a method, a worker or several workers.
 
-    A method wins over a worker of the same name, and a worker over another spelling of a method.
+    A method takes precedence over a worker of the same name, and a worker over an alternative spelling of a method.
 
     >>> rule_named("DawidSkene", ["gpt", "gemini"]), rule_named("gpt+gemini", ["gpt", "gemini"])
     ('dawid-skene', 'gpt+gemini')
@@ -63,11 +63,11 @@ def rule_named(rule: str, workers: Sequence[Hashable], *, beside: Sequence[str] 
         return method_named(rule, extra=beside)
     except ConfigError as error:
         more = ", ..." if len(workers) > 12 else ""
-        raise ConfigError(f"{error} Or name workers: {', '.join(map(str, workers[:12]))}{more}.") from None
+        raise ConfigError(f"{error} You can also name workers: {', '.join(map(str, workers[:12]))}{more}.") from None
 
 
 def fit_rule(rule: str, votes: Votes, starts: Mapping[str, Fit] | None = None) -> Fit:
-    """Fit a rule by its name; models start from their fits in `starts`, to other votes of the same workers.
+    """Fit a rule by its name; models start from `starts`, fits to other votes of the same workers.
 
     >>> votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="xyz", labels=("no", "yes"))
     >>> fit_rule("weighted-vote", votes).labels(), fit_rule("z", votes).labels()
@@ -82,7 +82,7 @@ def fit_rule(rule: str, votes: Votes, starts: Mapping[str, Fit] | None = None) -
 
 
 def _fit_judges(backend: Backend, rule: str) -> Fit:
-    """The majority of the workers that a rule names, of all where these did not vote."""
+    """The majority of the workers that a rule names; where none of them voted, the majority of all."""
     judges = list(find_judges(backend.votes.workers, rule_named(rule, backend.votes.workers)))
     votes_j = backend.votes_by_worker().sum(axis=1)
     if silent := [str(backend.votes.workers[j]) for j in judges if not votes_j[j]]:
@@ -96,7 +96,7 @@ def _fit_judges(backend: Backend, rule: str) -> Fit:
 
 
 def full_judges(backend: Backend) -> list[str]:
-    """The workers who vote on nearly all items, those with most votes first."""
+    """Workers who vote on nearly all items, those with the most votes first."""
     votes_j, patterns = backend.votes_by_worker().sum(axis=1), backend.patterns()
     voted = int(patterns.items_p[patterns.votes_p > 0].sum())
     busy = [j for j in np.argsort(-votes_j, kind="stable").tolist() if votes_j[j] >= 0.9 * voted]
@@ -104,12 +104,12 @@ def full_judges(backend: Backend) -> list[str]:
 
 
 def rule_fit(backend: Backend, rule: str, seed: int) -> Fit:
-    """Fit a rule by its name to all votes, as `check` does."""
+    """Fit a rule by its name to all votes on any backend."""
     return fit_everywhere(backend, rule, seed) if backend.whole is None else fit_rule(rule, backend.whole)
 
 
 def fit_everywhere(backend: Backend, rule: str, seed: int) -> Fit:
-    """Fit a rule by its name to all votes, wherever they are; `seed` draws the sample that the weighted vote needs."""
+    """Fit a rule by its name to votes that are not in memory; `seed` draws the sample that the weighted vote needs."""
     rule = rule_named(rule, backend.votes.workers)
     if rule not in ESTIMATORS and rule != WEIGHTED_VOTE:
         return _fit_judges(backend, rule)
@@ -121,20 +121,20 @@ def fit_everywhere(backend: Backend, rule: str, seed: int) -> Fit:
 
 
 def fit_weighted_vote(backend: Backend, sample: Votes) -> tuple[Fit, Mapping[str, Fit]]:
-    """Fit the weighted vote to votes that are not in memory, and its members; a sample says which models suit them."""
+    """Fit the weighted vote and its members to votes that are not in memory; a sample shows which models suit them."""
     members = members_for(sample)
     if not members:
         raise ConfigError(f"{WEIGHTED_VOTE} cannot be used on these votes: {unsuited(COMBINED[0], sample)}.")
     fits = {method: backend.fit(method) for method in members}
-    nothing = np.empty((0, len(backend.votes.labels)))
-    mean = combine({method: replace(fit, posterior=nothing) for method, fit in fits.items()})
+    no_rows = np.empty((0, len(backend.votes.labels)))
+    mean = combine({method: replace(fit, posterior=no_rows) for method, fit in fits.items()})
     rows = {method: fit.posterior for method, fit in fits.items()}
     model = combined_counts(members, backend.patterns)
     return replace(mean, posterior=backend.rows(partial(mean_row, rows, model))), fits
 
 
 def settle_ties(fit: Fit, majority: Fit, breaker: Fit | None) -> Fit:
-    """The rule with majority vote's ties decided by another fit; None leaves them to a coin.
+    """Decide majority vote's ties in a rule by another fit; with None they stay tied.
 
     >>> votes = Votes.from_codes([0, 0, 1], [0, 1, 0], [1, 0, 1], items="ab", workers="wx", labels="ny")
     >>> majority = fit_rule("majority", votes)
@@ -146,7 +146,7 @@ def settle_ties(fit: Fit, majority: Fit, breaker: Fit | None) -> Fit:
 
 
 def settle_everywhere(backend: Backend, fit: Fit, majority: Fit, breaker: Fit | None) -> Fit:
-    """The same for fits on any backend."""
+    """Settle ties in fits on any backend; see `settle_ties`."""
     if backend.whole is not None:
         return settle_ties(fit, majority, breaker)
     posteriors = (fit.posterior, majority.posterior, (majority if breaker is None else breaker).posterior)
@@ -166,15 +166,15 @@ def _settled(rule_ik: FloatArray, majority_ik: FloatArray, breaker_ik: FloatArra
 class Rules:
     """Majority vote and the rules that it is compared with, fitted."""
 
-    votes: Votes  # in memory, from which they were learned
-    item_p: IntArray | None  # the codes of their items, None if they are all
-    backend: Backend  # where their fits to all items are
-    by_name: Mapping[str, Rule]  # majority vote first; ties as each rule decides them
-    members: Mapping[str, Fit]  # of the weighted vote, on all items
-    belief: FloatArray | None  # (items, classes): what the models believe of the votes in memory
+    votes: Votes  # the votes in memory
+    item_p: IntArray | None  # codes of their items; None if these are all votes
+    backend: Backend  # all votes
+    by_name: Mapping[str, Rule]  # majority vote first; each decides ties in its own way
+    members: Mapping[str, Fit]  # members of the weighted vote, fitted to all votes
+    belief: FloatArray | None  # (items, classes): the models' posterior for the votes in memory
 
     def settled(self, name: str, breaker: str | None) -> Rule:
-        """A rule with its ties decided by another rule, or left to a coin."""
+        """A rule with its ties decided by the rule `breaker`; None leaves them tied."""
         rule, majority = self.by_name[name], self.by_name[MAJORITY]
         judge = majority if breaker is None else self.by_name[breaker]
 
@@ -189,25 +189,25 @@ class Rules:
         )
 
     def compared(self, name: str) -> Fit:
-        """A rule on all items as it is compared with others.
+        """A rule on all items in the form in which it is compared with others.
 
-        Ties are decided the same way under majority vote and the weighted vote, so both leave them tied here.  A rule
-        that labels favor would decide ties itself, where majority vote tosses a coin.
+        Majority vote and the weighted vote have their ties decided the same way, so both leave them tied here.  Other
+        rules decide ties themselves, and are compared with a coin toss.
         """
         rule, majority = self.by_name[name].everywhere, self.by_name[MAJORITY].everywhere
         return rule if name not in (MAJORITY, WEIGHTED_VOTE) else settle_everywhere(self.backend, rule, majority, None)
 
     def compared_here(self, name: str) -> Fit:
-        """The same for the votes in memory."""
+        """The rule on the votes in memory, in the form in which it is compared."""
         rule, majority = self.by_name[name].here, self.by_name[MAJORITY].here
         return rule if name not in (MAJORITY, WEIGHTED_VOTE) else settle_ties(rule, majority, None)
 
 
 def fit_rules(backend: Backend, inputs: ClaimInputs, method: str | None, more: Sequence[str], *, seed: int) -> Rules:
-    """Fit majority vote, the weighted vote, the rule that the user named, and `more` rules."""
+    """Fit majority vote, the weighted vote, the rule `method` that the user chose, and `more` rules."""
     votes, item_p = (inputs.sample, inputs.item_p) if backend.whole is None else (backend.whole, None)
     blind = replace(votes, gold_i=None) if method is None else votes
-    # It takes two classes, and an item with three votes, to tell who is good.
+    # Workers can be compared only with two classes and an item with three votes.
     can_weigh = len(votes.labels) > 1 and votes.votes_i.max(initial=0) > 2
     combined = combination(blind) if can_weigh or method == WEIGHTED_VOTE else None
     if combined is None and method == WEIGHTED_VOTE:
@@ -219,7 +219,7 @@ def fit_rules(backend: Backend, inputs: ClaimInputs, method: str | None, more: S
         if name not in here and name != LEARNED:
             here[name] = fit_rule(name, votes)
     members: Mapping[str, Fit] = {} if combined is None else combined.fits
-    if item_p is None:  # all votes are in memory by now, wherever they came from
+    if item_p is None:  # by now all votes are in memory, whatever the backend was
         backend, everywhere = MemoryBackend(votes), here
     else:
         everywhere = {name: fit_everywhere(backend, name, seed) for name in here if name != WEIGHTED_VOTE}
@@ -238,7 +238,7 @@ def fit_rules(backend: Backend, inputs: ClaimInputs, method: str | None, more: S
 
 
 def add_judges(rules: Rules, seed: int) -> Rules:
-    """The rules, and each judge of a panel who labels nearly everything."""
+    """Add each judge of a panel who labels nearly everything."""
     by_name = dict(rules.by_name)
     for name in full_judges(rules.backend)[:100]:
         if name not in by_name:
@@ -250,7 +250,7 @@ def add_judges(rules: Rules, seed: int) -> Rules:
 
 
 def add_learned(rules: Rules, learned: LearnedRule) -> Rules:
-    """The rules, and one that was learned from labels."""
+    """Add a rule that was learned from labels."""
     weighted = rules.by_name[WEIGHTED_VOTE]
     everywhere = learned.fit(rules.backend, weighted.everywhere)
     here = everywhere if rules.item_p is None else learned.fit(rules.votes, weighted.here)
@@ -261,20 +261,20 @@ def add_learned(rules: Rules, learned: LearnedRule) -> Rules:
 def learn_from_gold(
     rules: Rules, setting: Setting, *, holds_out: bool, tolerance: float, level: float, seed: int
 ) -> tuple[Rules, LearnedRule | None, tuple[Evidence, ...]]:
-    """The rules with one learned from the gold labels, if it beats the rule used without them; and its evidence.
+    """Learn a rule from the gold labels, and add it with its evidence if it beats the rule used without them.
 
-    If there are many labels and `holds_out`, half of them teach a rule and the others prove it; if they do not, all of
-    them teach.
+    With many labels and `holds_out`, the rule is learned from half of them and tested on the other half.  If that does
+    not prove it better, it is learned from all labels and assessed by cross-validation.
     """
     item_p, truth_p = gold_labels(rules.backend)
     if WEIGHTED_VOTE not in rules.by_name or len(item_p) < LEAST_LABELS:
         return rules, None, ()
     weighted = rules.by_name[WEIGHTED_VOTE].everywhere
     baseline = weighted if setting.teaches else rules.by_name[MAJORITY].everywhere
-    teach = partial(learn_rule, rules.backend, weighted=weighted, baseline=baseline, seed=seed)
+    learn = partial(learn_rule, rules.backend, weighted=weighted, baseline=baseline, seed=seed)
     if holds_out and len(item_p) >= 4 * LEAST_LABELS:
-        taught_p = half_of(rules.backend, item_p, seed)
-        half = teach(item_p[taught_p], truth_p[taught_p])
+        half_p = half_of(rules.backend, item_p, seed)
+        half = learn(item_p[half_p], truth_p[half_p])
         if half.adopted:
             tried = add_learned(rules, half)
             present, fit = tried.compared(MAJORITY), tried.compared(LEARNED)
@@ -283,14 +283,14 @@ def learn_from_gold(
                 (present, fit),
                 LEARNED,
                 (item_p, truth_p),
-                taught_p,
+                half_p,
                 count_differences(rules.backend, present, fit),
-                alpha=(1 - level) / len(rules.by_name),  # majority vote is none of the rules that share it
+                alpha=(1 - level) / len(rules.by_name),  # shared by the learned rule and all others but majority
                 level=level,
             )
             if is_better(evidence.gain, tolerance):
                 return tried, half, (evidence,)
-    learned = teach(item_p, truth_p)
+    learned = learn(item_p, truth_p)
     if not learned.adopted:
         return rules, learned, ()
     return add_learned(rules, learned), learned, (_cross_validated(learned, rules, item_p, truth_p),)
@@ -310,10 +310,10 @@ def learns_from_gold(rule: str) -> bool:
 
 
 def fit_cross_validated(method: str, votes: Votes) -> Fit:
-    """Fit a method that learns from gold labels, and judge each gold item by a fit to nine tenths of the others."""
+    """Fit a method that learns from gold labels; gold items get their posterior from ten-fold cross-validation."""
     fit, known = fit_method(method, votes), known_items(votes)
     posterior_ik = fit.posterior.copy()
-    if len(known) == 1:  # there is no other to learn from
+    if len(known) == 1:  # no other item to learn from
         posterior_ik[known] = 1 / len(votes.labels)
         return replace(fit, posterior=posterior_ik)
     rank_g = np.argsort(np.argsort(name_hashes([votes.items[i] for i in known], ORDER_SEED), kind="stable"))
@@ -326,7 +326,7 @@ def fit_cross_validated(method: str, votes: Votes) -> Fit:
 
 
 def cross_validated_evidence(rules: Rules, method: str) -> tuple[Evidence, ...]:
-    """The lead of a method that learns from gold labels over majority vote; empty with fewer than ten labels."""
+    """Lead of a method that learns from gold labels over majority vote; empty with fewer than ten labels."""
     votes = rules.votes
     if votes.n_gold < 10:
         return ()
@@ -339,14 +339,14 @@ def cross_validated_evidence(rules: Rules, method: str) -> tuple[Evidence, ...]:
 
 
 def _cross_validated(learned: LearnedRule, rules: Rules, item_p: IntArray, truth_p: IntArray) -> Evidence:
-    """The cross-validated lead of the learned rule over majority vote."""
+    """Cross-validated lead of the learned rule over majority vote."""
     majority = fit_of_items(rules.backend, rules.by_name[MAJORITY].everywhere, item_p).posterior
     lead = learned.accuracy - float(right_share(majority, truth_p).mean())
     return _without_interval(LEARNED, lead, learned.n_labels, whole=len(item_p) == rules.backend.votes.shape[0])
 
 
 def _without_interval(rule: str, lead: float, n_labels: int, *, whole: bool) -> Evidence:
-    """A lead without an interval, because the labels that judge the rule also taught it."""
+    """A lead without an interval, because the rule was learned from the same labels."""
     status = Status.PASSED if whole else Status.UNTESTED
     return Evidence(
         source=Source.LABELS,

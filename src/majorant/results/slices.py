@@ -27,7 +27,7 @@ class SliceAnswer:
     value: Hashable
     n_items: int
     n_votes: int
-    differ: int  # items on which the two rules say different things
+    differ: int  # number of items on which the two rules differ
     answer: Answer
 
     def row(self) -> dict[str, Any]:
@@ -50,16 +50,19 @@ class SliceAnswer:
 def answer_slices(
     backend: Backend, present: Fit, other: Fit, whole: Answer, *, level: float, taught: bool
 ) -> Records[SliceAnswer]:
-    """An answer for each slice, so that all of them hold at once with probability `level`.
+    """Answer for each slice; all answers hold at once with probability `level`.
 
-    A slice is judged by its own labels, unless they `taught` the other rule, and by how much the two rules differ in
-    it.  If that leaves it open, what decided about the whole file is taken over in proportion to these differences.
-    What cannot be tested on the whole file lowers the certainty of each slice, too.
+    A slice is judged by its own labels, unless the other rule was learned from them (`taught`), and by how much the two
+    rules differ in it.  If that leaves the question open, the evidence behind the answer for the whole file is scaled
+    by how often the rules differ in the slice.  Assumptions that the whole file cannot test also lower the certainty of
+    each slice.
     """
     slices = backend.votes.slices
     if backend.votes.slice_i is None:
         return Records()
-    n_rules = sum(one.source is Source.LABELS for one in whole.evidence)  # the same labels chose among them
+    n_rules = sum(
+        one.source is Source.LABELS for one in whole.evidence
+    )  # the same labels were used to choose among these rules
     alpha = (1 - level) / max(len(slices) * n_rules, 1)
     doubts = next((one.assumptions for one in whole.evidence if one.source is Source.IDENTICAL), ())
     parts = list(
@@ -68,24 +71,26 @@ def answer_slices(
     differences = [Difference(*(sum(part[s][n] for part in parts) for n in range(2))) for s in range(len(slices))]
     every = Difference(*(sum(sizes) for sizes in zip(*differences, strict=True)))
     found = []
-    for s, (value, apart) in enumerate(zip(slices, differences, strict=True)):
+    for s, (value, difference) in enumerate(zip(slices, differences, strict=True)):
         mine = [part[s] for part in parts]
         votes, labels = (sum(one[n] for one in mine) for n in (2, 3))
-        evidence: list[Evidence] = [identical_evidence(other.method, apart, doubts)]
+        evidence: list[Evidence] = [identical_evidence(other.method, difference, doubts)]
         if labels and not taught:
             lead_g, key_g = (np.concatenate([one[n] for one in mine]) for n in (4, 5))
-            evidence.insert(0, lead_evidence(other.method, lead_g, key_g, labels, apart, alpha=alpha, level=level))
+            evidence.insert(0, lead_evidence(other.method, lead_g, key_g, labels, difference, alpha=alpha, level=level))
         if all(one.n_used < 5 for one in evidence):
-            evidence += _from_whole(whole, apart.stake / every.stake if every.stake else 0.0)
+            evidence += _from_whole(whole, difference.stake / every.stake if every.stake else 0.0)
         answer = decide(evidence, tolerance=whole.tolerance)
-        found.append(SliceAnswer(value=value, n_items=apart.items, n_votes=votes, differ=apart.differ, answer=answer))
+        found.append(
+            SliceAnswer(value=value, n_items=difference.items, n_votes=votes, differ=difference.differ, answer=answer)
+        )
     return Records(found)
 
 
 def _from_whole(whole: Answer, scale: float) -> list[Evidence]:
-    """What decided about the whole file, as evidence about a slice in which the rules differ `scale` times as often.
+    """The evidence behind the answer for the whole file, for a slice in which the rules differ `scale` times as often.
 
-    The interval of labels holds for the whole file only.
+    Intervals from labels are dropped, because they hold only for the whole file.
     """
     basis = whole.basis
     if basis is None or basis.source is Source.IDENTICAL:
@@ -99,16 +104,16 @@ def _from_whole(whole: Answer, scale: float) -> list[Evidence]:
 
 
 def _slice_part(fits: tuple[Fit, Fit], n_slices: int, part: Part) -> list[tuple[Any, ...]]:
-    """For each slice of a part: items, differences, votes, gold labels, and who is right on these."""
+    """For each slice of a part: numbers of items, differences, votes and gold labels, and the leads on gold items."""
     votes = part.votes
     assert votes.slice_i is not None
     present, other = (part.of(fit) for fit in fits)
-    apart_i = (chances(present.posterior) != chances(other.posterior)).any(axis=1) & (present.votes_i > 0)
+    differs_i = (chances(present.posterior) != chances(other.posterior)).any(axis=1) & (present.votes_i > 0)
     rows = []
     for s in range(n_slices):
         here = np.flatnonzero(votes.slice_i == s)
         voted = here[votes.votes_i[here] > 0]
         leads = leads_of(take_items(votes, here), present.take(here), other.take(here))
-        sizes = len(voted), int(apart_i[here].sum()), int(votes.votes_i[here].sum()), leads.labels
+        sizes = len(voted), int(differs_i[here].sum()), int(votes.votes_i[here].sum()), leads.labels
         rows.append((*sizes, leads.lead_g, leads.key_g))
     return rows

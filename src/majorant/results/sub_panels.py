@@ -1,7 +1,7 @@
-"""Which judges to keep: the best one, three or five of a panel by gold labels, compared with all of them.
+"""Find which judges to keep: the best one, three or five of a panel on gold labels, compared with all of them.
 
 The best of many sub-panels looks better than it is, so each interval is corrected for the number of sub-panels of its
-size: it holds whichever of them is chosen.
+size and holds whichever of them is chosen.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ class Enough(StrEnum):
     """How a sub-panel compares with all judges."""
 
     BETTER = "better"
-    AS_GOOD = "as good"  # at most 2 points worse, at the level of the interval
+    AS_GOOD = "as good"  # the interval excludes a loss of more than 2 points
     WORSE = "worse"
     OPEN = "open"  # the labels do not show it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubPanel:
-    """The best judges of one number by gold.
+    """The best sub-panel of one size on gold labels.
 
     Attributes
     ----------
     judges : tuple of Hashable
-        Their names, the best first.
+        Names of the judges, the best first.
     accuracy : float
         Accuracy of their majority vote on the gold items; a tie counts by its share.
     difference : Estimate
-        Accuracy minus that of all judges, with an interval that holds for all sub-panels of this size at once.
+        Accuracy minus that of all judges; the interval holds for all sub-panels of this size at once.
     """
 
     judges: tuple[Hashable, ...]
@@ -54,7 +54,7 @@ class SubPanel:
 
     @property
     def enough(self) -> Enough:
-        """How it compares with all judges."""
+        """How the sub-panel compares with all judges."""
         low, high = self.difference.low, self.difference.high
         if low is not None and low > 0:
             return Enough.BETTER
@@ -64,14 +64,14 @@ class SubPanel:
 
 
 def best_sub_panels(votes: Votes, copies: Copies, *, level: float) -> tuple[SubPanel, ...]:
-    """The best one, three and five judges by gold, in that order; empty if there are too few labels.
+    """The best one, three and five judges on gold labels, in that order; empty if there are too few labels.
 
     Parameters
     ----------
     votes : Votes
-        A panel's votes with gold labels.
+        Votes of a panel, with gold labels.
     copies : Copies
-        Judges who repeat another are never chosen.
+        Judges who copy another; they are never chosen.
     level : float
         Confidence level of the intervals.
     """
@@ -82,50 +82,50 @@ def best_sub_panels(votes: Votes, copies: Copies, *, level: float) -> tuple[SubP
     judged_j = np.bincount(one_vote_each(some).worker_n, minlength=len(votes.workers))
     repeated = {name for group in copies.workers for name in group[1:]}
     busy = np.flatnonzero(judged_j >= 0.8 * len(known)).tolist()  # others cannot be compared with the whole panel
-    able = [j for j in busy if votes.workers[j] not in repeated]
-    gold = _gold_votes(some, able)
+    candidates = [j for j in busy if votes.workers[j] not in repeated]
+    gold = _gold_votes(some, candidates)
     full_g = right_share(Majority().fit(some).posterior, gold.gold_g)
-    order = sorted(range(len(able)), key=lambda a: -float((gold.label_ag[a] == gold.gold_g).mean()))
+    order = sorted(range(len(candidates)), key=lambda a: -float((gold.label_ag[a] == gold.gold_g).mean()))
     panels = []
     for size in (1, 3, 5):
-        if size >= len(able):
+        if size >= len(candidates):
             break
         chosen = _best(gold, order, size)
         right_g = _right(gold, np.array([chosen]))[0]
-        difference = _difference(right_g - full_g, (1 - level) / comb(len(able), size))
-        names = tuple(votes.workers[able[a]] for a in chosen)
+        difference = _difference(right_g - full_g, (1 - level) / comb(len(candidates), size))
+        names = tuple(votes.workers[candidates[a]] for a in chosen)
         panels.append(SubPanel(judges=names, accuracy=float(right_g.mean()), difference=difference))
     return tuple(panels)
 
 
 class _GoldVotes(NamedTuple):
-    """The labels of some judges on the gold items (-1 for none), and the truth."""
+    """The labels of some judges on the gold items (-1 if missing), and the truth."""
 
     label_ag: IntArray
     gold_g: IntArray
     n_classes: int
 
 
-def _gold_votes(some: Votes, able: Sequence[int]) -> _GoldVotes:
+def _gold_votes(some: Votes, worker_a: Sequence[int]) -> _GoldVotes:
     label_jg = np.full((len(some.workers), len(some.items)), -1, dtype=np.int64)
     label_jg[some.worker_n, some.item_n] = some.label_n
-    return _GoldVotes(label_jg[list(able)], some.truth_i, len(some.labels))
+    return _GoldVotes(label_jg[list(worker_a)], some.truth_i, len(some.labels))
 
 
 def _right(gold: _GoldVotes, panel_ps: IntArray) -> FloatArray:
-    """The probability that majority vote among some judges is right on each gold item, (panels, items).
+    """Probability that the majority vote of each sub-panel is right on each gold item, (panels, items).
 
-    Ties are decided by a coin; an item that none of them labels is a tie of all labels.
+    Ties are decided by a coin; on an item that none of the judges labels, all labels are tied.
     """
-    said_akg = (gold.label_ag[:, None, :] == np.arange(gold.n_classes)[:, None]).astype(np.int8)
-    count_pkg = said_akg[panel_ps].sum(axis=1, dtype=np.int8)
+    votes_akg = (gold.label_ag[:, None, :] == np.arange(gold.n_classes)[:, None]).astype(np.int8)
+    count_pkg = votes_akg[panel_ps].sum(axis=1, dtype=np.int8)
     top_pkg = count_pkg == count_pkg.max(axis=1, keepdims=True)
     right_pg = np.take_along_axis(top_pkg, gold.gold_g[None, None, :], axis=1)[:, 0]
     return np.asarray(right_pg / top_pkg.sum(axis=1))
 
 
 def _best(gold: _GoldVotes, order: Sequence[int], size: int) -> tuple[int, ...]:
-    """The judges whose majority vote is right most often: of all sub-panels, or adding two judges at a time."""
+    """The judges whose majority vote is right most often, by exhaustive or greedy search (two judges at a time)."""
     if comb(len(order), size) <= 20_000:  # few enough to try all
         return _best_of(gold, np.array(list(combinations(order, size))))
     chosen: tuple[int, ...] = (order[0],)
@@ -144,7 +144,7 @@ def _best_of(gold: _GoldVotes, panel_ps: IntArray) -> tuple[int, ...]:
 
 
 def _difference(gain_g: FloatArray, alpha: float) -> Estimate:
-    """The mean gain with exact bounds on what is won and what is lost, each at a quarter of alpha."""
+    """The mean gain, with exact bounds on the wins and on the losses, each end at a quarter of alpha."""
     n_gold = len(gain_g)
     won, lost = float(gain_g.clip(min=0).sum()), float(-gain_g.clip(max=0).sum())
     (won_low, lost_low), (won_high, lost_high) = binomial_bounds([won, lost], [n_gold, n_gold], alpha / 4)

@@ -1,8 +1,8 @@
 """Each worker's accuracy with its interval, agreement, and flags.
 
-Accuracy comes from gold labels if there are enough.  Without gold it is estimated from the votes of a crowd, with
-intervals widened to what public crowds show.  On a panel, whose judges may share mistakes, votes do not show the
-accuracy of a single judge, and none is given.  Flags are tests corrected for the number of workers: docs/workers.md.
+Accuracy comes from gold labels if there are enough.  Otherwise it is estimated from the votes of a crowd, with
+intervals widened according to public data.  The votes of a panel do not show the accuracy of a single judge, because
+judges may share mistakes.  Flags are statistical tests, corrected for the number of workers: docs/workers.md.
 """
 
 from __future__ import annotations
@@ -27,43 +27,39 @@ from majorant.tally import counts, is_panel, votes_by_worker
 from majorant.values import FloatArray, binomial_bounds, lock
 from majorant.votes import IntArray, Votes
 
-FEW_VOTES = 10  # with fewer, an interval says next to nothing
+FEW_VOTES = 10  # with fewer votes, intervals are too wide to be useful
 
 
 class FlagKind(StrEnum):
-    """What a worker is flagged for."""
+    """Why a worker is flagged."""
 
     ADVERSARIAL = "adversarial"  # worse than guessing
     NEAR_CHANCE = "near chance"  # barely better than guessing
     ONE_LABEL = "one label"
     TOO_FAST = "too fast"
     COPY = "copy"  # repeats another worker
-    DISAGREES = "disagrees"  # a judge of a panel who agrees with the others no more than chance would
-    FEW_VOTES = "too few votes"  # to say anything about the worker
-
-
-# Flags that suggest removal.  If a panel shares mistakes, the judge who disagrees may be right.
-GROUNDS = tuple(kind for kind in FlagKind if kind not in (FlagKind.FEW_VOTES, FlagKind.DISAGREES))
+    DISAGREES = "disagrees"  # a judge of a panel who agrees with the others no more than by chance
+    FEW_VOTES = "too few votes"  # to assess the worker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
-    """What a worker is flagged for, and the evidence; the kind determines which numbers are given."""
+    """Why a worker is flagged, and the evidence; `kind` determines which numbers are given."""
 
     kind: FlagKind
     votes: int
     accuracy: float | None = None
-    chance: float | None = None  # what guessing with the same labels would get right
+    chance: float | None = None  # accuracy of guessing with the same label frequencies
     typical: float | None = None  # median accuracy
     label: Hashable = None
     times: float | None = None  # 1 / probability that a typical worker gives this label to all these items
-    share: float | None = None  # of votes in less than a third of the usual time
+    share: float | None = None  # share of votes in less than a third of the usual time
     others: float | None = None  # the same share among the others
     seconds: float | None = None  # median time of a vote
-    other: Hashable = None  # the worker who is repeated
-    agreed: int | None = None
-    shared: int | None = None
-    agreement: float | None = None  # with the other votes on the same items; `chance` is then agreement by chance
+    other: Hashable = None  # the worker who is copied
+    agreed: int | None = None  # common items on which both agree
+    shared: int | None = None  # common items
+    agreement: float | None = None  # with other votes on the same items; then `chance` is the agreement by chance
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
@@ -73,20 +69,20 @@ class Workers(Tabular):
     Attributes
     ----------
     known_j : array of float
-        Effective number of votes, given the doubt about the labels.
+        Effective number of votes, given the uncertainty about the labels.
     accuracy_j, low_j, high_j : array of float
-        Share of right votes with its interval: by gold where `by_gold_j`, else estimated from the votes of a crowd;
-        NaN without votes, and on a panel without gold.
+        Share of right votes with its interval: from gold where `by_gold_j`, else estimated from the votes of a crowd;
+        NaN without votes, and for panels without gold.
     chance_j : array of float
         Accuracy of guessing with the same label frequencies.
     agreement_j : array of float
         Share of the other votes on the same items that agree.
     gold_votes_j, gold_right_j : array
-        Votes on items with a gold label, and how many are right.
+        Number of votes on items with a gold label, and how many of them are right.
     flags : tuple of tuple of Flag
-        What each worker is flagged for.
+        Flags of each worker.
     mistakes : tuple of tuple
-        For workers near chance or worse: items that they got wrong, for training.
+        For workers near chance or worse, items that they got wrong, which can be used for training.
     panel : bool
         Whether these are judges of a panel.
     """
@@ -114,7 +110,7 @@ class Workers(Tabular):
 
     @property
     def good_j(self) -> NDArray[np.bool_]:
-        """Who is clearly better than guessing, and right on at least 75% of their votes."""
+        """Workers who are clearly better than guessing, and right on at least 75% of their votes."""
         with np.errstate(invalid="ignore"):
             return (self.low_j > self.chance_j) & (self.accuracy_j >= 0.75)
 
@@ -126,14 +122,14 @@ class Workers(Tabular):
 
     @property
     def worst_first(self) -> IntArray:
-        """Codes of the workers, worst first by accuracy, or by agreement without accuracies; few votes last."""
+        """Codes of the workers, worst first by accuracy (if unknown, by agreement); those with few votes come last."""
         quality_j = self.agreement_j if np.isnan(self.accuracy_j).all() else self.accuracy_j
         return np.lexsort((np.nan_to_num(quality_j, nan=2.0), ~self.weak_j, self.votes_j < FEW_VOTES))
 
     def table(self) -> dict[str, Any]:
         """One row per worker, worst first.
 
-        `accuracy` is by gold labels, `estimated_accuracy` from votes alone.  Panels without gold have neither.
+        `accuracy` is from gold labels, `estimated_accuracy` from votes alone.  Panels without gold have neither.
         """
         order = self.worst_first
         columns: dict[str, Any] = {"worker": [self.names[j] for j in order], "votes": self.votes_j[order]}
@@ -176,13 +172,13 @@ def assess_workers(
     fit : Fit
         A fit to all votes.
     some : Votes, optional
-        Votes of all items or of a sample, in memory, for the flags about habits, speed and copies.
+        Votes in memory, on all items or a sample, for the flags about single labels, speed and copies.
     item_p : array of int, optional
         Codes of the items of `some`; by default all.
     level : float
         Confidence level of intervals and flags.
     copies : Copies, optional
-        Workers who repeat another; detected by default.
+        Workers who copy another; detected by default.
 
     Returns
     -------
@@ -204,12 +200,12 @@ def assess_workers(
 
 
 class WorkerSums(NamedTuple):
-    """Sums over the votes of each worker; those of parts of the items add up."""
+    """Sums over the votes of each worker; sums of parts of the items can be added."""
 
     votes_jl: NDArray[np.int64]
-    right_j: FloatArray  # probability of being right
-    doubt_j: FloatArray  # its variance
-    same_j: FloatArray  # share of the other votes on the item that agree
+    right_j: FloatArray  # probabilities of being right
+    doubt_j: FloatArray  # the variances q (1 - q) of these
+    same_j: FloatArray  # shares of the other votes on the item that agree
     paired_j: FloatArray  # votes on items with other votes
     gold_jl: NDArray[np.int64]  # votes on items with a gold label
     gold_right_j: FloatArray
@@ -217,7 +213,7 @@ class WorkerSums(NamedTuple):
 
 
 def worker_sums(votes: Votes, fit: Fit) -> WorkerSums:
-    """Sums over these votes, under a fit to the same items."""
+    """Sums over these votes, given a fit to the same items."""
     right_n = fit.posterior[votes.item_n, votes.label_n]
     others_n = votes.votes_i[votes.item_n] - 1
     same_n = counts(votes)[votes.item_n, votes.label_n] - 1
@@ -240,7 +236,7 @@ def worker_sums(votes: Votes, fit: Fit) -> WorkerSums:
 
 
 def _rate(names: Sequence[Hashable], sums: WorkerSums, fit: Fit, *, panel: bool, level: float) -> Workers:
-    """Accuracy by gold from enough gold votes (one on a panel), else estimated from enough votes of a crowd."""
+    """Accuracy from gold if a worker has enough gold votes (one on a panel), else estimated from a crowd's votes."""
     votes_j, gold_j = sums.votes_jl.sum(axis=1), sums.gold_jl.sum(axis=1)
     by_gold_j = gold_j >= (1 if panel else FEW_VOTES)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -252,8 +248,8 @@ def _rate(names: Sequence[Hashable], sums: WorkerSums, fit: Fit, *, panel: bool,
         prior_k = sums.gold_k / sums.gold_k.sum()
         agreement_j = sums.same_j / sums.paired_j
     known_j = np.where(by_gold_j, gold_j, _known_votes(estimated_j, doubt_j, votes_j))
-    # A model's intervals are too short: on 12 public crowds they cover 89% of 1,041 workers.  With half the votes, and
-    # 5 points longer at each end, they cover 98%, or 96% in the mean over crowds (benchmarks/truth.py).
+    # A model's intervals are too short: on 12 public crowds they cover 89% of 1,041 workers.  With half the votes and 5
+    # more points at each end they cover 98%, or 96% averaged over crowds (benchmarks/truth.py).
     trusted_j = np.where(by_gold_j, 1.0, 0.5) * known_j
     low_j, high_j = binomial_bounds(np.nan_to_num(trusted_j * accuracy_j), trusted_j, (1 - level) / 2)
     slack_j = np.where(by_gold_j, 0.0, 0.05)
@@ -280,9 +276,9 @@ def _rate(names: Sequence[Hashable], sums: WorkerSums, fit: Fit, *, panel: bool,
 
 
 def _known_votes(accuracy_j: FloatArray, doubt_j: FloatArray, votes_j: NDArray[np.int64]) -> FloatArray:
-    """Effective number of votes, given the doubt about the labels (Louis' missing-information principle).
+    """Effective number of votes, given the uncertainty about the labels (Louis' missing-information principle).
 
-    A vote that is right with probability q counts 1 - q (1 - q) / (p (1 - p)) of one on an item with a known label.
+    A vote that is right with probability q counts as 1 - q (1 - q) / (p (1 - p)) votes on an item with a known label.
     """
     spread_j = np.maximum(accuracy_j * (1 - accuracy_j), 1e-12)
     return np.asarray(np.nan_to_num(votes_j * np.clip(1 - doubt_j / spread_j, 0, 1)))
@@ -293,7 +289,7 @@ def _sum_by_worker(votes: Votes, value_n: FloatArray) -> FloatArray:
 
 
 def _mistakes(workers: Workers, votes: Votes, fit: Fit) -> tuple[tuple[Hashable, ...], ...]:
-    """Up to five items to train each weak worker on: wrong by gold, or another label is nearly certain."""
+    """Up to five items to train each weak worker on: wrong according to gold or to a label that is nearly certain."""
     truth_i = np.where(votes.truth_i >= 0, votes.truth_i, fit.posterior.argmax(axis=1))
     sure_i = np.where(votes.truth_i >= 0, 2.0, 0.0 if workers.panel else fit.posterior.max(axis=1))
     mistaken = np.flatnonzero((truth_i[votes.item_n] != votes.label_n) & (sure_i[votes.item_n] >= 0.95))
@@ -310,9 +306,9 @@ class Removal:
     """What changes when the rule is refitted without some workers."""
 
     workers: int
-    votes: int  # removed
-    labels_changed: int  # items with another label, or with a new or resolved tie
-    items_lost: int  # items left without votes
+    votes: int  # number of removed votes
+    labels_changed: int  # number of items with another label, or with a new or resolved tie
+    items_lost: int  # number of items left without votes
 
 
 def removal(
@@ -321,9 +317,11 @@ def removal(
     workers: Workers,
     refit: Refit,
     *,
-    grounds: Sequence[FlagKind] = GROUNDS,
+    grounds: Sequence[FlagKind] | None = None,
 ) -> Removal | None:
     """Refit without the workers flagged for one of the grounds; None if there are none, or nobody would remain."""
+    if grounds is None:  # if judges share mistakes, the one who disagrees may be right
+        grounds = [kind for kind in FlagKind if kind not in (FlagKind.FEW_VOTES, FlagKind.DISAGREES)]
     gone_j = np.array([any(flag.kind in grounds for flag in flags) for flags in workers.flags], dtype=bool)
     if not gone_j.any() or not (workers.votes_j[~gone_j] > 0).any():
         return None
@@ -341,7 +339,7 @@ def removal(
 def _find_flags(
     votes: Votes, fit: Fit, workers: Workers, sums: WorkerSums, copies: Copies
 ) -> tuple[tuple[Flag, ...], ...]:
-    """The flags of each worker, those about accuracy first."""
+    """The flags of each worker."""
     enough_j = workers.votes_j >= FEW_VOTES
     found = [
         *(
@@ -389,9 +387,9 @@ def benjamini_hochberg(p_value: FloatArray, tested: NDArray[np.bool_]) -> FloatA
 
 
 def _accuracy_flags(workers: Workers, tested_j: NDArray[np.bool_]) -> Iterator[tuple[int, Flag]]:
-    """Worse than guessing; or within 15 points of it, and less than half as far above it as the typical worker."""
+    """Flag workers who are worse than guessing, or less than 15 points and half the typical lead above it."""
     accuracy_j, chance_j = np.nan_to_num(workers.accuracy_j), np.nan_to_num(workers.chance_j)
-    typical = float(np.median(accuracy_j[tested_j])) if tested_j.any() else 0.0  # robust to spammers
+    typical = float(np.median(accuracy_j[tested_j])) if tested_j.any() else 0.0  # the median is robust to spammers
     worse_j = holm(_fewer(accuracy_j, workers.known_j, chance_j), tested_j) <= 1 - workers.level
     half_j = (chance_j + np.maximum(typical, chance_j)) / 2
     weak_j = benjamini_hochberg(_fewer(accuracy_j, workers.known_j, half_j), tested_j) <= 1 - workers.level
@@ -410,7 +408,7 @@ def _accuracy_flags(workers: Workers, tested_j: NDArray[np.bool_]) -> Iterator[t
 
 
 def _fewer(accuracy_j: FloatArray, known_j: FloatArray, expected_j: FloatArray) -> FloatArray:
-    """The probability of at most this many right votes if each is right with the expected probability."""
+    """Probability of at most this many right votes if each is right with the expected probability."""
     from scipy.special import betainc
 
     right_j = known_j * accuracy_j
@@ -423,7 +421,7 @@ def _fewer(accuracy_j: FloatArray, known_j: FloatArray, expected_j: FloatArray) 
 def _one_label_flags(
     votes: Votes, fit: Fit, workers: Workers, sums: WorkerSums, enough_j: NDArray[np.bool_]
 ) -> Iterator[tuple[int, Flag]]:
-    """One label throughout, which a typical worker would not have given to all these items."""
+    """Flag workers who always gave one label that a typical worker would not have given to all these items."""
     single_j = enough_j & (sums.votes_jl.max(axis=1, initial=0) == workers.votes_j)
     if not single_j.any():
         return
@@ -436,13 +434,13 @@ def _one_label_flags(
                 kind=FlagKind.ONE_LABEL,
                 votes=int(workers.votes_j[j]),
                 label=votes.labels[int(sums.votes_jl[j].argmax())],
-                times=float(np.exp(min(-log_chance_j[j], 700.0))),  # beyond, floats overflow
+                times=float(np.exp(min(-log_chance_j[j], 700.0))),  # larger values overflow
             ),
         )
 
 
 def _crowd_chance(votes: Votes, fit: Fit) -> FloatArray:
-    """For each vote, the probability that a typical worker gives this label to this item."""
+    """Probability that a typical worker gives the label of each vote to its item."""
     n_classes = len(votes.labels)
     crowd_lk = np.empty((n_classes, n_classes))
     for k in range(n_classes):
@@ -457,7 +455,7 @@ def _crowd_chance(votes: Votes, fit: Fit) -> FloatArray:
 def _speed_flags(
     votes: Votes, seconds_n: FloatArray, enough_j: NDArray[np.bool_], level: float
 ) -> Iterator[tuple[int, Flag]]:
-    """Most votes in less than a third of the item's usual time, far more than among the others."""
+    """Flag workers who gave most votes in under a third of the item's usual time, far more than others did."""
     from scipy.special import bdtrc
 
     timed = np.flatnonzero(np.isfinite(seconds_n))
@@ -482,7 +480,7 @@ def _speed_flags(
 
 
 def _usual_time(item_t: IntArray, second_t: FloatArray) -> FloatArray:
-    """The median time of the votes on each vote's item, or of all votes if the item has fewer than three."""
+    """Median time of the votes on each vote's item, or of all votes if the item has fewer than three."""
     from scipy.ndimage import median
 
     if not len(item_t):
@@ -493,7 +491,7 @@ def _usual_time(item_t: IntArray, second_t: FloatArray) -> FloatArray:
 
 
 def _copy_flags(workers: Workers, copies: Copies) -> Iterator[tuple[int, Flag]]:
-    """Everyone in a group of copies except the first."""
+    """Flag everyone in a group of copies except the first."""
     code = {name: j for j, name in enumerate(workers.names)}
     for group in copies.groups:
         first, *rest = group.workers
@@ -503,7 +501,7 @@ def _copy_flags(workers: Workers, copies: Copies) -> Iterator[tuple[int, Flag]]:
 
 
 def _disagreement_flags(workers: Workers, sums: WorkerSums) -> Iterator[tuple[int, Flag]]:
-    """Judges without gold who agree with the others no more than by chance, unlike the typical judge."""
+    """Flag judges without gold who agree with the others no more than by chance, unlike the typical judge."""
     votes_jl = sums.votes_jl.astype(float)
     others_jl = votes_jl.sum(axis=0) - votes_jl
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -1,4 +1,4 @@
-"""How well workers agree beyond chance: from counts per item, and from the tables of pairs of workers.
+"""Agreement of workers beyond chance, from counts per item and from tables of pairs of workers.
 
 May import what `results` may; imported by the pipeline and rendering.
 """

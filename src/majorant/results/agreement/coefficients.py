@@ -1,4 +1,4 @@
-"""Agreement coefficients: from sums of features of each item's counts, and Cohen's kappa of pairs of workers."""
+"""Agreement coefficients from sums over items, and Cohen's kappa from pairs of workers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,8 @@ from majorant.votes import IntArray, Votes
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-VOTED, PAIRED, SAME_SHARE, SAME, CLASSES_FROM = range(5)  # the first columns of the features; two per class follow
+VOTED, PAIRED, SAME_SHARE, SAME, CLASSES_FROM = range(5)  # first columns of the features, before two per class
 MOST_UNITS = 4096  # more items than this are resampled in groups, which changes an interval's width by about 1%
-COINCIDENCE_ENTRIES = 20_000_000  # units x K x K, the memory that the ordinal alpha may take
-PAIRS_LISTED = 100_000
-MOST_RESAMPLED_PAIRS = 50_000_000  # unordered pairs, which resampling lists one by one
 ENTRIES_AT_ONCE = 2_000_000
 
 
@@ -33,12 +30,12 @@ class PairKappas:
 
     worker_a_p: IntArray
     worker_b_p: IntArray
-    items_p: IntArray  # items in common
-    agreed_p: NDArray[np.float64]  # share of equal votes on them
+    items_p: IntArray  # number of items in common
+    agreed_p: NDArray[np.float64]  # share of these on which they agree
     kappa_p: NDArray[np.float64]
     defined_p: NDArray[np.bool_]
-    n_pairs: int  # pairs with an item in common; only the largest are listed
-    n_averaged: int  # pairs with a defined kappa and enough common items, whose mean is Cohen's kappa
+    n_pairs: int  # number of pairs with an item in common; only the largest are listed
+    n_averaged: int  # number of pairs behind the mean kappa: kappa is defined and there are enough common items
 
     def __post_init__(self) -> None:
         lock(self)
@@ -46,20 +43,20 @@ class PairKappas:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Agreement:
-    """How well workers agree: every coefficient is 1 for perfect agreement, and all but `percent` 0 for chance."""
+    """How well workers agree: coefficients are 1 for perfect and, except for `percent`, 0 for chance agreement."""
 
-    percent: Estimate  # two random votes on a random item agree
+    percent: Estimate  # probability that two random votes on a random item agree
     cohen: Estimate  # mean over pairs of workers, weighted by their common votes
     fleiss: Estimate
     krippendorff: Estimate  # nominal alpha
     krippendorff_ordinal: Estimate
     gwet: Estimate  # AC1
     pairs: PairKappas | None  # None if there are too many pairs of votes
-    n_items: int  # items with at least one vote
-    n_paired: int  # items with at least two: only these show agreement
-    n_classes: int  # labels in use
+    n_items: int  # number of items with votes
+    n_paired: int  # number of items with at least two votes; only these show agreement
+    n_classes: int  # number of labels in use
     level: float
-    cohen_items: int | None  # size of the random sample of items behind Cohen's kappa, None if that is all of them
+    cohen_items: int | None  # number of sampled items behind Cohen's kappa; None if all were used
 
     def __repr__(self) -> str:
         shown = {"alpha": self.krippendorff, "kappa": self.fleiss, "AC1": self.gwet, "percent": self.percent}
@@ -70,10 +67,10 @@ class Agreement:
 
 
 def features(counts_pk: IntArray) -> FloatArray:
-    """What an item with these counts adds to each sum, (P, 4 + 2 K).
+    """Terms that an item with these counts adds to each sum, (P, 4 + 2 K).
 
-    Columns: has a vote; has two; probability that two of its votes agree; ordered agreeing pairs per other vote;
-    the share of each class; the votes for each class if there are at least two votes.
+    Columns: has a vote; has two votes; probability that two of its votes agree; ordered agreeing pairs per other vote;
+    share of each class; votes for each class if there are at least two votes.
     """
     n_classes = counts_pk.shape[1]
     count_pk = counts_pk.astype(float)
@@ -92,9 +89,9 @@ def features(counts_pk: IntArray) -> FloatArray:
 
 
 def coincidences(counts_pk: IntArray, items_p: IntArray | None = None) -> FloatArray:
-    """Krippendorff's coincidences: pairs of votes (k, l) on one item over its number of other votes, (K, K).
+    """Krippendorff's coincidences: pairs of votes (k, l) on an item, divided by its votes minus one, (K, K).
 
-    The diagonal also pairs each vote with itself, which at distance 0 adds nothing.
+    The diagonal also pairs each vote with itself, which does not matter because the distance is 0.
     """
     count_pk = counts_pk.astype(float)
     votes_p = count_pk @ np.ones(count_pk.shape[1])
@@ -105,9 +102,9 @@ def coincidences(counts_pk: IntArray, items_p: IntArray | None = None) -> FloatA
 
 
 def coefficients(sum_bf: FloatArray, coincidence_bkl: FloatArray | None) -> dict[str, FloatArray]:
-    """Every coefficient of every resample b, from its sums; NaN if undefined.  Formulas: docs/agreement.md.
+    """All coefficients of each resample b, from its sums; NaN if undefined.  Formulas: docs/agreement.md.
 
-    `krippendorff_ordinal` takes the classes in the order of the columns, and is absent without coincidences.
+    `krippendorff_ordinal` uses the order of the columns, and is missing without coincidences.
     """
     n_classes = (sum_bf.shape[1] - CLASSES_FROM) // 2
     share_bk = sum_bf[:, CLASSES_FROM : CLASSES_FROM + n_classes] / np.maximum(sum_bf[:, VOTED], 1)[:, None]
@@ -129,7 +126,7 @@ def coefficients(sum_bf: FloatArray, coincidence_bkl: FloatArray | None) -> dict
 
 
 def _ordinal_alpha(coincidence_bkl: FloatArray, votes_bk: FloatArray) -> FloatArray:
-    """Krippendorff's alpha with the squared number of votes between the midpoints of two classes as their distance."""
+    """Krippendorff's alpha; the distance of two classes is the squared number of votes between their midpoints."""
     rank_bk = np.cumsum(votes_bk, axis=1) - votes_bk / 2
     distance_bkl = (rank_bk[:, :, None] - rank_bk[:, None, :]) ** 2
     observed_b = np.einsum("bkl,bkl->b", coincidence_bkl, distance_bkl)
@@ -139,25 +136,25 @@ def _ordinal_alpha(coincidence_bkl: FloatArray, votes_bk: FloatArray) -> FloatAr
 
 def _beyond_chance(observed_b: FloatArray, chance_b: FloatArray) -> FloatArray:
     room_b = 1 - chance_b
-    return _ratio(observed_b - chance_b, np.where(room_b > 1e-12, room_b, 0))  # less is rounding error
+    return _ratio(observed_b - chance_b, np.where(room_b > 1e-12, room_b, 0))  # smaller values are rounding errors
 
 
 def _ratio(above_b: FloatArray, below_b: FloatArray) -> FloatArray:
-    """above / below, NaN where below is not positive."""
+    """Ratio above / below; NaN unless below is positive."""
     return np.asarray(np.divide(above_b, below_b, out=np.full(len(below_b), np.nan), where=below_b > 0))
 
 
 def resampled_coefficients(
-    patterns: Patterns, n_boot: int, rng: np.random.Generator, *, ordinal: bool
+    patterns: Patterns, n_boot: int, rng: np.random.Generator, *, ordinal: bool, most_entries: int = 20_000_000
 ) -> dict[str, FloatArray]:
-    """Every coefficient in each of `n_boot` resamples of the items; no ordinal alpha if it would need too much memory.
+    """All coefficients in each of `n_boot` resamples of the items; no ordinal alpha if that needs too much memory.
 
-    Patterns are drawn with their numbers of items, which is the exact bootstrap, or random groups of items if there
-    are too many patterns.
+    Patterns of counts are drawn in proportion to their number of items, which is the exact bootstrap.  If there are too
+    many patterns, random groups of items are drawn instead.  `most_entries` limits units x K x K for the ordinal alpha.
     """
     counts_pk = patterns.counts_pk
     n_classes = counts_pk.shape[1]
-    most_units = min(MOST_UNITS, COINCIDENCE_ENTRIES // n_classes**2) if ordinal else MOST_UNITS
+    most_units = min(MOST_UNITS, most_entries // n_classes**2) if ordinal else MOST_UNITS
     if most_units < 512:  # too few groups for an interval
         ordinal, most_units = False, MOST_UNITS
     copies_u, groups = patterns.items_p, [row_k[None] for row_k in counts_pk]
@@ -177,7 +174,7 @@ def resampled_coefficients(
 
 
 def draw_weights(copies_u: IntArray, n_boot: int, at_once: int, rng: np.random.Generator) -> Iterator[FloatArray]:
-    """How often each unit is drawn in each of `n_boot` resamples, (B, U), some resamples at a time."""
+    """Number of times that each unit is drawn in each of `n_boot` resamples, (B, U), in batches of `at_once`."""
     n_copies = int(copies_u.sum())
     for start in range(0, n_boot, at_once):
         size = min(at_once, n_boot - start)
@@ -185,9 +182,9 @@ def draw_weights(copies_u: IntArray, n_boot: int, at_once: int, rng: np.random.G
 
 
 def with_interval(value: float, resampled_b: FloatArray, level: float) -> Estimate:
-    """The percentile interval, or the reason why there is none.
+    """The value with its percentile interval, or with the reason why there is none.
 
-    Resamples of few items are biased: an interval that excludes the value is extended to it.
+    Resamples of few items are biased, so an interval that excludes the value is extended to include it.
 
     >>> with_interval(2., np.linspace(0, 4, 101), level=.5)
     Estimate(value=2.0, low=1.0, high=3.0, reason=None)
@@ -195,17 +192,17 @@ def with_interval(value: float, resampled_b: FloatArray, level: float) -> Estima
     Estimate(value=3.5, low=1.0, high=3.5, reason=None)
     """
     defined_b = resampled_b[~np.isnan(resampled_b)]
-    if len(defined_b) < 0.95 * len(resampled_b):  # an interval of the others would mislead
+    if len(defined_b) < 0.95 * len(resampled_b):  # an interval from the others would mislead
         return Estimate(value, reason=Missing.UNDEFINED_RESAMPLES)
     low, high = np.quantile(defined_b, [(1 - level) / 2, (1 + level) / 2])
     return Estimate(value, min(float(low), value), max(float(high), value))
 
 
-def pair_kappas(votes: Votes, min_common: int) -> tuple[float | None, PairKappas]:
-    """The mean kappa over pairs of workers (None if no pair defines one), and the pairs with most items in common.
+def pair_kappas(votes: Votes, min_common: int, *, most_listed: int = 100_000) -> tuple[float | None, PairKappas]:
+    """The mean kappa over pairs of workers (None if undefined for all), and the pairs with most items in common.
 
-    The mean is weighted by the pairs of votes (the items in common, unless workers repeat votes).  Pairs with fewer
-    than `min_common` are left out: with one item, kappa is either 0 or undefined, and the mean would be far too low.
+    The mean is weighted by pairs of votes, which is the number of common items unless workers vote repeatedly.  Pairs
+    with fewer than `min_common` are left out: with one item, kappa is 0 or undefined, so the mean would be too low.
     """
     weighted_sum, weight, n_pairs, n_averaged = 0.0, 0.0, 0, 0
     listed: list[NDArray[Any]] = [np.zeros(0, np.int64)] * 3 + [np.zeros(0)] * 2
@@ -218,7 +215,7 @@ def pair_kappas(votes: Votes, min_common: int) -> tuple[float | None, PairKappas
         n_pairs, n_averaged = n_pairs + len(kappa_p), n_averaged + int(averaged_p.sum())
         chunk = (pairs.worker_a_p, pairs.worker_b_p, pairs.items_p, agreed_p / total_p, kappa_p)
         listed = [np.concatenate(both) for both in zip(listed, chunk, strict=True)]
-        kept_p = np.sort(np.argsort(-listed[2], kind="stable")[:PAIRS_LISTED])
+        kept_p = np.sort(np.argsort(-listed[2], kind="stable")[:most_listed])
         listed = [column_p[kept_p] for column_p in listed]
     mean = weighted_sum / weight if weight else None
     a_p, b_p, items_p, share_p, kappa_p = listed
@@ -226,10 +223,10 @@ def pair_kappas(votes: Votes, min_common: int) -> tuple[float | None, PairKappas
 
 
 def kappa(total: FloatArray, agreed: FloatArray, chance: FloatArray) -> FloatArray:
-    """Kappa from the number of pairs of votes, of agreeing ones, and the sum over labels of the margins' products.
+    """Kappa from numbers of pairs of votes, numbers of agreeing pairs, and sums over labels of products of margins.
 
-    NaN if both workers always gave the same single label, or have nothing in common.  Whole numbers below 2**53 keep
-    the comparison exact.
+    It is NaN if both workers always gave the same single label or have no items in common.  All inputs are integers
+    below 2**53, so `room > 0` is exact.
 
     >>> kappa(np.array([50.]), np.array([35.]), np.array([25 * 30 + 25 * 20.])).round(3).tolist()
     [0.4]
@@ -238,8 +235,13 @@ def kappa(total: FloatArray, agreed: FloatArray, chance: FloatArray) -> FloatArr
     return np.asarray(np.divide(total * agreed - chance, room, out=np.full(room.shape, np.nan), where=room > 0))
 
 
-def resampled_mean(votes: Votes, min_common: int, n_boot: int, rng: np.random.Generator) -> FloatArray | None:
-    """The mean kappa in resamples of the items with votes; fewer resamples, or None, if there are too many votes."""
+def resampled_mean(
+    votes: Votes, min_common: int, n_boot: int, rng: np.random.Generator, *, most_pairs: int = 50_000_000
+) -> FloatArray | None:
+    """Mean kappa in resamples of the items with votes; fewer resamples, or None, if there are too many votes.
+
+    At most `most_pairs` pairs of votes can be resampled, because they are listed one by one.
+    """
     n_workers, n_classes = votes.shape[1:]
     voted_i = votes.votes_i > 0
     n_voted = int(voted_i.sum())
@@ -253,7 +255,7 @@ def resampled_mean(votes: Votes, min_common: int, n_boot: int, rng: np.random.Ge
     n_pairs = float(votes.votes_i.astype(float) @ (votes.votes_i - 1)) / 2
     # 20 million cells, or 200 million pairs of votes times resamples, take some seconds.
     n_fit = n_boot if n_cells <= 20_000_000 else int(min(n_boot, 200_000_000 / max(n_pairs, 1)))
-    if n_pairs > MOST_RESAMPLED_PAIRS or n_fit < min(n_boot, 200) or n_cells > KEY_LIMIT:
+    if n_pairs > most_pairs or n_fit < min(n_boot, 200) or n_cells > KEY_LIMIT:
         return None
     cell_c, entry_cu = _cells(votes, group_i, n_groups)
     sums = _cell_sums(cell_c, n_workers, n_classes)
@@ -269,7 +271,7 @@ def resampled_mean(votes: Votes, min_common: int, n_boot: int, rng: np.random.Ge
 
 
 def _mean_kappa(cell_cb: FloatArray, sums: list[csr_array[Any]]) -> FloatArray:
-    """The weighted mean over pairs in each resample, from the cells of their tables; NaN if no kappa is defined."""
+    """Weighted mean kappa over pairs in each resample, from the cells of their tables; NaN if none is defined."""
     total_pb, agreed_pb, row_qb, column_qb = (matrix @ cell_cb for matrix in sums)
     row_qb *= column_qb
     chance_pb = row_qb.reshape(len(total_pb), -1, cell_cb.shape[1]).sum(axis=1)
@@ -281,7 +283,7 @@ def _mean_kappa(cell_cb: FloatArray, sums: list[csr_array[Any]]) -> FloatArray:
 
 
 def _pair_sums(pairs: PairCounts) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Pairs of votes, agreeing ones, and the products of the margins summed over labels."""
+    """For each pair of workers: pairs of votes, agreeing pairs, and products of the margins summed over labels."""
     from scipy.sparse import csr_array
 
     table = pairs.table_pc.tocoo()
@@ -296,7 +298,7 @@ def _pair_sums(pairs: PairCounts) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def _cells(votes: Votes, group_i: IntArray, n_groups: int) -> tuple[IntArray, csr_array[Any]]:
-    """The occupied cells of all pairs' tables as numbers, and how often each occurs in each group of items."""
+    """Codes of the occupied cells in the tables of all pairs, and their counts in each group of items."""
     from scipy.sparse import csr_array
 
     keys, sizes = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
@@ -311,7 +313,7 @@ def _cells(votes: Votes, group_i: IntArray, n_groups: int) -> tuple[IntArray, cs
 
 
 def _vote_pairs(votes: Votes) -> Iterator[tuple[IntArray, IntArray]]:
-    """All pairs of votes of different workers on an item, some at a time: the item, and the cell (columns a, b)."""
+    """Yield batches of pairs of votes by different workers on an item: the items, and the cells (columns a, b)."""
     n_classes = len(votes.labels)
     n_columns = len(votes.workers) * n_classes
     column_n = votes.worker_n.astype(np.int64) * n_classes + votes.label_n
@@ -329,7 +331,7 @@ def _vote_pairs(votes: Votes) -> Iterator[tuple[IntArray, IntArray]]:
 
 
 def _cell_sums(cell_c: IntArray, n_workers: int, n_classes: int) -> list[csr_array[Any]]:
-    """Matrices that add cells up to pairs (P, C): all, the agreeing; and to pairs and labels (P * K, C): a's, b's."""
+    """Matrices that sum cells per pair (P, C): all and agreeing; and per pair and label (P * K, C): of a and of b."""
     from scipy.sparse import csr_array
 
     one_c, two_c = np.divmod(cell_c, n_workers * n_classes)
@@ -338,13 +340,13 @@ def _cell_sums(cell_c: IntArray, n_workers: int, n_classes: int) -> list[csr_arr
     label_a_c, label_b_c = one_c % n_classes, two_c % n_classes
     index_c, n_pairs = np.arange(len(cell_c)), len(distinct)
 
-    def adds(value_c: FloatArray, row_c: IntArray, n_rows: int) -> csr_array[Any]:
+    def summing(value_c: FloatArray, row_c: IntArray, n_rows: int) -> csr_array[Any]:
         return csr_array((value_c, (row_c, index_c)), shape=(n_rows, len(cell_c)))
 
     ones_c = np.ones(len(cell_c))
     return [
-        adds(ones_c, pair_c, n_pairs),
-        adds((label_a_c == label_b_c).astype(float), pair_c, n_pairs),
-        adds(ones_c, pair_c * n_classes + label_a_c, n_pairs * n_classes),
-        adds(ones_c, pair_c * n_classes + label_b_c, n_pairs * n_classes),
+        summing(ones_c, pair_c, n_pairs),
+        summing((label_a_c == label_b_c).astype(float), pair_c, n_pairs),
+        summing(ones_c, pair_c * n_classes + label_a_c, n_pairs * n_classes),
+        summing(ones_c, pair_c * n_classes + label_b_c, n_pairs * n_classes),
     ]

@@ -1,4 +1,4 @@
-"""Measure agreement: every coefficient with its interval."""
+"""Measure agreement: all coefficients with their intervals."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ from majorant.values import Estimate, FloatArray, Missing, as_generator, as_leve
 from majorant.votes import Votes
 
 N_BOOT = 1000
-MOST_VOTE_PAIRS = 1_000_000_000  # ordered pairs of votes on one item: about ten seconds of work
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +50,14 @@ def agreement(  # type: ignore[misc]
     min_common: int = 10,
     **reading: Unpack[Reading],
 ) -> Agreement:
-    """How well workers agree: percent, Cohen, Fleiss, Krippendorff (nominal, ordinal) and Gwet's AC1.
+    """Measure how well workers agree: percent, Cohen, Fleiss, Krippendorff (nominal, ordinal) and Gwet's AC1.
 
     Parameters
     ----------
     votes : Any
         Whatever `mj.read` takes, with the same keyword arguments, such as `item=`.
     rng : int, numpy Generator or None
-        Random seed; None computes no intervals.
+        Random seed; with None, no intervals are computed.
     level : float
         Confidence level of the intervals.
     n_boot : int
@@ -66,12 +65,12 @@ def agreement(  # type: ignore[misc]
     order : sequence, optional
         The labels from lowest to highest, for the ordinal alpha of labels that are not numbers.
     min_common : int
-        Smallest number of common items of the pairs over which Cohen's kappa is averaged; with few it is biased down.
+        Least number of common items of a pair for Cohen's kappa; with few, its mean is biased downwards.
 
     Returns
     -------
     Agreement
-        The coefficients with percentile intervals over resamples of the items; `reason` says why one is missing.
+        The coefficients with percentile intervals from resampled items; `reason` says why an interval is missing.
 
     Examples
     --------
@@ -84,7 +83,7 @@ def agreement(  # type: ignore[misc]
     <Missing.NO_ORDER: 'no order'>
     """
     if n_boot < 100:
-        raise ConfigError(f"n_boot must be at least 100 to give percentiles, not {n_boot!r}.")
+        raise ConfigError(f"n_boot must be at least 100, not {n_boot!r}.")
     how = Resampling(None if rng is None else as_generator(rng), as_level(level), n_boot)
     votes = as_votes(votes, **reading)
     return agreement_from(distinct_counts(counts(votes)), votes, how, order=order, min_common=min_common)
@@ -98,7 +97,7 @@ def agreement_from(
     order: Sequence[Hashable] | None = None,
     min_common: int = 10,
 ) -> Agreement:
-    """The same from the counts of all items, with Cohen's kappa from the votes of some or all of them."""
+    """Measure agreement from the counts of all items, and Cohen's kappa from the votes on some or all of them."""
     class_k, is_ordered = _class_order(sample.labels, sample.labels if order is None and sample.ordered else order)
     n_items = int(patterns.items_p.sum())
     patterns = _votes_only(patterns, class_k)
@@ -118,10 +117,10 @@ def agreement_from(
 
 
 def _class_order(labels: Sequence[Hashable], order: Sequence[Hashable] | None) -> tuple[list[int], bool]:
-    """The classes from lowest to highest, or unchanged if they have no order; and whether they have one."""
+    """The classes from lowest to highest (unchanged if they have no order), and whether they have an order."""
     if order is not None:
         if sorted(map(repr, order)) != sorted(map(repr, labels)):
-            raise ConfigError(f"order must list each label once, {list(labels)!r}, not {list(order)!r}.")
+            raise ConfigError(f"order must list each label once: {list(labels)!r}, not {list(order)!r}.")
         place = {repr(label): rank for rank, label in enumerate(order)}
         return sorted(range(len(labels)), key=lambda k: place[repr(labels[k])]), True
     number_k = label_numbers(labels)
@@ -131,7 +130,7 @@ def _class_order(labels: Sequence[Hashable], order: Sequence[Hashable] | None) -
 
 
 def label_numbers(labels: Sequence[Hashable]) -> FloatArray | None:
-    """The labels as numbers, None unless all of them are."""
+    """The labels as numbers; None unless all of them are numbers."""
     if not all(isinstance(label, numbers.Real | Decimal) and not isinstance(label, bool) for label in labels):
         return None
     return np.array([float(label) for label in labels])  # type: ignore[arg-type]
@@ -167,7 +166,7 @@ def _from_counts(patterns: Patterns, n_paired: int, is_ordered: bool, how: Resam
 
 
 def _coefficients(patterns: Patterns, *, ordinal: bool) -> dict[str, FloatArray]:
-    """The coefficients of all items, summing over some patterns at a time."""
+    """The coefficients over all items, summed in batches of patterns."""
     rows_at_once = 1 << 14
     n_classes = patterns.counts_pk.shape[1]
     feature_f: FloatArray | float = 0.0
@@ -181,9 +180,14 @@ def _coefficients(patterns: Patterns, *, ordinal: bool) -> dict[str, FloatArray]
     return coefficients(np.atleast_2d(feature_f), coincidence_kl[None] if ordinal else None)
 
 
-def _cohen(votes: Votes, min_common: int, how: Resampling) -> tuple[Estimate, PairKappas | None]:
-    """Cohen's kappa averaged over pairs of workers, and the pairs."""
-    if float(votes.votes_i.astype(float) @ votes.votes_i) > MOST_VOTE_PAIRS:
+def _cohen(
+    votes: Votes, min_common: int, how: Resampling, *, most_pairs: float = 1e9
+) -> tuple[Estimate, PairKappas | None]:
+    """Cohen's kappa averaged over pairs of workers, and the pairs.
+
+    Nothing is computed with more than `most_pairs` ordered pairs of votes on one item: about ten seconds of work.
+    """
+    if float(votes.votes_i.astype(float) @ votes.votes_i) > most_pairs:
         return Estimate(None, reason=Missing.TOO_MANY_VOTE_PAIRS), None
     value, pairs = pair_kappas(votes, min_common)
     if value is None:
@@ -194,7 +198,7 @@ def _cohen(votes: Votes, min_common: int, how: Resampling) -> tuple[Estimate, Pa
     resampled_b = resampled_mean(votes, min_common, how.n_boot, how.rng)
     if resampled_b is None:
         return Estimate(value, reason=Missing.PAIRS_NOT_RESAMPLED), pairs
-    # An item drawn twice makes the table of two workers look surer than it is: if they share few items, the resamples
-    # are biased.  Only their spread counts, so they are centred on the value.
+    # Items drawn twice make two workers look more consistent than they are, so with few common items the resamples are
+    # biased.  Only their spread is used: they are centred on the value.
     centred_b = resampled_b + (value - np.nanmean(resampled_b)) if not np.isnan(resampled_b).all() else resampled_b
     return with_interval(value, np.minimum(centred_b, 1), how.level), pairs

@@ -1,4 +1,4 @@
-"""Scores and ordered labels: agreement by distance, and the mean, median and majority of each item."""
+"""Numeric and ordered labels: agreement by distance, and the mean, median and majority of each item."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ RULES = ("majority", "median", "mean")
 class Scores(Tabular):
     """Agreement by distance, and the mean, median and majority of each item.
 
-    Distances are between scores if labels are numbers, and between ranks if they only have an order.
+    Distances are between numbers, or between ranks if labels have only an order.
     """
 
-    interval_alpha: Estimate  # Krippendorff's, squared distances
-    icc: Estimate  # one-way random effects, a single vote
-    icc_agreement: Estimate  # two-way random effects, absolute agreement: every worker on every item
-    weighted_kappa: Estimate  # quadratic weights, mean over pairs of workers with ten items in common
+    interval_alpha: Estimate  # Krippendorff's alpha with squared distances
+    icc: Estimate  # one-way random effects, single votes
+    icc_agreement: Estimate  # two-way random effects, absolute agreement; needs every worker on every item
+    weighted_kappa: Estimate  # quadratic weights; mean over pairs of workers with ten items in common
     distance: dict[str, Estimate]  # mean distance of each rule from gold
-    nearer: dict[str, Estimate]  # how much nearer to gold than majority vote, on the same items: positive is better
+    nearer: dict[str, Estimate]  # how much nearer to gold each rule is than majority vote, on the same items
     items: Sequence[Hashable]
-    mean_i: FloatArray  # NaN where an item has no vote
+    mean_i: FloatArray  # NaN if an item has no votes
     median_i: FloatArray
-    majority_i: FloatArray  # NaN where votes tie
+    majority_i: FloatArray  # NaN if votes are tied
     votes_i: NDArray[np.int64]
-    ranked: bool  # labels have an order and no numbers
+    ranked: bool  # whether scores are ranks in a given order, not numbers
     level: float
 
     def __post_init__(self) -> None:
@@ -52,7 +52,7 @@ class Scores(Tabular):
         return f"Scores of {len(self.items):,} items: {', '.join(values) or 'nothing to compare'}\nmean_i, median_i"
 
     def table(self) -> dict[str, Any]:
-        """A row per item."""
+        """One row per item."""
         return {
             "item": self.items,
             "mean": self.mean_i,
@@ -63,7 +63,7 @@ class Scores(Tabular):
 
     @property
     def closest(self) -> str | None:
-        """The rule with the smallest mean distance from gold, None without gold."""
+        """The rule with the smallest mean distance from gold; None without gold."""
         known = {rule: distance.value for rule, distance in self.distance.items() if distance.value is not None}
         return min(known, key=lambda rule: known[rule]) if known else None
 
@@ -77,7 +77,7 @@ def scores(
     Parameters
     ----------
     votes : Any
-        Whatever `mj.read` takes, with the same keyword arguments; `order=` orders labels that are not numbers.
+        Whatever `mj.read` takes, with the same keyword arguments; `order=` is the order of labels that are not numbers.
     rng : int or numpy Generator
         Random seed.
     level : float
@@ -88,7 +88,7 @@ def scores(
     Returns
     -------
     Scores
-        Coefficients with percentile intervals over resamples of the items, and a mean, median and majority per item.
+        Coefficients with percentile intervals from resampled items, and a mean, median and majority per item.
 
     Examples
     --------
@@ -130,12 +130,12 @@ def _label_values(votes: Votes) -> FloatArray:
     value_k = label_numbers(votes.labels)
     if value_k is None:
         shown = ",".join(map(str, votes.labels[:6]))
-        raise ConfigError(f"these labels are not numbers. Give their order, from lowest to highest: order={shown!r}.")
+        raise ConfigError(f"These labels are not numbers. Give their order, from lowest to highest: order={shown!r}.")
     return value_k
 
 
 def _sums(votes: Votes, score_n: FloatArray) -> FloatArray:
-    """Votes, sum and sum of squares of each item with two votes or more."""
+    """Number of votes, sum, and sum of squares of each item with at least two votes."""
     n_items = len(votes.items)
     centred_n = score_n - (score_n.mean() if len(score_n) else 0.0)  # for the precision of the squares
     total_i = np.bincount(votes.item_n, weights=centred_n, minlength=n_items)
@@ -145,7 +145,7 @@ def _sums(votes: Votes, score_n: FloatArray) -> FloatArray:
 
 
 def interval_alpha(sums_is: FloatArray, weight_bi: FloatArray) -> FloatArray:
-    """Krippendorff's alpha with squared distances, for each row of weights of items."""
+    """Krippendorff's alpha with squared distances, for each row of item weights."""
     m_i, total_i, square_i = sums_is.T
     within_i = 2 * (m_i * square_i - total_i**2) / (m_i - 1)
     n_b, total_b, square_b = weight_bi @ m_i, weight_bi @ total_i, weight_bi @ square_i
@@ -156,7 +156,7 @@ def interval_alpha(sums_is: FloatArray, weight_bi: FloatArray) -> FloatArray:
 
 
 def one_way_icc(sums_is: FloatArray, weight_bi: FloatArray) -> FloatArray:
-    """ICC(1): the share of the variance that is between items, by the one-way analysis of variance."""
+    """ICC(1): the share of the variance that is between items, from a one-way analysis of variance."""
     m_i, total_i, square_i = sums_is.T
     n_b, items_b = weight_bi @ m_i, weight_bi.sum(axis=1)
     between_b = weight_bi @ (total_i**2 / m_i) - (weight_bi @ total_i) ** 2 / n_b
@@ -170,7 +170,7 @@ def one_way_icc(sums_is: FloatArray, weight_bi: FloatArray) -> FloatArray:
 def _estimate(
     statistic: Callable[[FloatArray], FloatArray], drawn_bi: FloatArray, level: float, missing: Missing
 ) -> Estimate:
-    """A statistic of the weights of items, with its interval; `missing` where it is not defined."""
+    """A statistic of item weights with its interval; `missing` is the reason if it is undefined."""
     value = float(statistic(np.ones((1, drawn_bi.shape[1])))[0])
     return with_interval(value, statistic(drawn_bi), level) if np.isfinite(value) else Estimate(None, reason=missing)
 
@@ -196,7 +196,7 @@ def _two_way(votes: Votes, score_n: FloatArray, drawn_bi: FloatArray, level: flo
 
 
 def two_way_icc(table_ij: FloatArray, weight_bi: FloatArray) -> FloatArray:
-    """ICC(A,1) by the two-way analysis of variance of items and workers, for each row of weights of items."""
+    """ICC(A,1) from a two-way analysis of variance of items and workers, for each row of item weights."""
     n_workers = table_ij.shape[1]
     n_b, mean_i = weight_bi.sum(axis=1), table_ij.mean(axis=1)
     grand_b, worker_bj = weight_bi @ mean_i / n_b, weight_bi @ table_ij / n_b[:, None]
@@ -211,11 +211,11 @@ def two_way_icc(table_ij: FloatArray, weight_bi: FloatArray) -> FloatArray:
 
 
 def _weighted_kappa(votes: Votes, value_k: FloatArray, drawn_bi: FloatArray, level: float) -> Estimate:
-    """Cohen's kappa with quadratic weights, over pairs of workers, each by its items in common."""
+    """Cohen's kappa with quadratic weights, averaged over pairs of workers with enough items in common."""
     n_workers = len(votes.workers)
     if n_workers > 200:  # too many pairs to compare one by one
         return Estimate(None, reason=Missing.TOO_MANY_WORKERS)
-    place_i = np.cumsum(votes.votes_i >= 2) - 1  # among the items that are drawn
+    place_i = np.cumsum(votes.votes_i >= 2) - 1  # positions among the items that are resampled
     by_worker = [dict(zip(votes.item_n[own], value_k[votes.label_n[own]], strict=True)) for own in _rows(votes)]
     pairs = []
     for a in range(n_workers):
@@ -234,7 +234,7 @@ def _weighted_kappa(votes: Votes, value_k: FloatArray, drawn_bi: FloatArray, lev
 
 
 def mean_kappa(pairs: Sequence[tuple[NDArray[np.intp], FloatArray, FloatArray]], weight_bi: FloatArray) -> FloatArray:
-    """The kappas of pairs of workers (their items, and the scores of both), weighted by items; per row of weights."""
+    """Mean kappa of pairs (their items, and the scores of both), weighted by items, for each row of item weights."""
     total_b, weight_b = np.zeros(len(weight_bi)), np.zeros(len(weight_bi))
     for items, x, y in pairs:
         w_bi = weight_bi[:, items]
@@ -291,10 +291,10 @@ def _distances(
     gold = value_k[votes.gold_i[known]]
     n = int(known.sum())
     weight_bi = rng.multinomial(n, np.full(n, 1 / n), size=n_boot) / n
-    off_ri = np.abs(np.array([value_i[known] for value_i in rules]) - gold)
-    lead_ri = off_ri[0] - off_ri[1:]
+    error_ri = np.abs(np.array([value_i[known] for value_i in rules]) - gold)
+    lead_ri = error_ri[0] - error_ri[1:]
 
     def mean(value_i: FloatArray) -> Estimate:
         return with_interval(float(value_i.mean()), weight_bi @ value_i, level)
 
-    return dict(zip(RULES, map(mean, off_ri), strict=True)), dict(zip(others, map(mean, lead_ri), strict=True))
+    return dict(zip(RULES, map(mean, error_ri), strict=True)), dict(zip(others, map(mean, lead_ri), strict=True))
