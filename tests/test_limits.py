@@ -23,7 +23,7 @@ from majorant.evidence.certificate.anonymous import certify_counts
 from majorant.evidence.certificate.assumption_tests import shuffle_within_items
 from majorant.evidence.certificate.bootstrap import Case
 from majorant.evidence.certificate.bootstrap_claims import multiclass_claim
-from majorant.limits import FIXED, LIMITS, limit, sizes_within
+from majorant.limits import LIMITS, limit, sizes_within
 from majorant.methods.shared import SharedConfusion
 from majorant.read.files import identify
 from majorant.read.options import ReadOptions
@@ -202,6 +202,6 @@ def test_limits_can_be_set_by_name(monkeypatch):
 
 def test_the_page_lists_every_limit():
     page = (Path(__file__).parent.parent / "docs" / "limits.md").read_text(encoding="utf-8")
-    for name, value in (LIMITS | FIXED).items():
+    for name, value in LIMITS.items():
         [row] = [line for line in page.splitlines() if f"`{name}`" in line and line.startswith("|")]
         assert re.search(rf"\b{value:,}\b", row), row

@@ -59,24 +59,6 @@ RANGES = {  # by argument name, which means the same in every signature
     "max_classes": Range(1, 1e8),
     "threads": Range(1, 4096),
 }
-TYPE_NAMES = {
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "True or False",
-    "str": "text",
-    "Path": "a file name",
-    "os.PathLike": "a file name",
-    "Sequence": "a list",
-    "tuple": "a list",
-    "Mapping": "a dict",
-    "Hashable": "one value",
-    "ArrayLike": "an array of numbers",
-    "np.random.Generator": "a numpy Generator",
-    "Generator": "a numpy Generator",
-    "Callable": "a function",
-    "None": "None",
-}
-TYPE_ALIASES = {"Rng": "int | np.random.Generator", "Progress": "Callable", "StageCallback": "Callable", "Ties": "str"}
 
 
 def validated(function: Callable[P, T]) -> Callable[P, T]:
@@ -142,8 +124,9 @@ def _options(hint: str) -> list[str]:
     >>> _options("str | Sequence[str | int] | None")
     ['str', 'Sequence[str | int]', 'None']
     """
+    aliases = {"Rng": "int | np.random.Generator", "Progress": "Callable", "StageCallback": "Callable", "Ties": "str"}
     parts = [part.strip() for part in re.findall(r"(?:[^|\[]|\[(?:[^\[\]]|\[[^\]]*\])*\])+", hint)]
-    return [one for part in parts for one in (TYPE_ALIASES[part].split(" | ") if part in TYPE_ALIASES else [part])]
+    return [one for part in parts for one in (aliases[part].split(" | ") if part in aliases else [part])]
 
 
 def _fits(value: Any, option: str) -> bool:
@@ -219,8 +202,25 @@ def _name(option: str) -> str:
     kind, _, inner = option.partition("[")
     if kind in ("Sequence", "tuple") and inner.startswith("str]"):
         return "a list of strings"
+    names = {
+        "int": "a whole number",
+        "float": "a number",
+        "bool": "True or False",
+        "str": "text",
+        "Path": "a file name",
+        "os.PathLike": "a file name",
+        "Sequence": "a list",
+        "tuple": "a list",
+        "Mapping": "a dict",
+        "Hashable": "one value",
+        "ArrayLike": "an array of numbers",
+        "np.random.Generator": "a numpy Generator",
+        "Generator": "a numpy Generator",
+        "Callable": "a function",
+        "None": "None",
+    }
     own = kind.rsplit(".", 1)[-1]
-    return TYPE_NAMES.get(kind) or f"{'an' if own[:1] in 'AEIOU' else 'a'} {own}"
+    return names.get(kind) or f"{'an' if own[:1] in 'AEIOU' else 'a'} {own}"
 
 
 def _shown(value: Any) -> str:

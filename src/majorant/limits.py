@@ -39,11 +39,8 @@ LIMITS = {
     "SHEET_MEMORY": 4_000_000_000,  # bytes of memory for the process that reads a spreadsheet
     "STREAM_BYTES": 20_000_000_000,  # bytes of standard input or a pipe
 }
-FIXED = {"COLUMN_TEXT": 2_147_483_647}  # bytes of text in one column of some rows: Arrow's, which no setting moves
 PREFIX = "MAJORANT_"
 THREADS_VARIABLE = "MAJORANT_THREADS"
-UNITS = {"": 1, "b": 1, "k": 10**3, "kb": 10**3, "m": 10**6, "mb": 10**6, "g": 10**9, "gb": 10**9, "t": 10**12,
-         "tb": 10**12, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}  # fmt: skip
 BASE = 400_000_000  # memory that Python, NumPy, Arrow and DuckDB take, with the batches passed between them
 
 
@@ -76,15 +73,6 @@ def refuse_beyond(name: str, size: float, what: str, instead: str) -> None:
             f"{size:,.0f} {what}: the limit {name} is {limit(name):,}. {instead}, or set the environment variable "
             f"{PREFIX}{name}."
         )
-
-
-def beyond_fixed(name: str, source: str, what: str, instead: str) -> DataError:
-    """The error for exceeding a limit that no setting can change.
-
-    >>> print(beyond_fixed("COLUMN_TEXT", "a.parquet", "bytes of text in one column", "Name labels by an id"))
-    a.parquet: more than 2,147,483,647 bytes of text in one column, the limit COLUMN_TEXT. Name labels by an id.
-    """
-    return DataError(f"{source}: more than {FIXED[name]:,} {what}, the limit {name}. {instead}.")
 
 
 def refuse_size(n_items: int, n_workers: int, n_classes: int, n_votes: int) -> None:
@@ -205,10 +193,12 @@ def parse_size(text: str, argument: str) -> int:
     >>> parse_size("20kB", "limit")
     20000
     """
+    units = {"": 1, "b": 1, "k": 10**3, "kb": 10**3, "m": 10**6, "mb": 10**6, "g": 10**9, "gb": 10**9, "t": 10**12,
+             "tb": 10**12, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}  # fmt: skip
     matched = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-zA-Z]*)\s*", text)
-    if matched is None or matched[2].lower() not in UNITS:
+    if matched is None or matched[2].lower() not in units:
         raise ConfigError(f"{argument}={text!r}: write a size such as 2GB or 500MB.")
-    return int(float(matched[1]) * UNITS[matched[2].lower()])
+    return int(float(matched[1]) * units[matched[2].lower()])
 
 
 def require(needed: float, memory: int, what: str) -> None:

@@ -275,7 +275,7 @@ def read_by_duckdb(yes: bool) -> Iterator[None]:
     """Read delimited text with DuckDB, as large files are; small ones are usually left to Python's csv."""
     from majorant.read import delimited
 
-    with mock.patch.object(delimited, "SMALL_FILE", -1 if yes else delimited.SMALL_FILE):
+    with mock.patch.object(delimited, "_is_small", (lambda file: False) if yes else delimited._is_small):
         yield
 
 

@@ -44,13 +44,13 @@ def test_duckdb_and_python_read_the_same(tmp_path_factory, rows, line_ends, same
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     by_python = outcome(path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(delimited, "SMALL_FILE", 0)
+        patch.setattr(delimited, "_is_small", lambda file: False)
         assert outcome(path) == by_python
 
 
-@pytest.mark.parametrize("small", [0, 30_000])
+@pytest.mark.parametrize("small", [False, True])
 def test_byte_order_mark_inside_a_cell_is_kept(tmp_path, monkeypatch, small):
-    monkeypatch.setattr(delimited, "SMALL_FILE", small)
+    monkeypatch.setattr(delimited, "_is_small", lambda file: small)
     path = tmp_path / "votes.csv"
     path.write_text("item,worker,label\n\ufeffa,w,1\nb,w,0\na,x,1\n", encoding="utf-8")
     assert read(path).items == ("\ufeffa", "b", "a")

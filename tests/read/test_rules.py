@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from majorant.errors import ConfigError, DataError
-from majorant.read import build, read
+from majorant.read import read
 from majorant.read.build import Coder
 from majorant.read.options import Choice, find_roles
 from majorant.read.table import as_list, coded
@@ -162,15 +162,11 @@ def test_codes_of_parts_equal_codes_of_the_whole(parts):
 
     whole = [value for part in parts for value in part]
     expected = coded(whole, "v", "label")
-    before, build.MERGE_AT = build.MERGE_AT, 2  # so that parts merge as they come
-    try:
-        coder = Coder("v", "label")
-        for part in parts:
-            text = all(isinstance(value, str) for value in part)
-            coder.add(pa.array(part, pa.string()) if text else coded(part, "v", "label"))
-        code_n, _, known = coder.finish()
-    finally:
-        build.MERGE_AT = before
+    coder = Coder("v", "label", merge_at=2)  # so that parts merge as they come
+    for part in parts:
+        text = all(isinstance(value, str) for value in part)
+        coder.add(pa.array(part, pa.string()) if text else coded(part, "v", "label"))
+    code_n, _, known = coder.finish()
     assert code_n.tolist() == expected.code_n.tolist()
     assert [(type(v), v) for v in as_list(known)] == [(type(v), v) for v in expected.values]
 

@@ -233,7 +233,7 @@ def test_bad_input_is_refused_by_the_name_of_the_entry(arguments, message):
 def test_bad_batches_are_refused_by_the_name_of_the_entry():
     with pytest.raises(ConfigError, match=r"confusion\[1\]\[0\] sums to 0.9"):
         majority_margins([0.5, 0.5], [np.eye(2), [[0.5, 0.4], [0, 1]]], 3)
-    with pytest.raises(ConfigError, match="same models"):
+    with pytest.raises(ConfigError, match="do not match"):
         majority_margins(np.full((3, 2), 0.5), np.tile(np.eye(2), (4, 1, 1)), 3)
     with pytest.raises(ConfigError, match="K >= 2"):
         majority_margins([[0.5, 0.5]], [np.eye(3)], 3)

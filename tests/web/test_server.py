@@ -187,7 +187,7 @@ def test_bad_uploads_get_a_plain_error_message(server):
     assert large.status == 413
     assert "more than 200 kB, the largest upload" in large.text
     found = page(server, f"/files/{send(server, '../../<b>.csv', b'%PDF-1.7')}")
-    assert "holds a PDF document" in found.text
+    assert "is a PDF document" in found.text
     assert "Export the table as CSV" in found.text
     assert not list(server.runs.folder.parent.glob("*.csv"))
 

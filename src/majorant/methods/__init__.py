@@ -49,31 +49,33 @@ __all__ = [
     "update",
 ]
 
-METHODS: tuple[type[Estimator], ...] = (
-    GivenMap,
-    AnchorMap,
-    Majority,
-    NitzanParoush,
-    DawidSkene,
-    Hierarchical,
-    OneCoin,
-    SharedConfusion,
-    GLAD,
-    MACE,
-    IWMV,
-    BWA,
-    IBCC,
-    EBCC,
-    LaOnePass,
-    LaTwoPass,
-    IAA,
-    Triplet,
-    KOS,
-    Spectral,
-    Wawa,
-    ZeroBasedSkill,
-)
-ESTIMATORS: dict[str, type[Estimator]] = {method.name: method for method in METHODS}
+ESTIMATORS: dict[str, type[Estimator]] = {
+    method.name: method
+    for method in (
+        GivenMap,
+        AnchorMap,
+        Majority,
+        NitzanParoush,
+        DawidSkene,
+        Hierarchical,
+        OneCoin,
+        SharedConfusion,
+        GLAD,
+        MACE,
+        IWMV,
+        BWA,
+        IBCC,
+        EBCC,
+        LaOnePass,
+        LaTwoPass,
+        IAA,
+        Triplet,
+        KOS,
+        Spectral,
+        Wawa,
+        ZeroBasedSkill,
+    )
+}
 METHOD_ALIASES = {
     "mv": "majority",
     "vote": "majority",

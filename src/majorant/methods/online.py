@@ -20,11 +20,6 @@ from majorant.methods.fit import Fit
 from majorant.read import Reading, as_votes
 from majorant.votes import Votes
 
-# The arrays of a state by what the method remembers, with their axes; item, worker and label are the codes of votes.
-STATE_ARRAYS = {
-    "votes": {"item": "n", "worker": "n", "label": "n"},
-    "accuracies": {"right": "j", "given": "j"},
-}
 CODE_AXES = {"item": "i", "worker": "j", "label": "l"}
 
 
@@ -54,7 +49,11 @@ class State:
     def __post_init__(self) -> None:
         n_votes = len(self.arrays.get("item", ()))
         sizes = {"i": len(self.items), "j": len(self.workers), "l": len(self.labels), "n": n_votes}
-        needed = STATE_ARRAYS[online_method(self.method, {}).traits.online]
+        arrays_of = {  # the arrays that a state holds, with their axes; item, worker and label are codes
+            "votes": {"item": "n", "worker": "n", "label": "n"},
+            "accuracies": {"right": "j", "given": "j"},
+        }
+        needed = arrays_of[online_method(self.method, {}).traits.online]
         if set(self.arrays) != set(needed):
             held = ", ".join(self.arrays) or "nothing"
             raise DataError(f"state: {self.method} needs {', '.join(needed)}, not {held}.")

@@ -1,4 +1,4 @@
-"""Read votes from files, frames, judge logs and exports of labelling tools, with an account of every row.
+"""Read votes from files, frames, judge logs and exports of labelling tools, accounting for every row.
 
 `opening` opens the source as a table with a role for each column, and `build` turns that table into Votes.
 """
@@ -25,12 +25,12 @@ __all__ = ["Reading", "as_votes", "from_matrix", "read", "read_with"]
 
 
 def as_votes(votes: Any, **reading: Unpack[Reading]) -> Votes:
-    """Return votes as they are, and read anything else.
+    """Return votes unchanged, and read anything else.
 
     >>> as_votes([("a", "w", 1), ("a", "x", 0)]).shape
     (1, 2, 2)
     """
-    if isinstance(getattr(votes, "votes", None), Votes):  # a result of check
+    if isinstance(getattr(votes, "votes", None), Votes):  # the result of `check`
         votes = votes.votes
     if not isinstance(votes, Votes):
         return read(votes, **reading)
@@ -56,17 +56,17 @@ def read(source: Any, **reading: Unpack[Reading]) -> Votes:
         Column names, needed only if they cannot be detected; "" if there is no such column. Several columns may name
         an item together: ``item=["question", "system"]`` or ``item="question,system"``.
     gold : str, path, frame, Series or dict, optional
-        True labels: a column of the table, or a table of items and labels of its own.
+        True labels: a column of the table, or a separate table of items and labels.
     by, text : str, optional
-        A column that divides the items into slices; the column with the items' own text.
+        A column that divides the items into slices; the column with the text of the items.
     workers, wide, columns, sheet : optional
-        The columns of the workers, in a table with a row per item; that it is such a table; the roles of columns
-        without names, such as ``"worker,item,label"``; the sheet of a workbook.
+        For a table with a row per item: its worker columns, and whether it is one; for a table without a header, the
+        role of each column, such as ``"worker,item,label"``; for a workbook, the sheet.
     several, order, threshold, codes, fold_case : optional
-        Several labels per vote, each a yes or no; the labels from lowest to highest; a score that makes two classes;
-        what codes mean (``"1=yes,2=no"``); merge labels that differ only in case, whitespace or invisible characters.
+        Treat several labels per vote as a yes or no for each; the labels from lowest to highest; a score that separates
+        two classes; what codes mean (``"1=yes,2=no"``); merge labels that differ only in case or invisible characters.
     repeats : {"error", "first", "last", "each"}
-        Which vote counts if a worker gives an item two different labels.
+        Which vote counts if a worker gives an item different labels.
     empty : str or list of str
         Labels that mean no vote, such as "NA".
 
@@ -104,7 +104,7 @@ def read(source: Any, **reading: Unpack[Reading]) -> Votes:
 
 
 def _depth_of_caller() -> int:
-    """Stack level at which a warning points to the caller's code outside this package."""
+    """The stack level at which a warning points to the caller's code, outside this package."""
     frame, depth = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "majorant":
         frame, depth = frame.f_back, depth + 1
@@ -136,18 +136,18 @@ def from_matrix(
     empty: Sequence[str] = (),
     max_classes: int = MAX_CLASSES,
 ) -> Votes:
-    """Votes from a matrix of items x workers.
+    """Make Votes from a matrix of items x workers.
 
     Parameters
     ----------
     matrix
         An array, a frame or a nested list; NaN, None, -1 and "" mean no vote.
     items, workers : sequence, optional
-        Their names; by default the index and columns of a frame, else positions.
+        Their names; by default, the index and columns of a frame, or else their positions.
     empty : sequence of str
-        Further labels that mean no vote.
+        Other labels that mean no vote.
     max_classes : int
-        How many different labels are allowed.
+        The most different labels allowed.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Turn a Table into Votes: integer codes in one streaming pass, then names, labels, repeats, gold, and an account.
+"""Turn a Table into Votes: integer codes in one streaming pass, then names, labels, repeated votes, gold, an account.
 
-A full text column is never held in memory.
+A text column is never held in memory as a whole.
 """
 
 from __future__ import annotations
@@ -51,31 +51,31 @@ from majorant.votes import Account, IntArray, Note, NoteKind, Votes, item_order
 
 Codes = NDArray[np.int32]
 Mask = NDArray[np.bool_]
-MERGE_AT = 1 << 20  # values
-LISTED = 5  # how many items, workers or labels a note names
+LISTED = 5  # most items, workers or labels to list in a note
 
 
 class Coder:
     """Encodes one column. `finish` returns codes (-1 for empty cells) and values in order of appearance.
 
-    Parts are encoded one by one.  New values are merged once they outnumber the known ones, so that each is merged a
-    bounded number of times.
+    Parts are encoded one by one.  New values are merged into the known ones only once they outnumber them, so that each
+    value is merged a bounded number of times.
     """
 
-    def __init__(self, source: str, column: str) -> None:
+    def __init__(self, source: str, column: str, *, merge_at: int = 1 << 20) -> None:
         self.source, self.column = source, column
+        self.merge_at = merge_at  # number of waiting values
         self.known: Known = None
         self.waiting: list[tuple[int, Known]] = []  # (number of the part, its values)
         self.n_waiting = 0
         self.part_codes: list[Codes] = []
-        self.declared: set[int] = set()  # parts whose values are listed although no row holds them
-        self.repeats = True  # whether values come again within a part, by the last one
+        self.declared: set[int] = set()  # parts whose values may not occur in any vote
+        self.repeats = True  # whether values were repeated within the last part
 
     def __len__(self) -> int:
         return 0 if self.known is None else len(self.known)
 
     def add(self, column: Column, *, declared: bool = False) -> None:
-        """Encode one part; the codes of what is declared, which need not occur in any vote, are kept apart."""
+        """Encode one part; the codes of declared values, which need not occur in any vote, are kept separately."""
         code_n, values = self._encode(column)
         self.repeats = 2 * len(values) <= len(code_n)
         self.waiting.append((len(self.part_codes), values))
@@ -83,7 +83,7 @@ class Coder:
             self.declared.add(len(self.part_codes))
         self.part_codes.append(code_n)
         self.n_waiting += len(values)
-        if self.n_waiting > max(MERGE_AT, len(self)):
+        if self.n_waiting > max(self.merge_at, len(self)):
             self.merge()
 
     def _encode(self, column: Column) -> tuple[Codes, Known]:
@@ -91,14 +91,14 @@ class Coder:
 
         if isinstance(column, Objects):
             used = np.unique(column.code_n[column.code_n >= 0], return_index=True)
-            order = used[0][np.argsort(used[1])]  # by appearance; a slice may use few of the values
+            order = used[0][np.argsort(used[1])]  # in order of appearance; a slice may use only some of the values
             remap = np.full(len(column.values) + 1, -1, dtype=np.int32)
             remap[order] = np.arange(len(order), dtype=np.int32)
             return remap[column.code_n], [column.values[code] for code in order]
         if pa.types.is_dictionary(column.type):
             return dictionary_codes(column), large_text(column.dictionary)
         column = large_text(column)
-        if not self.repeats and not column.null_count and is_plain(column):  # encoding it twice gains nothing
+        if not self.repeats and not column.null_count and is_plain(column):  # merging will encode it anyway
             return np.arange(len(column), dtype=np.int32), column
         try:
             encoded = column.dictionary_encode()
@@ -109,7 +109,7 @@ class Coder:
         return dictionary_codes(encoded), encoded.dictionary
 
     def merge(self) -> None:
-        """Merge the waiting values into the known ones and replace the codes of their parts by final ones."""
+        """Merge the waiting values into the known ones, and convert the codes of their parts."""
         if not self.waiting:
             return
         import pyarrow as pa
@@ -134,7 +134,7 @@ class Coder:
         self.waiting, self.n_waiting = [], 0
 
     def finish(self) -> tuple[Codes, Codes, Known]:
-        """All codes, one per row; the codes of what was declared; the values."""
+        """The codes of all rows, the codes of declared values, and the values."""
         self.merge()
         parts, self.part_codes = self.part_codes, []
         nothing = np.empty(0, dtype=np.int32)
@@ -145,7 +145,7 @@ class Coder:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Origin of the entries from `start` on."""
+    """Where the entries from `start` on come from."""
 
     start: int
     source: str
@@ -161,15 +161,15 @@ class Coded:
     table: Table
     n_rows: int
     codes: dict[str, Codes]
-    declared: dict[str, Codes]  # the same for what a wide table says of its items, voted on or not
+    declared: dict[str, Codes]  # the same for facts about the items of a wide table, with or without votes
     known: dict[str, Known]
     seconds_n: NDArray[np.float64] | None
     spans: Sequence[Span]
     declared_spans: Sequence[Span]
-    row_n: NDArray[np.int64] | None = None  # which entry of the table each one is; None: all, in order
+    row_n: NDArray[np.int64] | None = None  # table entry of each code; None means all, in order
 
     def where(self, n: int, *, declared: bool = False) -> str:
-        """Location of entry n, or of the n-th item of a wide table, for messages."""
+        """The location of entry n, or of the n-th item of a wide table, for messages."""
         if declared:
             return _where(self.declared_spans, n)
         return _where(self.spans, n if self.row_n is None else int(self.row_n[n]))
@@ -182,7 +182,7 @@ def _where(spans: Sequence[Span], n: int) -> str:
 
 
 def collect_codes(table: Table, max_classes: int, progress: Progress | None = None) -> Coded:
-    """Read the table; a second thread encodes parts while the next ones are read, at most two behind."""
+    """Read the table; a second thread encodes parts, at most two behind, while the next ones are read."""
     coders = {role: Coder(table.source, name) for role, name in table.columns.items() if role != "seconds"}
     spans: list[Span] = []
     declared_spans: list[Span] = []
@@ -223,7 +223,7 @@ def collect_codes(table: Table, max_classes: int, progress: Progress | None = No
 
 
 def refuse_long(known: Known, source: str, name: str) -> None:
-    """Reject names as long as documents, because names are repeated in tables and on the page."""
+    """Reject names as long as documents, because names are repeated in tables and reports."""
     if isinstance(known, list):
         longest = max((len(value) for value in known if isinstance(value, (str, bytes))), default=0)
     else:
@@ -242,13 +242,13 @@ def no_rows(table: Table) -> DataError:
 def encode_part(
     part: TableRows, span: Span, coders: Mapping[str, Coder], names: Mapping[str, str], max_classes: int
 ) -> None:
-    """Add a part to the coders of its columns; more labels than `max_classes` are refused."""
+    """Add a part to the coders of its columns, refusing more labels than `max_classes`."""
     for role, column in part.declared.items():
         coders[role].add(column, declared=True)
     for role, coder in coders.items():
         if role not in part.columns and role in part.declared:
             continue
-        if role not in part.columns:  # this file lacks a column that another one has
+        if role not in part.columns:  # this file lacks a column that another file has
             coder.add(Objects(np.full(part.n_rows, -1, dtype=np.int32), ()))
             continue
         coder.add(part.columns[role])
@@ -260,7 +260,7 @@ def encode_part(
 
 
 def too_many_labels(source: str, role: str, name: str, most: int, shown: object) -> DataError:
-    """Error for a column with too many distinct values to be labels."""
+    """The error for a column with too many distinct values to be labels."""
     kind = "labels" if role == "label" else "gold labels"
     return DataError(
         f"{source}, column {name!r}: more than {most:,} different labels, e.g. {str(shown)[:60]!r}; it is probably not "
@@ -269,14 +269,14 @@ def too_many_labels(source: str, role: str, name: str, most: int, shown: object)
 
 
 def part_seconds(part: TableRows, span: Span, table: Table) -> NDArray[np.float64]:
-    """The seconds column as floats, NaN where empty."""
+    """The seconds column as floats, with NaN for empty cells."""
     coder = Coder(span.source, table.columns["seconds"])
     coder.add(part.columns["seconds"])
     code_n, _, known = coder.finish()
     seconds = [math.nan]
     for code, value in enumerate(as_list(known)):
         try:
-            text = str(value).strip(' \t"')  # JSON may hold a number as text
+            text = str(value).strip(' \t"')  # JSON may contain numbers as text
             seconds.insert(code, float(text) if text else math.nan)
         except ValueError:
             n = int(np.argmax(code_n == code))
@@ -289,20 +289,20 @@ def part_seconds(part: TableRows, span: Span, table: Table) -> NDArray[np.float6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ids:
-    """Items or workers: a code per row, and their values."""
+    """Items or workers: a code for each row, and their values."""
 
     code_n: Codes
-    declared_n: Codes  # of the items of a wide table
+    declared_n: Codes  # for the items of a wide table
     values: Sequence[Hashable]
 
 
 def ids_of(coded: Coded, role: str) -> Ids:
-    """The ids of a role; an empty one is an error, for no row may lose its item or worker."""
+    """The items or workers; an empty cell is an error, because every row needs both."""
     name = coded.table.columns[role]
     code_n, declared_n = coded.codes[role], coded.declared[role]
     known = coded.known[role]
     values = decode(known, coded.table.kind)
-    # JSON texts are plain as JSON, not as values: "" is two quotes there, and 1 equals 1.0.
+    # JSON text must be decoded first: an empty string is two quotes, and 1 equals 1.0.
     plain = is_plain(known) and coded.table.kind != "json"
     bad = empty_codes(known if plain else values, values)
     empty_n = np.isin(code_n, [-1, *bad]) if bad else code_n < 0
@@ -317,14 +317,14 @@ def ids_of(coded: Coded, role: str) -> Ids:
 
 
 def empty_id(place: str, name: str, role: str) -> DataError:
-    """The error for a row without an item or worker."""
+    """The error for a row without an item or a worker."""
     return DataError(
         f"{place}, column {name!r}: the {role} is empty. Every row needs one; fill it in or remove the row."
     )
 
 
 def distinct(coded: Coded, role: str, values: Sequence[Any]) -> tuple[list[Any], Codes]:
-    """The distinct values, and the position of each value among them: 1 and 1.0 are one, 1 and "1" two."""
+    """The distinct values, and the position of each value among them; 1 equals 1.0 but not "1"."""
     positions: dict[Any, int] = {}
     first: list[Any] = []
     remap = np.full(len(values) + 1, -1, dtype=np.int32)
@@ -347,10 +347,10 @@ def distinct(coded: Coded, role: str, values: Sequence[Any]) -> tuple[list[Any],
 def first_per_item(
     item_n: IntArray, value_n: IntArray, n_items: int, refuse: Callable[[int, int], None]
 ) -> NDArray[np.int32]:
-    """The code of each item, -1 where there is none; `refuse(earlier, later)` on rows that contradict."""
+    """The code of each item, -1 if there is none; `refuse(earlier, later)` is called on contradictory rows."""
     value_i = np.full(n_items, -1, dtype=np.int32)
     given = np.flatnonzero(value_n >= 0)
-    value_i[item_n[given][::-1]] = value_n[given][::-1]  # the last assignment wins, so the first row does
+    value_i[item_n[given][::-1]] = value_n[given][::-1]  # assigned in reverse, so the first row wins
     wrong = given[value_i[item_n[given]] != value_n[given]]
     if len(wrong):
         later = int(wrong[0])
@@ -359,7 +359,7 @@ def first_per_item(
 
 
 def one_per_item(coded: Coded, items: Ids, role: str, code_map: Codes, values: Sequence[Hashable]) -> NDArray[np.int32]:
-    """The code of each item in a column that must agree in all rows of an item; -1 where it is empty."""
+    """The code of each item in a column whose cells must agree for all rows of an item; -1 if empty."""
     wide = len(coded.declared[role]) > 0
     value_n = code_map[(coded.declared if wide else coded.codes)[role]]
     what = "gold label" if role == "gold" else "value"
@@ -376,7 +376,7 @@ def one_per_item(coded: Coded, items: Ids, role: str, code_map: Codes, values: S
 
 
 def slices_of_items(coded: Coded, items: Ids) -> tuple[NDArray[np.int32] | None, tuple[Hashable, ...]]:
-    """Which slice each item belongs to, -1 where the cell is empty, and the slices, sorted as labels are."""
+    """The slice of each item, -1 if the cell is empty; and all slices, sorted like labels."""
     if "slice" not in coded.codes:
         return None, ()
     values = decode(coded.known["slice"], coded.table.kind)
@@ -392,16 +392,16 @@ def slices_of_items(coded: Coded, items: Ids) -> tuple[NDArray[np.int32] | None,
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """The gold value of each item that has one, by position in `items`, and where it came from."""
+    """The gold value of each item that has one, by position in `items`, and its source."""
 
     value_by_item: Mapping[int, Any]
     notes: tuple[Note, ...] = ()
 
 
 def _find_values(wanted: Sequence[Any], values: Iterable[Any]) -> list[int | None]:
-    """The position of each wanted value among others: by kind and value, else by its text.
+    """The position of each wanted value among others, matched by kind and value, or else by text.
 
-    The others are visited one by one, so they need not fit into memory.
+    The other values are iterated over, so they need not fit into memory.
 
     >>> _find_values([1, "b", "2", None], ["1", "b", 2, 1])
     [3, 1, 2, None]
@@ -419,7 +419,7 @@ def _find_values(wanted: Sequence[Any], values: Iterable[Any]) -> list[int | Non
 
 
 def find_items(wanted: Sequence[Any], values: Sequence[Any]) -> list[int | None]:
-    """The same; what is not found is tried without the apostrophe that makes a cell safe for spreadsheets.
+    """`_find_values`; values not found are tried again without the apostrophe that protects spreadsheets.
 
     >>> find_items(["'=1", "'b"], ["=1", "b"])
     [0, None]
@@ -434,13 +434,13 @@ def find_items(wanted: Sequence[Any], values: Sequence[Any]) -> list[int | None]
 
 
 def match_labels(values: Sequence[Any], labels: Sequence[Any]) -> list[Any]:
-    """Each gold value as the label of the votes that is written the same, or itself."""
+    """Replace each gold value by the label of the votes with the same text, if there is one."""
     matched = find_items(values, labels)
     return [value if at is None else labels[at] for value, at in zip(values, matched, strict=True)]
 
 
 def vote_mask(coded: Coded, label_values: Sequence[Any], no_vote: frozenset[str]) -> Mask | None:
-    """Which rows hold a vote: a label that is not empty, and a status that does not say otherwise (None: all)."""
+    """Which rows hold a vote: a non-empty label, and no status that says otherwise; None means all rows."""
     filled = np.array([is_vote(v, no_vote) for v in label_values] + [False])
     code_n = coded.codes["label"]
     vote_n = None if filled[:-1].all() and (not len(code_n) or code_n.min() >= 0) else filled[code_n]
@@ -459,7 +459,7 @@ def vote_mask(coded: Coded, label_values: Sequence[Any], no_vote: frozenset[str]
 
 
 def unclear_status(place: str, column: str, value: Any) -> DataError:
-    """The error for a status that may or may not mean a vote."""
+    """The error for a status that does not clearly say whether there is a vote."""
     return DataError(
         f"{place}, column {column!r}: cannot tell whether {value!r} means a vote. Use ok, abstain or error, or leave "
         "it out with status=''."
@@ -468,14 +468,14 @@ def unclear_status(place: str, column: str, value: Any) -> DataError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelCodes:
-    """The label vocabulary, the final code of every raw label and gold code, and how often each label is used."""
+    """The label vocabulary, the final codes of raw labels and gold labels, and how often each label is used."""
 
     labels: list[Hashable]
     label_map: Codes
     gold_map: Codes | None
-    gold_i: Codes | None  # from a file
+    gold_i: Codes | None  # from a gold file
     n_by_label: dict[Any, int]
-    notes: tuple[Note, ...] = ()  # what claims are about, and which labels were merged
+    notes: tuple[Note, ...] = ()  # on the order or threshold of labels, and on merged labels
 
 
 def name_labels(
@@ -486,7 +486,7 @@ def name_labels(
     options: ReadOptions,
     n_items: int,
 ) -> LabelCodes:
-    """All labels that a vote (`uses` counts them) or gold uses, sorted; text becomes numbers if every label does."""
+    """All labels that votes (counted in `uses`) or gold use, sorted; if all are numbers written as text, as numbers."""
     scale, source = options.scale, coded.table.source
     place = f"{source}, column {coded.table.columns.get('label', 'label')!r}"
     used = [code for code in range(len(label_values)) if uses[code]]
@@ -504,7 +504,7 @@ def name_labels(
     used_gold = frozenset(gold_used)
     gold_values = [scale.cut(v, source) if code in used_gold else v for code, v in enumerate(gold_values)]
     if gold_used:
-        distinct(coded, "gold", gold_values)  # refuses what is not a single value
+        distinct(coded, "gold", gold_values)  # refuses cells that are not single values
     notes = [note for note in (scale.note(),) if note is not None]
     spelling: dict[str, Any] = {}
     if options.fold_case:
@@ -546,7 +546,7 @@ def name_labels(
 
 
 def alike(values: Sequence[Any]) -> list[list[Any]]:
-    """Groups of different values that look alike.
+    """Groups of values that look alike but differ.
 
     >>> alike(["Yes", "no", "yes", "yes "])
     [['Yes', 'yes', 'yes ']]
@@ -558,7 +558,7 @@ def alike(values: Sequence[Any]) -> list[list[Any]]:
 
 
 def label_notes(labels: Sequence[Any], votes_by_label: Mapping[Any, int], column: str) -> list[Note]:
-    """Labels that may mean no vote, look alike, are of several types, or are scores."""
+    """Notes on labels that may mean no vote, look alike, have several types, or are scores."""
     no_answer = {
         "na", "nan", "none", "null", "nil", "notapplicable", "unclear", "unsure", "notsure", "unknown", "cannottell",
         "canttell", "dontknow", "idk", "dk", "refused", "refusal", "noanswer", "abstain", "abstained", "skip",
@@ -566,7 +566,7 @@ def label_notes(labels: Sequence[Any], votes_by_label: Mapping[Any, int], column
     }  # fmt: skip
     notes = []
     words = {label: label.strip().casefold() for label in labels if isinstance(label, str)}
-    bare = {label: re.sub(r"[\W_]+", "", word) or word for label, word in words.items()}  # "N/A" is na, "?" itself
+    bare = {label: re.sub(r"[\W_]+", "", word) or word for label, word in words.items()}  # "N/A" becomes na; "?" stays
     missing = {label: votes_by_label[label] for label, word in bare.items() if word in no_answer}
     if missing:
         notes.append(Note(NoteKind.MISSING_LABEL, {"labels": missing}))
@@ -593,7 +593,7 @@ def _json_value(value: Any) -> Any:
 
 
 def id_notes(role: str, column: str, known: Known) -> list[Note]:
-    """Items or workers whose names look alike, or have lost digits in a spreadsheet.
+    """Notes on items or workers whose names look alike, or lost digits in a spreadsheet.
 
     >>> id_notes("worker", "who", ["ana", "bo", "Ana "])[0].facts["groups"]
     [['Ana ', 'ana']]
@@ -601,14 +601,14 @@ def id_notes(role: str, column: str, known: Known) -> list[Note]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    rounded = r"^[0-9](\.[0-9]+)?E\+[0-9]{2}$"  # as a spreadsheet writes a long whole number
+    rounded = r"^[0-9](\.[0-9]+)?E\+[0-9]{2}$"  # how a spreadsheet writes a long whole number
     if isinstance(known, (list, tuple)):
         examples = [value for value in known if isinstance(value, str) and re.match(rounded, value)]
     elif not is_text(known.type):
         return []
     else:
         examples = known.filter(pc.match_substring_regex(known, rounded)).slice(0, 1).to_pylist()
-        text = known  # there may be millions of names, so Arrow looks whether they differ even when folded
+        text = known  # there may be millions of names, so let Arrow check whether any two look alike
         if not pc.all(pc.ascii_is_printable(known)).as_py():
             text = pc.utf8_normalize(pc.replace_substring_regex(known, UNSEEN_SIGNS, ""), "NFC")
         n_looks = pc.count_distinct(pc.utf8_trim_whitespace(pc.utf8_lower(text)), mode="all").as_py()
@@ -625,7 +625,7 @@ def id_notes(role: str, column: str, known: Known) -> list[Note]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SortedVotes:
-    """Votes sorted by item; vote n was in row row_n[n] of the table (None: in row n)."""
+    """Votes sorted by item; vote n was in row row_n[n] of the table (or in row n, if that is None)."""
 
     item_n: Codes
     worker_n: Codes
@@ -634,7 +634,7 @@ class SortedVotes:
     row_n: NDArray[np.integer[Any]] | None
 
     def at(self, index: NDArray[Any]) -> SortedVotes:
-        """Some of the votes, in a given order."""
+        """Some of the votes, in the given order."""
         row_n = np.flatnonzero(index) if index.dtype == bool else index
         return SortedVotes(
             item_n=self.item_n[index],
@@ -645,12 +645,12 @@ class SortedVotes:
         )
 
     def row(self, vote: int) -> int:
-        """The row of the table that a vote was in."""
+        """The table row of a vote."""
         return vote if self.row_n is None else int(self.row_n[vote])
 
 
 def build_votes(coded: Coded, items: Ids, gold: Gold | None, options: ReadOptions) -> Votes:
-    """The Votes of a table that has been read."""
+    """Build Votes from a table that has been read."""
     workers = ids_of(coded, "worker")
     label_values = decode(coded.known["label"], coded.table.kind)
     vote_n = vote_mask(coded, label_values, options.no_vote)
@@ -673,7 +673,7 @@ def build_votes(coded: Coded, items: Ids, gold: Gold | None, options: ReadOption
     )
     slice_i, slices = slices_of_items(coded, items)
     known = dict(coded.known)
-    if coded.table.kind == "json":  # names that look alike are sought among values, unless there are too many
+    if coded.table.kind == "json":  # look-alike names are searched among decoded values, unless there are too many
         known = {r: decode(known[r], "json") if len(known[r]) <= 200_000 else () for r in ("item", "worker")}
     coverage = replace(coverage_of(votes), items=known["item"], workers=known["worker"])
     account = make_account(coded, coverage, named, resolved, options.repeats, gold)
@@ -681,7 +681,7 @@ def build_votes(coded: Coded, items: Ids, gold: Gold | None, options: ReadOption
 
 
 def no_votes(coded: Coded) -> DataError:
-    """Error for a table without a single vote."""
+    """The error for a table without a single vote."""
     return DataError(
         f"{coded.table.source}: no row contains a vote; column {coded.table.columns['label']!r} is empty throughout. "
         "Say which column holds the labels with label='NAME'."
@@ -691,7 +691,7 @@ def no_votes(coded: Coded) -> DataError:
 def resolve_votes(
     coded: Coded, items: Ids, workers: Ids, named: LabelCodes, vote_n: Mask | None, repeats: str
 ) -> tuple[SortedVotes, Resolved]:
-    """The votes sorted by item, without those that the policy on repeated votes drops."""
+    """The votes sorted by item, without those dropped by the policy for repeated votes."""
     ballots = SortedVotes(
         item_n=items.code_n,
         worker_n=workers.code_n,
@@ -730,14 +730,14 @@ def resolve_votes(
 
 
 def gold_codes(coded: Coded, items: Ids, named: LabelCodes) -> Codes | None:
-    """The gold label of each item, -1 where unknown; None without gold."""
+    """The gold label of each item, -1 if unknown; None if there is no gold."""
     if named.gold_map is None:
         return named.gold_i
     return one_per_item(coded, items, "gold", named.gold_map, named.labels)
 
 
 def abstained(items: Ids, workers: Ids, vote_n: Mask) -> Codes:
-    """Abstentions per item. A worker who failed first and voted later did not abstain."""
+    """The number of abstentions on each item, not counting workers who voted on it in another row."""
     n_items, n_workers = len(items.values), len(workers.values)
     pair_n = items.code_n.astype(np.int64) * n_workers + workers.code_n
     has_silent_i = np.bincount(items.code_n[~vote_n], minlength=n_items) > 0
@@ -747,7 +747,7 @@ def abstained(items: Ids, workers: Ids, vote_n: Mask) -> Codes:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """Which votes to keep (None for all), and the number of exact duplicates and conflicting repeats dropped."""
+    """Which votes to keep (None for all), and how many exact duplicates and conflicting repeats were dropped."""
 
     kept_n: NDArray[np.bool_] | None = None
     merged: int = 0
@@ -758,17 +758,17 @@ def resolve(
     item_n: IntArray, worker_n: IntArray, label_n: IntArray, *, n_items: int, n_workers: int, policy: str,
     refuse: Callable[[int, int], None],
 ) -> Resolved:  # fmt: skip
-    """Apply the policy to votes that are sorted by item; `refuse(earlier, later)` is called on votes that differ."""
+    """Apply the policy for repeats to votes sorted by item; `refuse(earlier, later)` is called if labels differ."""
     from scipy.sparse import csr_array
 
     if policy == "each":
         return Resolved()
-    # Group votes by worker, items rising within: transposing a sparse matrix is a stable counting sort.
+    # Group votes by worker and sort by item within: transposing a sparse matrix is a stable counting sort.
     offsets_i = np.concatenate([[0], np.cumsum(np.bincount(item_n, minlength=n_items))])
     every_n = np.arange(len(item_n), dtype=np.int32 if len(item_n) < 2**31 else np.int64)
     by_worker = csr_array((every_n, worker_n, offsets_i), shape=(n_items, n_workers)).tocsc()
     item_m, starts_j, vote_m = by_worker.indices, by_worker.indptr[:-1], by_worker.data
-    same_m = np.zeros(len(item_m), dtype=bool)  # whether a vote is on the same item as the one before
+    same_m = np.zeros(len(item_m), dtype=bool)  # whether a vote is on the same item as the previous one
     np.equal(item_m[1:], item_m[:-1], out=same_m[1:])
     same_m[starts_j[starts_j < len(item_m)]] = False
     if not same_m.any():
@@ -793,7 +793,7 @@ def resolve(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """Which labels, items and workers have votes; of items and workers without votes, the first few by name."""
+    """Which labels have votes, and how many items and workers have none, with the first few names."""
 
     labels: Sequence[Hashable]
     votes_l: IntArray
@@ -801,15 +801,15 @@ class Coverage:
     n_bare: int
     silent: Sequence[Hashable]
     n_silent: int
-    gold_k: NDArray[np.bool_] | None  # labels that occur as gold
+    gold_k: NDArray[np.bool_] | None  # whether each label occurs as gold
     n_compared: int = 0  # items with several votes
-    n_disputed: int = 0  # items whose votes differ
-    items: Known = ()  # all names, kept only when checking for look-alikes
+    n_disputed: int = 0  # items with different votes
+    items: Known = ()  # all names, if they are checked for look-alikes
     workers: Known = ()
 
 
 def coverage_of(votes: Votes) -> Coverage:
-    """The coverage of votes in memory."""
+    """Compute the coverage of votes in memory."""
     bare = np.flatnonzero(votes.votes_i == 0)
     silent = np.flatnonzero(np.bincount(votes.worker_n, minlength=len(votes.workers)) == 0)
     gold_i = votes.gold_i
@@ -827,7 +827,7 @@ def coverage_of(votes: Votes) -> Coverage:
 
 
 def count_disputed(item_n: IntArray, label_n: IntArray) -> int:
-    """How many items have votes that differ; votes are sorted by item.
+    """The number of items with different votes; votes must be sorted by item.
 
     >>> count_disputed(np.array([0, 0, 1, 1, 1, 2]), np.array([1, 1, 0, 0, 1, 0]))
     1
@@ -839,7 +839,7 @@ def count_disputed(item_n: IntArray, label_n: IntArray) -> int:
 def make_account(
     coded: Coded, coverage: Coverage, named: LabelCodes, resolved: Resolved, repeats: str, gold: Gold | None
 ) -> Account:
-    """Account for every row, with all notes."""
+    """Make the account of every row, with all notes."""
     table, n_votes = coded.table, int(coverage.votes_l.sum())
     abstained = coded.n_rows - n_votes - resolved.merged - resolved.dropped
     notes = [*named.notes, *table.notes]
@@ -859,7 +859,7 @@ def make_account(
         notes.append(Note(NoteKind.SINGLE_CLASS, {"label": str(coverage.labels[used[0]])}))
     elif (
         coverage.n_compared >= 20 and not coverage.n_disputed
-    ):  # the export may have given every worker the final label
+    ):  # the export may contain the final label for every worker
         notes.append(Note(NoteKind.UNANIMOUS, {"items": coverage.n_compared}))
     unused = np.flatnonzero(coverage.gold_k & (coverage.votes_l == 0)) if coverage.gold_k is not None else ()
     for kind, names, count in (
@@ -887,7 +887,7 @@ def make_account(
 
 
 def mask(votes: Votes) -> Votes:
-    """The same votes with items and workers renamed to 1, 2, ... in order of first appearance. Labels are kept.
+    """The votes with items and workers renamed to 1, 2, ... in order of first appearance; labels stay.
 
     >>> votes = Votes.from_codes([0, 1], [0, 0], [0, 1], items=["x.jpg", "y.jpg"], workers=["ann"], labels="ny")
     >>> mask(votes).items, mask(votes).workers
@@ -899,12 +899,12 @@ def mask(votes: Votes) -> Votes:
 
 
 def mask_account(account: Account) -> Account:
-    """The same account, without the names of items and workers."""
+    """The account without the names of items and workers."""
     naming = (
         NoteKind.UNLABELLED_ITEMS, NoteKind.SILENT_WORKERS, NoteKind.GOLD_UNKNOWN_ITEMS, NoteKind.ID_VARIANTS,
         NoteKind.ROUNDED_IDS, NoteKind.WIDE, NoteKind.FILE_WORKERS, NoteKind.ROW_PER_WORKER,
     )  # fmt: skip
-    names = ("names", "items", "groups", "example", "workers")  # facts that may hold names
+    names = ("names", "items", "groups", "example", "workers")  # facts that may contain names
     notes = (
         replace(note, facts={key: value for key, value in note.facts.items() if key not in names})
         if note.kind in naming

@@ -15,7 +15,7 @@ from majorant.read.table import cell_values, loads, named_faults, too_deep
 
 
 class Consensus(NamedTuple):
-    """The label of an item with its confidence; no label for an item without votes."""
+    """The label of an item and its confidence; an item without votes has no label."""
 
     item: Any
     label: Any
@@ -23,16 +23,16 @@ class Consensus(NamedTuple):
 
 
 class Tool(NamedTuple):
-    """Inputs of an export: item fields, classes and control names."""
+    """What an export needs: item fields, classes and the names of form controls."""
 
-    fields: Mapping[str, Mapping[str, Any]]  # text of the item -> its fields
+    fields: Mapping[str, Mapping[str, Any]]  # item name as text -> its fields
     labels: Sequence[Any]
     question: str = "label"
     about: str = "text"
 
 
 def export_text(name: str, labelled: Iterable[Consensus], tool: Tool) -> str:
-    """The content of a file that the tool imports.
+    """The content of a file for the tool to import.
 
     >>> print(export_text("prodigy", [Consensus("q1", "yes", .9)], Tool({"q1": {"text": "Hi"}}, ["no", "yes"])), end="")
     {"text": "Hi", "options": [{"id": "no", "text": "no"}, {"id": "yes", "text": "yes"}], "accept": ["yes"],
@@ -44,7 +44,7 @@ def export_text(name: str, labelled: Iterable[Consensus], tool: Tool) -> str:
 
 
 def item_fields(source: Any, *, item: str | Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
-    """The fields of each item in an export, by the item's text; empty for a plain table."""
+    """The fields of each item in an export, by the item's name as text; empty for a plain table."""
     fields_of: dict[str, dict[str, Any]] = {}
     with named_faults(source), open_rows(source, ReadOptions(item=item)) as every:
         for rows in every:
@@ -60,14 +60,14 @@ def item_fields(source: Any, *, item: str | Sequence[str] | None = None) -> dict
 
 
 def control_of(source: Any) -> tuple[str, str] | None:
-    """The names of the choice in a Label Studio export, as in the project's labelling interface."""
+    """The names of the choice control in a Label Studio export, as in the project's labelling interface."""
     if not isinstance(source, (str, Path)) or not Path(source).is_file() or Path(source).suffix != ".json":
         return None
     try:
         tasks = loads(Path(source).read_text(encoding="utf-8-sig"))
     except RecursionError as error:
         raise too_deep(str(source), error) from None
-    except ValueError:  # JSON Lines, or another encoding: not an export of Label Studio
+    except ValueError:  # JSON Lines or another encoding, so not a Label Studio export
         return None
     for task in _records(tasks):
         for annotation in _records(task.get("annotations")):
@@ -79,12 +79,12 @@ def control_of(source: Any) -> tuple[str, str] | None:
 
 
 def _records(values: Any) -> list[dict[str, Any]]:
-    """The objects in a list; empty for anything else."""
+    """The dicts in a list; nothing for anything else."""
     return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
 
 
 def _label_studio(labelled: Sequence[Consensus], tool: Tool) -> str:
-    """Tasks with a prediction each; its score is the confidence."""
+    """Tasks with one prediction each, whose score is the confidence."""
     tasks = []
     for entry in labelled:
         value = {"choices": [str(entry.label)]}
@@ -96,7 +96,7 @@ def _label_studio(labelled: Sequence[Consensus], tool: Tool) -> str:
 
 
 def _argilla(labelled: Sequence[Consensus], tool: Tool) -> str:
-    """Records for `dataset.records.from_json`, a suggestion each."""
+    """Records for `dataset.records.from_json`, with one suggestion each."""
     records = [
         {
             "id": str(entry.item),
@@ -114,7 +114,7 @@ def _argilla(labelled: Sequence[Consensus], tool: Tool) -> str:
 
 
 def _prodigy(labelled: Sequence[Consensus], tool: Tool) -> str:
-    """Tasks of a choice, the label chosen; the confidence is shown with the task."""
+    """Choice tasks with the label preselected; the confidence is shown with the task."""
     options = [{"id": str(label), "text": str(label)} for label in tool.labels]
     lines = []
     for entry in labelled:

@@ -1,4 +1,4 @@
-"""Delimited text. The dialect is detected from the first rows, DuckDB reads the data, and errors name the bad row."""
+"""Delimited text: the dialect is detected from the first rows, DuckDB reads the data, and errors name the bad row."""
 
 from __future__ import annotations
 
@@ -18,21 +18,20 @@ from majorant.read.guess import ROW_NAMES
 from majorant.read.options import Choice, ReadOptions, find_roles, means
 from majorant.read.table import ArrowArray, Column, RowSource, text_array
 
-SMALL_FILE = 200_000  # bytes
 DELIMITER_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "space": " "}
-SNIFFED_ROWS = 100  # to find the dialect
+SNIFFED_ROWS = 100  # for detecting the dialect
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How the fields of a file are separated."""
+    """How the fields of a file are separated and quoted."""
 
     delimiter: str
     quote: str = '"'
     escape: str = '"'
 
     def reader(self, lines: Iterator[str] | io.TextIOBase | Sequence[str], *, strict: bool) -> Iterator[list[str]]:
-        """The records of some lines, blank ones left out, read by Python."""
+        """Read the records in some lines with Python's csv, skipping blank lines."""
         doubled = self.escape == self.quote
         records = csv.reader(
             lines,
@@ -48,7 +47,7 @@ class Dialect:
 def open_delimited(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
     """The rows of a delimited text file."""
     lines, choice, threads = _head_lines(file), how.choice, how.threads
-    sign = re.fullmatch(r'"?sep=(.)"?\s*', lines[0]) if lines else None  # a first line that tells Excel the delimiter
+    sign = re.fullmatch(r'"?sep=(.)"?\s*', lines[0]) if lines else None  # tells Excel the delimiter
     lines = lines[1:] if sign else lines
     dialect = _dialect(lines, how.delimiter or ("\t" if how.format == "tsv" else sign and sign[1]), choice)
     first = next(dialect.reader(lines, strict=False), None)
@@ -84,13 +83,13 @@ def open_delimited(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
 
 
 def _head_lines(file: File) -> list[str]:
-    """The first lines; a first line beyond the head, such as the names of many workers, is read whole."""
+    """The first lines; a first line longer than the head, such as a header with many workers, is read completely."""
     try:
         with file.open() as stream:
             rest = len(stream.read(len(file.head) + 1)) > len(file.head)
     except (OSError, EOFError):
-        rest = True  # damaged further on: the scan will say where
-    lines = list(io.StringIO(file.head.decode(file.encoding, errors="replace"), newline=""))  # ends of several kinds
+        rest = True  # damaged; the scan will say where
+    lines = list(io.StringIO(file.head.decode(file.encoding, errors="replace"), newline=""))  # mixed line endings
     if rest and len(lines) > 1:
         return lines[:-1]
     if not rest:
@@ -99,7 +98,7 @@ def _head_lines(file: File) -> list[str]:
     with io.TextIOWrapper(file.open(), encoding=file.encoding, errors="replace", newline="") as text:
         line = text.readline(longest)
     if len(line) == longest:
-        raise DataError(f"{file.name}: its first line is longer than {longest:,} characters. Check its line breaks.")
+        raise DataError(f"{file.name}: its first line has more than {longest:,} characters. Check its line breaks.")
     return [line]
 
 
@@ -111,7 +110,7 @@ def _dialect(lines: Sequence[str], delimiter: str | None, choice: Choice) -> Dia
         return _with_quotes(sign, lines)
 
     def fit(dialect: Dialect) -> tuple[int, float, int]:
-        """How well it suits the first rows: recognised column names, equal row lengths, number of columns."""
+        """How well a dialect fits the first rows: recognised column names, equal row lengths, number of columns."""
         rows = _sample(dialect, lines)
         if not rows or len(rows[0]) < 2:
             return 0, 0.0, 0
@@ -149,7 +148,7 @@ def _with_quotes(delimiter: str, lines: Sequence[str]) -> Dialect:
 
 
 def _is_even(dialect: Dialect, lines: Sequence[str]) -> bool:
-    """Whether the first rows can be read strictly, with equal numbers of fields: a backslash is then plain text."""
+    """Whether the first rows parse strictly, with equal numbers of fields; if so, a backslash is plain text."""
     try:
         rows = list(itertools.islice(dialect.reader(lines, strict=True), SNIFFED_ROWS))
     except csv.Error:
@@ -180,7 +179,7 @@ def _stream(
 
     Small files go straight to Python's csv, which is faster than loading DuckDB.
     """
-    if not file.packing and file.path.stat().st_size <= SMALL_FILE:
+    if _is_small(file):
         yield from _slow_stream(file, dialect, n_columns, positions, skip=int(header))
         return
     import duckdb
@@ -197,21 +196,25 @@ def _stream(
             f"columns = {{{columns}}}, strict_mode = true, null_padding = false)"
         )
         for batch in batches(sql, threads):
-            skip = 1 if header and done == 0 else 0  # DuckDB's own header option trips over blank lines above it
+            skip = 1 if header and done == 0 else 0  # DuckDB's header option fails if blank lines come first
             done += batch.num_rows
             file.refuse_beyond(done * n_columns)
             if batch.num_rows > skip:
                 yield [column.slice(skip) for column in batch.columns]
     except (duckdb.Error, UnicodeDecodeError, EOFError, OSError):
-        refused = True  # leave the except block first, so that DuckDB's error is not chained
+        refused = True  # act outside the except block, so that DuckDB's error is not chained
     if refused:
         yield from _slow_stream(file, dialect, n_columns, positions, skip=max(done, int(header)))
+
+
+def _is_small(file: File) -> bool:
+    return not file.packing and file.path.stat().st_size <= 200_000
 
 
 def _slow_stream(
     file: File, dialect: Dialect, n_columns: int, positions: Sequence[int], *, skip: int
 ) -> Iterator[list[Column]]:
-    """Records from number `skip` on, read by Python's csv, which accepts mixed line endings and huge fields."""
+    """Read the records after the first `skip` with Python's csv, which accepts mixed line endings and huge fields."""
     with ExitStack() as stack:
         stack.callback(csv.field_size_limit, csv.field_size_limit(sys.maxsize))
         raw = stack.enter_context(file.open())

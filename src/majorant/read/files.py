@@ -1,4 +1,4 @@
-"""Find the files that the user named, recognise their type, and unpack them within limits."""
+"""Find the files that the user named, recognise their types, and unpack them within limits."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ from majorant.read.options import ReadOptions
 
 
 def refuse_unpacked(name: str, size: int, unpacked: int, harmless: int = 256_000_000) -> None:
-    """Refuse a container of some size that unpacks to hundreds of times as much, as tables of votes do not."""
+    """Refuse a compressed file that unpacks to hundreds of times its size, which tables of votes never do."""
     if unpacked > harmless:
         what = f"bytes that each byte of {name} unpacks to"
         refuse_beyond("UNPACKED_RATIO", unpacked // max(size, 1), what, "Unpack it yourself if you trust it")
 
 
 def declared_size(path: Path, packing: str, head: bytes) -> int:
-    """The unpacked size that packed data declare; 0 if they declare none."""
+    """The unpacked size according to the compressed data; 0 if not stated."""
     if packing == "zstd":
         return zstd_size(head)
     size = path.stat().st_size
     with path.open("rb") as file:
         file.seek(-min(4, size), os.SEEK_END)
         unpacked = int.from_bytes(file.read(4), "little")
-    return unpacked if unpacked <= 1032 * size else 0  # gzip cannot pack better: the file is cut off
+    return unpacked if unpacked <= 1032 * size else 0  # gzip cannot do better: it is cut off
 
 
 def zstd_size(head: bytes) -> int:
-    """The size that the first frame declares; 0 if it declares none, or is cut off.
+    """The size stated in the first frame; 0 if there is none, or it is cut off.
 
     >>> zstd_size(bytes.fromhex("28b52ffd") + bytes([0x80, 0x58]) + (10**9).to_bytes(4, "little"))
     1000000000
@@ -62,7 +62,7 @@ def zstd_size(head: bytes) -> int:
 
 
 def open_packed(name: str, path: Path, packing: str) -> IO[bytes]:
-    """The bytes of a file, unpacked; damage is an OSError or EOFError, and too many bytes are refused."""
+    """Open a compressed file; damage raises OSError or EOFError, and too many bytes are refused."""
     if not packing:
         return path.open("rb")
     if packing == "gzip":
@@ -75,7 +75,7 @@ def open_packed(name: str, path: Path, packing: str) -> IO[bytes]:
 
 
 class _Unpacked(io.RawIOBase):
-    """A stream that counts what comes out of a container."""
+    """A stream that counts the unpacked bytes."""
 
     def __init__(self, name: str, size: int, stream: Any) -> None:
         self.name, self.size, self.stream, self.n_bytes = name, size, stream, 0
@@ -99,17 +99,17 @@ class _Unpacked(io.RawIOBase):
 
 
 def archive_members(name: str, path: Path) -> set[str]:
-    """The names in a ZIP archive, once its directory has shown that it is safe to open."""
+    """The file names in a ZIP archive, after checking its directory that it is safe to open."""
     try:
         with zipfile.ZipFile(path) as archive:
             infos = archive.infolist()
-    except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError):  # such as a version that nobody wrote
+    except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError):  # e.g. an unknown version
         raise DataError(
             f"{name} is an Excel workbook or a ZIP archive that is damaged or cut off. Copy the file again, or save "
             "the sheet as CSV."
         ) from None
     for info in infos:
-        if info.flag_bits & 0x61:  # encrypted, patched, strongly encrypted: what zipfile does not read
+        if info.flag_bits & 0x61:  # encrypted, patched or strongly encrypted, which zipfile cannot read
             raise DataError(
                 f"{name}: {info.filename} in it is protected by a password. Unpack the archive yourself and name the "
                 "files in it."
@@ -123,8 +123,8 @@ def archive_members(name: str, path: Path) -> set[str]:
 
 
 def read_member(name: str, archive: zipfile.ZipFile, member: str) -> bytes:
-    """The content of a file in an archive, if it is not larger than one object may be."""
-    zstandard = 93  # a way of packing archives that Python itself reads from 3.14 on
+    """The content of a file in an archive, which must not exceed the limit for one object."""
+    zstandard = 93  # compression method that Python supports from 3.14 on
     most, info = limit("MEMBER_BYTES"), archive.getinfo(member)
     with _open_zstandard(archive, info) if info.compress_type == zstandard else archive.open(info) as stream:
         content: bytes = stream.read(most + 1)
@@ -133,34 +133,25 @@ def read_member(name: str, archive: zipfile.ZipFile, member: str) -> bytes:
 
 
 def _open_zstandard(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
-    """A member that is packed by Zstandard, as Inspect packs its logs, by way of Arrow."""
+    """Open a member compressed by Zstandard, as in Inspect logs, with Arrow."""
     import pyarrow as pa
 
     file: Any = archive.fp
     file.seek(info.header_offset)
-    header = file.read(30)  # the local header: the lengths of the name and of what follows it are at its end
+    header = file.read(30)  # the local header ends with the lengths of the name and of the extra field
     if header[:4] != b"PK\x03\x04":
-        raise zipfile.BadZipFile(f"{info.filename} does not begin where the directory says")
+        raise zipfile.BadZipFile(f"{info.filename} does not start where the directory says")
     file.seek(int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little"), os.SEEK_CUR)
     return pa.CompressedInputStream(pa.BufferReader(file.read(info.compress_size)), "zstd")
 
 
 STANDARD_INPUT = "standard input"
 HEAD_BYTES = 1 << 18
-UNREAD = (  # other signatures, and what to do about them
-    (b"BZh", "bzip2 data", "Unpack it with bunzip2, or pack it with gzip."),
-    (b"\xfd7zXZ", "xz data", "Unpack it with unxz, or pack it with gzip."),
-    (b"SQLite format 3", "an SQLite database", "Export the table as CSV."),
-    (b"ARROW1", "an Arrow file", "Open it with pyarrow and hand the table to majorant.read, or save it as Parquet."),
-    (b"$FL2", "an SPSS data file", "Save it as CSV, with the value labels or with codes='1=yes,2=no'."),
-    (b"<stata_dta>", "a Stata data file", "Save it as CSV: export delimited."),
-    (b"%PDF", "a PDF document", "Export the table as CSV."),
-)
 
 
 @dataclass(frozen=True, slots=True)
 class NamedFile(os.PathLike[str]):
-    """A file with a different display name, such as an upload.
+    """A file with another name for display, such as an upload.
 
     >>> f"{NamedFile(Path('/tmp/votes-1.csv'), 'my votes.csv')} is empty"
     'my votes.csv is empty'
@@ -177,7 +168,7 @@ class NamedFile(os.PathLike[str]):
 
 
 def files_in(name: str, folder: Path) -> list[Path]:
-    """The files below a folder with a known extension, sorted; hidden and marker files are left out."""
+    """The files in a folder and its subfolders with a known extension, sorted, without hidden and marker files."""
     iceberg = any((folder / "metadata").glob("*.metadata.json"))
     if iceberg or (folder / "_delta_log").is_dir() or (folder / ".hoodie").is_dir():
         raise DataError(
@@ -201,7 +192,7 @@ def files_in(name: str, folder: Path) -> list[Path]:
 
 
 def partitions(path: str) -> dict[str, str | None]:
-    """The values in the names of a path's folders, as Hive writes them.
+    """The values in Hive-style folder names of a path.
 
     >>> partitions("votes/lang=en/day=2026-01-01/part-0.parquet")
     {'lang': 'en', 'day': '2026-01-01'}
@@ -216,23 +207,23 @@ def partitions(path: str) -> dict[str, str | None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
-    """A file that exists, is readable and not empty."""
+    """A file that exists, is readable, and is not empty."""
 
-    name: str  # as the user wrote it
-    path: Path  # where its bytes are
+    name: str  # as the user gave it
+    path: Path  # where the content is
     type: FileType
     packing: str  # "" | gzip | zstd
     encoding: str
     head: bytes  # the first bytes, unpacked
     item_prefix: str = ""  # distinguishes the items of this log from those of other logs
-    worker_suffix: str = ""  # the same for its workers
+    worker_suffix: str = ""  # the same for workers
 
     def open(self) -> IO[bytes]:
-        """Its bytes, unpacked; more than a table of votes could unpack to are refused."""
+        """Open the file, unpacking it; more bytes than a table of votes could unpack to are refused."""
         return open_packed(self.name, self.path, self.packing)
 
     def refuse_beyond(self, n_bytes: int) -> None:
-        """Refuse a packed file that has unpacked to this many bytes or more, if that is too much."""
+        """Refuse a compressed file that unpacks to at least this many bytes, if that is too much."""
         if self.packing:
             refuse_unpacked(self.name, self.path.stat().st_size, n_bytes)
 
@@ -240,7 +231,7 @@ class File:
 def find_files(
     source: str | os.PathLike[str] | Sequence[Any], stack: ExitStack, how: ReadOptions
 ) -> list[tuple[str, Path]]:
-    """The files that a path, a folder, a glob, "-" or a list of these names, each as (name for messages, path)."""
+    """The files given by a path, a folder, a pattern, "-" or a list of these, each as (name for messages, path)."""
     if not isinstance(source, (str, os.PathLike)):
         found = [file for one in source for file in find_files(one, stack, how)]
         if not found:
@@ -278,7 +269,7 @@ def find_files(
 
 
 def files_of(name: str, path: Path) -> list[Path]:
-    """The files that a name refers to: one file, those in a folder, or those that match a pattern."""
+    """The files that a name refers to: one file, the files in a folder, or those that match a pattern."""
     if path.is_dir():
         return files_in(name, path)
     if path.exists() or not glob.has_magic(name):
@@ -293,7 +284,7 @@ def files_of(name: str, path: Path) -> list[Path]:
 
 
 def _spool(name: str, stream: IO[bytes], stack: ExitStack) -> Path:
-    """A temporary copy of a stream, which can be read only once."""
+    """Copy a stream, which can be read only once, to a temporary file."""
     path, size = temporary(stack), 0
     with _room(), path.open("wb") as out:
         while block := stream.read(1 << 20):
@@ -307,7 +298,7 @@ def _spool(name: str, stream: IO[bytes], stack: ExitStack) -> Path:
 
 @contextmanager
 def _room() -> Iterator[None]:
-    """Report a full temporary folder clearly."""
+    """Report clearly if the temporary folder is full."""
     try:
         yield
     except OSError as error:
@@ -320,7 +311,7 @@ def _room() -> Iterator[None]:
 
 
 def expanded(name: str) -> Path:
-    """The path with ~ and ~user replaced; a file called ~$votes.csv stays as it is."""
+    """Expand ~ and ~user in a path; a file called ~$votes.csv stays as it is."""
     path = Path(name)
     if not name.startswith("~") or path.exists():
         return path
@@ -331,22 +322,36 @@ def expanded(name: str) -> Path:
 
 
 def temporary(stack: ExitStack) -> Path:
-    """The name of an empty file that is removed when `stack` closes."""
+    """Create an empty temporary file that is removed when `stack` closes."""
     handle, name = tempfile.mkstemp(prefix="majorant-")
     os.close(handle)
     stack.callback(Path(name).unlink, missing_ok=True)
     return Path(name)
 
 
+def refuse_other_types(name: str, head: bytes) -> None:
+    """Refuse a file of a type that we cannot read, and say how to convert it."""
+    signatures = (
+        (b"BZh", "bzip2 data", "Unpack it with bunzip2, or pack it with gzip."),
+        (b"\xfd7zXZ", "xz data", "Unpack it with unxz, or pack it with gzip."),
+        (b"SQLite format 3", "an SQLite database", "Export the table as CSV."),
+        (b"ARROW1", "an Arrow file", "Pass the table to majorant.read with pyarrow, or save it as Parquet."),
+        (b"$FL2", "an SPSS data file", "Save it as CSV, with the value labels or with codes='1=yes,2=no'."),
+        (b"<stata_dta>", "a Stata data file", "Save it as CSV: export delimited."),
+        (b"%PDF", "a PDF document", "Export the table as CSV."),
+    )
+    for signature, description, remedy in signatures:
+        if head.startswith(signature):
+            raise DataError(f"{name} is {description}, which majorant cannot read. {remedy}")
+
+
 def identify(name: str, path: Path, how: ReadOptions) -> File:
-    """Recognise a file by its first bytes; an error if its extension says otherwise."""
+    """Recognise a file by its first bytes; it is an error if the extension says otherwise."""
     with _guarded(name, path) as stream:
         raw = stream.read(HEAD_BYTES)
     if not raw:
         raise DataError(f"{name} is empty (0 bytes). Check that the export that wrote it finished.")
-    unread = next(((what, move) for magic, what, move in UNREAD if raw.startswith(magic)), None)
-    if unread is not None:
-        raise DataError(f"{name} holds {unread[0]}, which majorant does not read. {unread[1]}")
+    refuse_other_types(name, raw)
     if raw.startswith(b"PK\x03\x04"):
         members = archive_members(name, path)
         kind = next((kind for kind in FILE_TYPES if any(some <= members for some in kind.members)), None)
@@ -375,7 +380,9 @@ def identify(name: str, path: Path, how: ReadOptions) -> File:
             raise DataError(f"{name} contains an empty compressed file. Check that the export that wrote it finished.")
     binary = next((kind for kind in FILE_TYPES if kind.magic and head.startswith(kind.magic)), None)
     if packing and binary is not None:
-        raise DataError(f"{name} holds a packed Parquet file or workbook. Unpack it first; it is compressed already.")
+        raise DataError(
+            f"{name} holds a compressed Parquet file or workbook. Unpack it; the format is compressed already."
+        )
     code = "utf-8" if binary is not None else _encoding(name, head, how.encoding)
     kind = _expected_type(name, unpacked_name, binary or _type_of_text(name, head, code), how.format)
     return File(name=name, path=path, type=kind, packing=packing, encoding=code, head=head)
@@ -398,7 +405,7 @@ def _ending(name: str) -> tuple[str, str]:
 
 
 def stem_of(path: Path) -> str:
-    """The name of a file without the extensions that tell its type.
+    """The name of a file without the extensions that show its type.
 
     >>> stem_of(Path("gemini-2.5-pro.jsonl.gz")), stem_of(Path("notes.final"))
     ('gemini-2.5-pro', 'notes.final')
@@ -412,9 +419,9 @@ def _encoding(name: str, head: bytes, encoding: str | None) -> str:
         try:
             code = codecs.lookup(encoding).name
             if code not in ("idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "utf-7"):
-                b"a,b\n".decode(code, errors="surrogateescape")  # a LookupError where it makes no text
+                b"a,b\n".decode(code, errors="surrogateescape")  # raises LookupError if the codec is not for text
                 return code
-        except (LookupError, ValueError):  # such as a zero byte in its name
+        except (LookupError, ValueError):  # ValueError: for example a zero byte in the name
             pass
         raise ConfigError(f"encoding={encoding!r}: not an encoding of text files. Try utf-8, latin-1, cp1252, utf-16.")
     for bom, code in (
@@ -434,7 +441,7 @@ def _encoding(name: str, head: bytes, encoding: str | None) -> str:
 
 
 def _expected_type(name: str, unpacked_name: str, content: FileType, format: str | None) -> FileType:
-    """The file type, checked against --format or the extension."""
+    """The file type according to --format or the extension, checked against the content."""
     named = None if format is None else type_of_word(format)
     if format is not None and named is None:
         raise ConfigError(f"format={format!r}: choose one of {', '.join(format_words())}.")
@@ -461,7 +468,7 @@ def _type_of_text(name: str, head: bytes, encoding: str) -> FileType:
 
 
 def as_utf8(file: File, stack: ExitStack) -> Path:
-    """The file itself if it is UTF-8 without a byte-order mark, else a temporary copy that is.
+    """The file itself if it is UTF-8 without a byte-order mark, otherwise a temporary copy that is.
 
     Raises UnicodeDecodeError if the bytes are not in the file's encoding.
     """
@@ -485,7 +492,7 @@ def is_address(name: str) -> bool:
 
 
 def fetch(name: str, folder: Path) -> list[tuple[str, Path]]:
-    """Copy the files at an address or pattern into `folder`; each with its address."""
+    """Download the files at an address or pattern into `folder`; return each with its address."""
     import duckdb
 
     scheme = name.split("://")[0].casefold()

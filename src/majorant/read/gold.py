@@ -20,7 +20,7 @@ from majorant.votes import Note, NoteKind
 
 
 def one_gold(options: ReadOptions, table: Table) -> ReadOptions:
-    """Refuse a gold file beside a gold column, unless it holds what `ask` drew; remember how items are named."""
+    """Refuse a gold file in addition to a gold column, unless it was drawn by `ask`; remember how items are named."""
     if options.gold_file is None:
         return options
     options = replace(options, gold_key=table.key)
@@ -33,22 +33,22 @@ def one_gold(options: ReadOptions, table: Table) -> ReadOptions:
             f"gold labels are both in column {table.columns['gold']!r} and in the gold file. Leave one out: gold='' "
             "ignores the column."
         )
-    return replace(options, gold_file=None)  # the column is gold; labels from `ask` are handled by its design
+    return replace(options, gold_file=None)  # use the column; labels from `ask` come with a design
 
 
 def gold_of_file(options: ReadOptions, items: Sequence[Any]) -> Gold | None:
-    """The gold labels in the file that goes with the votes; None if there is none."""
+    """Read the gold labels in the gold file of the votes; None if there is no file."""
     return None if options.gold_file is None else read_gold(options.gold_file, options.for_gold(), items)
 
 
 def read_gold(source: Any, how: ReadOptions, items: Sequence[Any], *, what: str = "gold label") -> Gold:
-    """Gold labels from a separate file, matched to the items; messages call them `what`."""
+    """Read gold labels from a separate file and match them to the items; messages call them `what`."""
     return match_gold(load_gold(source, how, what), items)
 
 
 @dataclass(frozen=True, slots=True)
 class GoldFile:
-    """Items and their gold labels, as the file writes them."""
+    """Items and their gold labels, as written in the file."""
 
     source: str
     items: list[Any]
@@ -57,13 +57,13 @@ class GoldFile:
 
 
 def load_gold(source: Any, how: ReadOptions, what: str = "gold label") -> GoldFile:
-    """The gold labels of a file, one for each item that has one."""
+    """Load the gold labels in a file, at most one per item."""
     from majorant.read.tasks import sample_design
 
     if (design := sample_design(source)) is not None:
         return _sample(source, design)
     with open_table(_as_table(source), how) as table:
-        if "gold" not in table.columns:  # a matrix is one of votes
+        if "gold" not in table.columns:  # for example a matrix of votes
             raise DataError(
                 f"{table.source} has no column of true labels. Give a table with the columns item and gold, or a dict "
                 "of labels by item."
@@ -76,7 +76,7 @@ def load_gold(source: Any, how: ReadOptions, what: str = "gold label") -> GoldFi
         numbers = numbers_if_all([v for v in values if v is not None])
         values = [v if v is None else numbers.get(v, v) for v in values]
     for role, cells in (("item", own_items), ("gold", values)):
-        distinct(coded, role, cells)  # refuses what is not a single value
+        distinct(coded, role, cells)  # refuses cells that are not single values
     gold_n = np.append([-1 if is_empty(v) else code for code, v in enumerate(values)], -1).astype(np.int32)[gold_n]
 
     def refuse(earlier: int, later: int) -> None:
@@ -92,7 +92,7 @@ def load_gold(source: Any, how: ReadOptions, what: str = "gold label") -> GoldFi
 
 
 def _as_table(source: Any) -> Any:
-    """Gold by item, a dict or a Series, as a table; any other source as it is."""
+    """Turn gold given as a dict or Series by item into a table; return any other source unchanged."""
     if hasattr(source, "index") and hasattr(source, "items") and not hasattr(source, "columns"):
         source = dict(source.items())  # a Series
     if isinstance(source, Mapping) and not any(_is_column(values) for values in source.values()):
@@ -113,7 +113,7 @@ def _is_column(values: Any) -> bool:
 
 
 def _sample(source: Any, design: Mapping[str, Any]) -> GoldFile:
-    """The labels of items that `majorant ask` drew uniformly: experts and skipped items count as its design says."""
+    """The labels of items that `majorant ask` drew at random, with experts and skipped items as its design says."""
     from majorant.read.tasks import SKIPPED, count_answers, read_answers, sample_size
 
     answers, order = read_answers(source if isinstance(source, NamedFile) else Path(source)).answers, design["order"]
@@ -128,7 +128,7 @@ def _sample(source: Any, design: Mapping[str, Any]) -> GoldFile:
 
 
 def match_gold(file: GoldFile, items: Sequence[Any]) -> Gold:
-    """The gold labels of the items: matched by value, and by text where the types differ."""
+    """The gold labels of the items, matched by value, or by text if types differ."""
     place_of = find_items(file.items, items)
     unknown = [item for item, at in zip(file.items, place_of, strict=True) if at is None]
     if place_of and len(unknown) == len(place_of):
@@ -146,6 +146,6 @@ def match_gold(file: GoldFile, items: Sequence[Any]) -> Gold:
 
 
 def spellings(items: Iterable[Any]) -> set[str]:
-    """The texts by which items of a gold file may be found."""
+    """The ways in which the items of a gold file may be written."""
     texts = {str(item) for item in items}
     return texts | {unguarded(text) for text in texts}

@@ -1,6 +1,6 @@
-"""Guess the columns of items, workers and labels by what is in them, if their names do not say.
+"""Guess the columns of items, workers and labels from their content, if their names do not tell.
 
-A guess is reported in a note. If the content is ambiguous, nothing is guessed, and an error asks for column names.
+A guess is reported in a note. If the content is ambiguous, an error asks for column names instead.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from majorant.read.options import (
 from majorant.read.table import Layout, RowSource, fold, is_empty
 from majorant.votes import Note, NoteKind
 
-ROW_NAMES = "(row names)"  # a first column without a name, as R writes it
+ROW_NAMES = "(row names)"  # a first column without a name, as written by R
 
 
-HINTS = {  # words in the names of columns that suggest a role
+HINTS = {  # words in column names that suggest a role
     "item": frozenset((
         "path", "file", "filename", "img", "picture", "url", "uri", "text", "review", "essay", "tweet", "sentence",
         "comment", "clip", "video", "patient", "pair", "key",
@@ -49,18 +49,18 @@ HINTS = {  # words in the names of columns that suggest a role
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """Facts about a column, from the first rows."""
+    """Facts about a column, based on the first rows."""
 
     place: int
-    code_n: NDArray[np.int64]  # of its values, -1 for an empty cell
+    code_n: NDArray[np.int64]  # codes of its values, -1 for an empty cell
     n_values: int
-    length: float  # of a value, on average
+    length: float  # mean length of a value
     lists: bool
-    measures: bool  # numbers such as 0.35, or times
+    measures: bool  # whether it holds numbers such as 0.35, or times
     hints: Mapping[str, int]  # how strongly its name suggests each role
 
     def fits(self, role: str) -> bool:
-        """Whether its values could have a role."""
+        """Whether the values could have this role."""
         n_rows = len(self.code_n)
         most = {"item": 0.8 * n_rows, "worker": 0.5 * n_rows, "label": min(50, 0.5 * n_rows)}[role]
         longest = {"item": 10_000, "worker": 60, "label": 60}[role]
@@ -71,7 +71,7 @@ class _Column:
 def guess_votes(
     names: Sequence[str], cells: Sequence[Sequence[Any]], by_name: Mapping[str, Sequence[int]]
 ) -> dict[str, int] | None:
-    """The positions of item, worker and label, or None if there is a doubt.
+    """The positions of item, worker and label, or None if in doubt.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def guess_votes(
     cells : sequence of sequences
         The first values of each column, None for an empty cell.
     by_name : mapping
-        The columns that could have each role by their names alone.
+        The columns that could have each role, judged by their names alone.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def guess_votes(
         options.append(
             _fitting_columns(role, [c for c in columns if (c.place in own if own else c.place not in taken)])
         )
-    if prod(map(len, options)) > 5_000:  # too many columns to try them all
+    if prod(map(len, options)) > 5_000:  # too many combinations to try
         return None
     scored = sorted((score, triple) for triple in product(*options) if (score := _score(columns, *triple)) is not None)
     if not scored or (len(scored) > 1 and scored[-1][0] - scored[-2][0] < 1):
@@ -125,7 +125,7 @@ def _describe_column(place: int, name: str, values: Sequence[Any], by_name: Mapp
 
 
 def _hint(role: str, name: str) -> int:
-    """2 if the words of a name suggest a role, 1 for an id that could be an item, -2 if they suggest another."""
+    """2 if a name suggests this role, 1 for an id that could be an item, -2 if it suggests another role."""
     words = name_words(name)
 
     def speaks_for(one: str) -> bool:
@@ -138,9 +138,9 @@ def _hint(role: str, name: str) -> int:
 
 
 def _fitting_columns(role: str, columns: Sequence[_Column]) -> list[tuple[int, int]]:
-    """The columns that could have a role, each with its hint; those whose names suggest it, if there are any.
+    """The columns that could have a role, each with its hint; only those whose names suggest it, if there are any.
 
-    Of columns that say the same, such as the id of a text and the text, one is taken: rather short than long.
+    Of equivalent columns, such as a text and its id, only the shortest is used.
     """
     groups: dict[bytes, list[_Column]] = {}
     for column in columns:
@@ -159,13 +159,13 @@ def _fitting_columns(role: str, columns: Sequence[_Column]) -> list[tuple[int, i
 def _score(
     columns: Sequence[_Column], items: tuple[int, int], workers: tuple[int, int], labels: tuple[int, int]
 ) -> int | None:
-    """Score three columns as items, workers and labels; None if they cannot be, or if no name suggests it."""
+    """Score three columns as items, workers and labels; None if that is impossible, or if no name suggests it."""
     (i, item_hint), (j, worker_hint), (k, label_hint) = items, workers, labels
     item, worker, label = columns[i], columns[j], columns[k]
     if len({i, j, k}) < 3 or max(item_hint, worker_hint) <= 0:
         return None
     varies = _n_pairs(item, label) > item.n_values
-    if not (varies or label_hint) or _n_pairs(worker, label) == worker.n_values:  # a column about the worker
+    if not (varies or label_hint) or _n_pairs(worker, label) == worker.n_values:  # it describes the worker
         return None
     if _n_pairs(item, worker) < 0.98 * len(item.code_n):
         return None
@@ -177,38 +177,38 @@ def _n_pairs(one: _Column, other: _Column) -> int:
     return len(np.unique(one.code_n * max(other.n_values, 1) + other.code_n))
 
 
-WORKER_WORDS = frozenset((  # that the columns of workers share: Dr_Lee, rater1, label_ana
+WORKER_WORDS = frozenset((  # words in the column names of workers: Dr_Lee, rater1, label_ana
     "dr", "doctor", "reader", "radiologist", "pathologist", "vote", "label", "rating", "score", "person", "r", "w", "a",
 )).union(*ALIASES["worker"][:2])  # fmt: skip
 
 
 def missing_header(rows: RowSource, choice: Choice) -> DataError | None:
-    """The error for a file whose first row is a vote: two of its cells also occur as values of their columns."""
+    """The error for a file without a header, where two cells of the first row also occur further down."""
     if rows.kind != "text" or len(rows.names) != 3 or not rows.again or choice.named:
         return None
     columns = [[value for value in values if value is not None] for values in sample_columns(rows, range(3))]
     if sum(name in values for name, values in zip(rows.names, columns, strict=True)) < 2:
         return None
     by_size = sorted(range(3), key=lambda p: (len({rows.names[p], *columns[p]}), -p))
-    role_of = dict(zip(by_size, ("label", "worker", "item"), strict=True))  # few labels, more workers, most items
+    role_of = dict(zip(by_size, ("label", "worker", "item"), strict=True))  # labels are fewest, items most
     order = ",".join(role_of[p] for p in range(3))
     return DataError(
-        f"{rows.source}: its first row, {list_names(rows.names)}, looks like a vote and not like the names of columns. "
+        f"{rows.source}: its first row, {list_names(rows.names)}, looks like a vote and not like column names. "
         f"If there is no header, say what each column holds: columns={order!r}."
     )
 
 
 def layout_by_content(rows: RowSource, choice: Choice, n_files: int) -> Layout | None:
-    """A file per worker, a column per worker, or a row per vote under unusual names."""
+    """Recognise a file per worker, a column per worker, or a row per vote with unusual column names."""
     by_name = candidate_roles(rows.names, choice, rows.source)
     found = {role for role in VOTE_ROLES if len(by_name.get(role, ())) == 1}
     if n_files > 1 and found == {"item", "label"} and not by_name.get("worker") and "worker" not in choice.named:
-        return Layout({role: some[0] for role, some in by_name.items() if len(some) == 1})  # the file is the worker
+        return Layout({role: some[0] for role, some in by_name.items() if len(some) == 1})  # the file names the worker
     if not rows.again:
         return None
     if (wide := _detect_wide(rows, choice)) is not None:
         return wide
-    named = all(name == ROW_NAMES or re.match(r"\w", name) for name in rows.names)  # not JSON that is read as CSV
+    named = all(name == ROW_NAMES or re.match(r"\w", name) for name in rows.names)  # excludes JSON read as CSV
     votes = guess_votes(rows.names, sample_columns(rows, range(len(rows.names))), by_name) if named else None
     if votes is None:
         return None
@@ -218,11 +218,11 @@ def layout_by_content(rows: RowSource, choice: Choice, n_files: int) -> Layout |
     return Layout({role: roles[role] for role in ALIASES if role in roles}, notes=(note,))
 
 
-# Wide tables: a row per item, a column per worker
+# Wide tables: one row per item, one column per worker
 
 
 def wide_layout(rows: RowSource, choice: Choice, workers: Sequence[str] | None) -> Layout:
-    """A wide table that the caller, or a tool, says is one."""
+    """The layout of a table that the caller, or its tool, declares to be wide."""
     if not rows.named:
         raise ConfigError("wide=True needs a header with the names of the workers; columns= does not go with it.")
     if choice.named.get("worker") or choice.named.get("label"):
@@ -249,7 +249,7 @@ def wide_layout(rows: RowSource, choice: Choice, workers: Sequence[str] | None) 
 
 
 def _detect_wide(rows: RowSource, choice: Choice) -> Layout | None:
-    """A wide table that nobody called one: two columns or more share a few labels, and a row is an item."""
+    """Detect a wide table: two or more columns share a few labels, and every row is an item."""
     if choice.named.get("worker") or choice.named.get("label"):
         return None
     roles = _wide_roles(rows, choice)
@@ -262,13 +262,13 @@ def _detect_wide(rows: RowSource, choice: Choice) -> Layout | None:
     if len(kept) < 2 or len(set(items)) < len(items):
         return None
     worker = frozenset().union(*ALIASES["worker"])
-    if any(worker & set(name_words(rows.names[p])) for p in left_out):  # a column of workers: a row is a vote
+    if any(worker & set(name_words(rows.names[p])) for p in left_out):  # a worker column means that each row is a vote
         return None
     return Layout(roles, kept, (_wide_note(rows, kept, left_out),))
 
 
 def _wide_roles(rows: RowSource, choice: Choice) -> dict[str, int]:
-    """The item column (named, by its name, or the first), the gold column (by name) and that of slices."""
+    """The columns of items (named by the caller, by its name, or the first), of gold and of slices."""
     named = {role: word for role, word in choice.named.items() if role in ("item", "gold", "slice")}
     if "item" not in named:
         called = [name for name in rows.names if means(name, "item")]
@@ -285,7 +285,7 @@ def _wide_note(rows: RowSource, workers: Sequence[int], left_out: Mapping[int, s
 
 
 def sample_columns(rows: RowSource, positions: Sequence[int]) -> list[list[Any]]:
-    """The first values of some columns, None where a cell is empty."""
+    """The first values of some columns, with None for an empty cell."""
     most = min(20_000, max(2_000, 1_000_000 // max(len(positions), 1)))
     missing = ("NA", "NaN", ".")
     return [
@@ -295,7 +295,7 @@ def sample_columns(rows: RowSource, positions: Sequence[int]) -> list[list[Any]]
 
 
 def find_other_columns(rows: RowSource, free: Sequence[int]) -> dict[int, str]:
-    """The columns that are probably not a worker's votes, and why (a key of `render.notes.REASONS`)."""
+    """The columns that are probably not votes of a worker, and why (a key of `render.notes.REASONS`)."""
     about_item = {
         "age", "sex", "gender", "race", "ethnicity", "site", "center", "centre", "group", "arm", "treatment",
         "condition", "date", "time", "timestamp", "year", "month", "day", "batch", "split", "language", "lang",
@@ -329,7 +329,7 @@ def find_other_columns(rows: RowSource, free: Sequence[int]) -> dict[int, str]:
         if not labels[p] & shared and len(labels) > 1:
             others[p] = "alone"
     words = {p: name_words(rows.names[p]) or [""] for p in free if p not in others}
-    for place in (0, -1):  # if most of the names share a word such as Dr or rater, the others are no workers
+    for place in (0, -1):  # if most names share a word such as Dr or rater, the others are not workers
         common = [some[place] for some in words.values() if some[place] in WORKER_WORDS and len(some) > 1]
         alike = [p for p, some in words.items() if common.count(some[place]) > 1]
         if len(alike) > len(words) / 2:

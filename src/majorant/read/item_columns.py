@@ -1,6 +1,6 @@
-"""Columns that describe items, to show to an expert: their text, a link, a picture.
+"""Columns that describe items, to show to an expert: text, a link, a picture.
 
-The text is looked up in the source for the few items that are shown, and not kept.
+The text is looked up in the source for the few items shown, and not stored.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LONGEST_CELL = 100_000  # characters
 
 
 def item_columns(source: Any, items: Sequence[Any], how: ReadOptions) -> dict[str, list[Any]]:
-    """The columns that agree in all rows of an item, with a value for each of `items`, or None.
+    """The columns with the same value in all rows of an item, with that value (or None) for each of `items`.
 
     Vote columns and columns that could bias an expert are left out; with text=, only that column is kept.
 
@@ -41,7 +41,7 @@ def item_columns(source: Any, items: Sequence[Any], how: ReadOptions) -> dict[st
         for one in every:
             try:
                 rows, layout = find_layout(one, how, n_files=len(every))
-            except DataError:  # votes inside a cell: the item at least has a column
+            except DataError:  # votes are inside cells, but there is at least an item column
                 rows, layout = find_layout(one, replace(how, **ITEMS_ALONE))
             own = {
                 name: p
@@ -61,7 +61,7 @@ def item_columns(source: Any, items: Sequence[Any], how: ReadOptions) -> dict[st
 
 
 def _may_lead(name: str) -> bool:
-    """Whether the name of a column suggests that it could tell the expert what others think."""
+    """Whether a column name suggests that it could bias the expert with others' opinions."""
     parts = (
         "label", "answer", "vote", "predict", "gold", "truth", "majority", "confidence", "score", "prob", "expected",
         "target", "worker", "annotator", "rater", "judge", "coder", "rating", "response", "correct", "agree", "status",
@@ -71,7 +71,7 @@ def _may_lead(name: str) -> bool:
 
 
 def _rows_of(rows: RowSource, positions: Sequence[int], wanted: Collection[str]) -> Iterator[list[Any]]:
-    """The cells of the rows of the wanted items, whose column comes first: the item's text, then the others."""
+    """The rows of the wanted items, whose column comes first: the item as text, then the other cells."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -80,7 +80,7 @@ def _rows_of(rows: RowSource, positions: Sequence[int], wanted: Collection[str])
         spelt = [form for name in wanted for form in (name, json.dumps(name), json.dumps(name, ensure_ascii=False))]
     for columns in rows.stream(positions):
         arrays = [column for column in columns if not isinstance(column, Objects)]
-        if len(arrays) == len(columns) and is_text(arrays[0].type):  # Arrow is quicker
+        if len(arrays) == len(columns) and is_text(arrays[0].type):  # filtering with Arrow is faster
             chosen = pc.is_in(arrays[0], value_set=pa.array(spelt, arrays[0].type))
             columns = [array.filter(chosen) for array in arrays]
         for item, *values in zip(*(cell_values(column, rows.kind) for column in columns), strict=True):
@@ -90,17 +90,17 @@ def _rows_of(rows: RowSource, positions: Sequence[int], wanted: Collection[str])
 
 @dataclass(frozen=True, slots=True)
 class ItemText:
-    """Looks up the text of items: called with some items, it returns the text of each, or None."""
+    """A function that looks up the text of some items; None for an item without text."""
 
     source: Any = field(compare=False)
     options: ReadOptions
-    item: str  # the column that names the item, or several with commas between them
+    item: str  # the item column, or several separated by commas
     column: str
 
     def __call__(self, items: Sequence[Any]) -> list[str | None]:
-        """The text of each item; None for all if the source is gone or has changed."""
+        """The text of each item; all None if the source is gone or has changed."""
         wanted = {str(item) for item in items}
-        wanted |= {name.rsplit(JOINED_BY, 1)[0] for name in wanted if JOINED_BY in name}  # the question, without model
+        wanted |= {name.rsplit(JOINED_BY, 1)[0] for name in wanted if JOINED_BY in name}  # without the model
         text_of: dict[str, str] = {}
         try:
             with open_rows(self.source, self.options) as every:
@@ -121,7 +121,7 @@ class ItemText:
 
 
 def item_text(source: Any, options: ReadOptions, account: Account) -> ItemText | None:
-    """How to look up the text of items: in the column that text= names, or in one with a usual name.
+    """How to look up the text of items: in the column given by text=, or one with a common name.
 
     None if there is no such column, text= is "", or the source can be read only once.
     """
@@ -141,7 +141,7 @@ def item_text(source: Any, options: ReadOptions, account: Account) -> ItemText |
 
 
 def _likeliest(names: Sequence[str]) -> str | None:
-    """The column that probably holds what an item says."""
+    """The column that probably contains the text of the items."""
     usual = (
         "text", "content", "prompt", "question", "userinput", "sentence", "document", "utterance", "message", "body",
         "input", "query", "headline", "title", "tweet", "post", "review", "statement", "claim", "description",

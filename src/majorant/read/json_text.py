@@ -1,4 +1,4 @@
-"""JSON and JSON Lines; cells stay JSON text, so that 1, "1" and true remain different."""
+"""JSON and JSON Lines; cells are kept as JSON text, so that 1, "1" and true remain different."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXAMPLE = '{"item": "q1", "worker": "ana", "label": "yes"}'
 
 
 def open_json(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
-    """The objects of a JSON array, or of JSON Lines; keys that only some objects have are null elsewhere.
+    """The objects in a JSON array or JSON Lines; a key that an object lacks is null.
 
     The votes in the records of another tool are written to a temporary file first, one per line.
     """
@@ -41,7 +41,7 @@ def open_json(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
     shape = _shape(file)
     text = _Text(path, file.packing if path == file.path else "", shape, how.threads)
     try:
-        with connect(how.threads) as connection:  # keys in order of first use: `status` may occur only on failed votes
+        with connect(how.threads) as connection:  # keys in order of first use; some, such as `status`, may be rare
             keys = connection.sql(
                 f"""SELECT key, min(row * 1000000 + place) AS first FROM (
                 SELECT unnest(keys) AS key, generate_subscripts(keys, 1) AS place, row
@@ -50,7 +50,7 @@ def open_json(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
             ).fetchall()
     except duckdb.Error:
         raise _diagnose(file, shape) from None
-    if shape == "array" and not _is_closed(file):  # DuckDB takes an array that ends after a whole object
+    if shape == "array" and not _is_closed(file):  # DuckDB accepts an array that is cut off after an object
         raise DataError(
             f"{file.name}: the array is never closed; the file is cut off after an object. Export it again."
         )
@@ -64,7 +64,7 @@ def open_json(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
 
 
 def open_votes(file: File, records: Sequence[Record], how: ReadOptions, stack: ExitStack) -> RowSource:
-    """The votes in records that a reader of another file type has found."""
+    """The votes in records that another file type's reader has extracted."""
     format = recognise(records[0], records[0], file.name)
     if format is None:
         raise DataError(f"{file.name} does not hold what {file.type.description} holds. Export it again.")
@@ -74,7 +74,7 @@ def open_votes(file: File, records: Sequence[Record], how: ReadOptions, stack: E
 def _open_format(
     file: File, format: Format, records: Iterable[Record], how: ReadOptions, stack: ExitStack
 ) -> RowSource:
-    """The votes in the records of a recognised format, through a temporary file."""
+    """Write the votes in the records of a recognised format to a temporary file, and open it."""
     path = temporary(stack)
     lines = write_votes(
         path, records, format, Context(source=file.name), how.choice,
@@ -85,7 +85,7 @@ def _open_format(
 
 
 class _Text(NamedTuple):
-    """JSON text in UTF-8: where it is, how it is packed and laid out, and how many threads read it."""
+    """JSON text in UTF-8: its path, compression and structure, and the number of threads to read it."""
 
     path: Path
     packing: str
@@ -93,7 +93,7 @@ class _Text(NamedTuple):
     threads: int | None
 
     def scan(self, function: str, *more: str) -> str:
-        """The call of a function of DuckDB that reads it."""
+        """The SQL call of a DuckDB function that reads the text."""
         settings = {"format": self.shape, "compression": self.packing or "uncompressed"}
         spelt = [f"{name} = {literal(value)}" for name, value in settings.items()]
         largest = f"maximum_object_size = {1 << 28}"
@@ -105,7 +105,7 @@ def _rows(file: File, text: _Text, names: tuple[str, ...], described: str = "") 
 
     def sql(positions: Sequence[int]) -> str:
         keys = [names[p] for p in positions]
-        if len({name.casefold() for name in names}) < len(names):  # DuckDB's names of columns have no case
+        if len({name.casefold() for name in names}) < len(names):  # DuckDB's column names are case-insensitive
             pointers = ("/" + key.replace("~", "~0").replace("/", "~1") for key in keys)
             values = ", ".join(f"json_extract(json, {literal(one)}) AS c{n}" for n, one in enumerate(pointers))
             return f"SELECT {values} FROM {text.scan('read_json_objects')}"
@@ -126,7 +126,7 @@ def _rows(file: File, text: _Text, names: tuple[str, ...], described: str = "") 
 
     spelt = described or ("JSON" if text.shape == "array" else "JSON Lines")
     packed = f", {file.packing}" if file.packing else ""
-    unit = "vote" if described else "record"  # what messages call a row
+    unit = "vote" if described else "record"  # the name of a row in messages
     return RowSource(source=file.name, names=names, kind="json", format=spelt + packed, stream=stream, unit=unit)
 
 
@@ -149,7 +149,7 @@ def _is_closed(file: File) -> bool:
             raw.seek(max(file.path.stat().st_size - tail_bytes, 0))
         while block := raw.read(1 << 20):
             tail = (tail + block)[-tail_bytes:]
-    return tail.replace(b"\0", b"").rstrip().endswith(b"]")  # the zeros of UTF-16
+    return tail.replace(b"\0", b"").rstrip().endswith(b"]")  # UTF-16 has zero bytes
 
 
 def _records(file: File, text: _Text) -> Iterator[dict[str, Any]]:
@@ -163,7 +163,7 @@ def _records(file: File, text: _Text) -> Iterator[dict[str, Any]]:
 
 def _diagnose(file: File, shape: str) -> DataError:
     """Locate a JSON error with Python's parser, which reports line and column."""
-    diagnosed_bytes = 1 << 28  # a larger array that is broken is not parsed again to find the place
+    diagnosed_bytes = 1 << 28  # larger broken arrays are not parsed again to locate the error
     _refuse_bytes(file)
     try:
         with file.open() as raw:

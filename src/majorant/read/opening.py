@@ -1,4 +1,4 @@
-"""Open any source of votes (files, standard input, a frame, a dict, a list) as one Table with a role per column."""
+"""Open any source of votes (files, standard input, a frame, a dict, a list) as a Table with a role for each column."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def open_table(source: Any, how: ReadOptions) -> Iterator[Table]:
     """Open the source as a Table; temporary files are removed when the context ends."""
     with named_faults(source):
         if isinstance(source, np.ndarray) and source.ndim == 2 and source.shape[1] != len(VOTE_ROLES):
-            yield open_matrix(source, None, None)  # three columns could also be item, worker and label
+            yield open_matrix(source, None, None)  # but not three columns, which may be item, worker and label
             return
         with open_rows(source, how) as every:
             yield _as_table(source, every, how)
@@ -64,7 +64,7 @@ def open_table(source: Any, how: ReadOptions) -> Iterator[Table]:
 
 @contextmanager
 def open_rows(source: Any, how: ReadOptions) -> Iterator[list[RowSource]]:
-    """Open the rows of each file or frame of the source, with all their columns."""
+    """Open the rows of each file or frame in the source, with all columns."""
     if not (_is_path(source) or (isinstance(source, (list, tuple)) and source and all(map(_is_path, source)))):
         for option in ("encoding", "delimiter", "format"):
             if getattr(how, option) is not None:
@@ -96,7 +96,7 @@ def _is_path(source: Any) -> bool:
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
-    """Fingerprint that changes when a file is modified; None if it is gone (readers report that)."""
+    """A fingerprint that changes when a file is modified; None if it is gone, which readers report."""
     try:
         status = path.stat()
     except OSError:
@@ -105,14 +105,14 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 
 
 def is_rereadable(source: Any) -> bool:
-    """Whether a source can be read twice: a frame or a dict can, standard input and a stream cannot."""
+    """Whether a source can be read twice, like a frame or a dict, but not standard input or a stream."""
     if isinstance(source, str):
         return source != "-"
     return hasattr(source, "__fspath__") or hasattr(source, "__getitem__")
 
 
 def _file_names(every: Sequence[RowSource]) -> list[str]:
-    """Name each file: its name without extensions, with its folder if the names alone are not unique.
+    """Name each file by its name without extensions, and by its folder too if names are not unique.
 
     >>> from types import SimpleNamespace as Rows
     >>> _file_names([Rows(source="a/run.csv"), Rows(source="b/run.csv")])
@@ -129,7 +129,7 @@ def _file_names(every: Sequence[RowSource]) -> list[str]:
 
 
 def open_frame(source: Any, choice: Choice) -> RowSource:
-    """The rows of a table in memory, counted from 0."""
+    """The rows of a table in memory, numbered from 0."""
     module = type(source).__module__.split(".")[0]
     if module == "polars" and hasattr(source, "collect"):
         source = source.collect()
@@ -165,7 +165,7 @@ def open_frame(source: Any, choice: Choice) -> RowSource:
 
 
 def label_type(source: Any, column: str) -> Any:
-    """The type of the labels in a pandas or polars frame; None for the usual types."""
+    """The type of the labels in a pandas or polars frame; None for common types."""
     module = type(source).__module__.split(".")[0]
     if module not in ("pandas", "polars") or not hasattr(type(source), "columns"):
         return None
@@ -175,7 +175,7 @@ def label_type(source: Any, column: str) -> Any:
 
 
 def _with_index(frame: Any, choice: Choice) -> Any:
-    """Turn index levels into columns if the caller named them or they fill a role that no column has."""
+    """Turn index levels into columns if the caller named them, or if they have a role that no column has."""
     if not hasattr(frame, "columns"):  # a Series of labels, indexed by item and worker
         frame = frame.to_frame(name="label" if frame.name is None else frame.name)
     taken = list(map(str, frame.columns))
@@ -196,7 +196,7 @@ def _with_index(frame: Any, choice: Choice) -> Any:
 def _open_stream(source: Any, name: str) -> RowSource:
     import pyarrow as pa
 
-    once = not isinstance(source, (pa.Table, pa.RecordBatch))  # other objects may be iterable only once
+    once = not isinstance(source, (pa.Table, pa.RecordBatch))  # other objects may allow only one pass
     reader = pa.RecordBatchReader.from_stream(source)
 
     def stream(positions: Sequence[int]) -> Iterator[list[Column]]:
@@ -223,7 +223,7 @@ def _open_records(records: list[Any], choice: Choice) -> RowSource:
 
 
 def _as_table(source: Any, every: Sequence[RowSource], how: ReadOptions) -> Table:
-    """One table of all files: each gets a layout, and its rows become one row per vote."""
+    """Combine all files into one table: find the layout of each, and convert it to one row per vote."""
     every = [rows if has_vote_columns(rows.names) else lay_out_pairs(lay_out_votes(rows, how), how) for rows in every]
     first = every[0]
     if other := next((rows for rows in every if rows.kind != first.kind), None):
@@ -240,7 +240,7 @@ def _as_table(source: Any, every: Sequence[RowSource], how: ReadOptions) -> Tabl
         columns |= {role: rows.names[p] for role, p in layout.roles.items()}
         used |= {rows.names[p] for p in layout.positions} | set(layout.key)
         formats.append(rows.format if layout.tool is None else f"{layout.tool.name} ({rows.format})")
-        notes += [note for note in (*rows.notes, *layout.notes) if note not in notes]  # several files may give the same
+        notes += [note for note in (*rows.notes, *layout.notes) if note not in notes]  # without repeats
     judges = any(rows.judges or (layout.tool is not None and layout.tool.judges) for rows, layout in laid_out)
     judges = judges or bare_word(columns.get("worker", "")) in JUDGES
     wide = laid_out[0][1].wide
@@ -264,7 +264,7 @@ def _as_table(source: Any, every: Sequence[RowSource], how: ReadOptions) -> Tabl
 
 
 def find_layout(rows: RowSource, how: ReadOptions, *, n_files: int = 1) -> tuple[RowSource, Layout]:
-    """Find the layout of a table; a column that names the items may be added to its rows."""
+    """Find the layout of a table; also returns its rows, to which an item column may have been added."""
     choice, workers = how.choice, how.worker_columns
     if choice.columns is not None and rows.named:
         raise ConfigError(
@@ -293,7 +293,7 @@ def find_layout(rows: RowSource, how: ReadOptions, *, n_files: int = 1) -> tuple
 
 
 def _layout_of_votes(rows: RowSource, choice: Choice, n_files: int) -> Layout:
-    """The layout by the names of columns, or by their content where names do not tell."""
+    """Find the layout by column names or, if they do not tell, by content."""
     try:
         return Layout(find_roles(rows.names, choice, rows.source))
     except DataError as error:
@@ -307,12 +307,12 @@ def _layout_of_votes(rows: RowSource, choice: Choice, n_files: int) -> Layout:
 
 
 def _join_key(rows: RowSource, key: Sequence[str]) -> RowSource:
-    """The rows with a last column that joins some others."""
+    """Add a last column that joins some others."""
     return join_columns(rows, [find_column(rows.names, part, "item", rows.source) for part in key], ",".join(key))
 
 
 def _join_subject(rows: RowSource, layout: Layout, choice: Choice) -> tuple[RowSource, Layout]:
-    """Where judges look at the answers of several models, an item is a question and a model."""
+    """If judges assess the answers of several models, make each question and model an item."""
     roles = layout.roles
     if choice.needed != VOTE_ROLES or "item" in choice.named or not rows.named or not rows.again or layout.wide:
         return rows, layout
@@ -332,9 +332,9 @@ def _join_subject(rows: RowSource, layout: Layout, choice: Choice) -> tuple[RowS
 
 
 def _workers_by_file(laid_out: list[tuple[RowSource, Layout]], how: ReadOptions) -> list[tuple[RowSource, Layout]]:
-    """Name workers after files that hold one worker each.
+    """Name workers after their files, if each file holds one worker.
 
-    Such files have no column for the worker, or one that holds the same model everywhere: the one that was judged.
+    Such files have no worker column, or one that always holds the same model, namely the one that was judged.
     """
     if how.choice.needed != VOTE_ROLES or "worker" in how.choice.named or len(laid_out) == 1:
         return laid_out
@@ -363,7 +363,7 @@ def _workers_by_file(laid_out: list[tuple[RowSource, Layout]], how: ReadOptions)
 
 
 def _one_label_per_row(rows: RowSource, layout: Layout, how: ReadOptions) -> tuple[RowSource, Layout]:
-    """The rows with answers taken out of a tool's cells, and with several=True, one row per item, worker and label."""
+    """Extract answers from a tool's cells and, with several=True, make one row per item, worker and label."""
     if layout.tool is not None and layout.tool.answer is not None and "label" in layout.roles and rows.kind == "text":
         rows = unwrap_answers(rows, layout.roles["label"], layout.tool.answer)
     if how.several and how.choice.needed == VOTE_ROLES:
@@ -382,7 +382,7 @@ def _one_label_per_row(rows: RowSource, layout: Layout, how: ReadOptions) -> tup
 
 
 def _parts(rows: RowSource, layout: Layout, skipped: Counter[str]) -> Iterator[TableRows]:
-    """Stream the votes without rows that repeat the header, as when files were concatenated."""
+    """Stream the votes, skipping repeated headers from concatenated files."""
     if layout.wide:
         yield from wide_parts(rows, layout.roles, layout.workers, skipped)
         return

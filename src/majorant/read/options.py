@@ -1,4 +1,4 @@
-"""The options of reading, and the roles of columns: named by the caller, or recognised by their names."""
+"""Options for reading, and the roles of columns: chosen by the caller, or recognised by their names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from majorant.filetypes import PACKINGS, type_of_ending
 from majorant.read.table import is_empty, sort_labels
 from majorant.votes import Note, NoteKind
 
-ALIASES: Mapping[str, tuple[frozenset[str], ...]] = {  # names of an earlier set win over those of a later one
+ALIASES: Mapping[str, tuple[frozenset[str], ...]] = {  # names in an earlier set take precedence
     "item": (
         frozenset(["item", "task", "example", "unit", "question", "id"]),
         frozenset(["sample", "doc", "document", "case", "testcase", "prompt", "query", "record", "instance", "hit",
@@ -46,14 +46,14 @@ ALIASES: Mapping[str, tuple[frozenset[str], ...]] = {  # names of an earlier set
 JUDGES = frozenset(
     ["judge", "grader", "evaluator", "scorer", "juror", "judgemodel", "judgename", "gradermodel", "evaluatormodel"]
 )
-FILE = "file"  # what the column with the name of the file is called
+FILE = "file"  # the name of the column that holds the file name
 VOTE_ROLES = ("item", "worker", "label")
 GOLD_ROLES = ("item", "gold")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """What the caller specified about columns; `needed` are the roles that must be found."""
+    """What the caller said about columns; `needed` are the roles that must be found."""
 
     named: Mapping[str, str | tuple[str, ...]]  # role -> column; "" for none; several columns name an item together
     columns: tuple[str, ...] | None = None  # role of each position, for tables without names
@@ -82,7 +82,7 @@ class Choice:
         return cls(named=given, columns=columns)
 
     def key_columns(self, names: Sequence[str]) -> tuple[str, ...] | None:
-        """The columns that name an item together, where the caller gave several.
+        """The columns that together name an item, if the caller gave several.
 
         >>> Choice.of(item="question, system").key_columns(["question", "system", "judge"])
         ('question', 'system')
@@ -102,17 +102,17 @@ MAX_CLASSES = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """How to interpret labels: names for codes, an order, or a threshold that makes two classes."""
+    """How to interpret labels: names of codes, an order, or a threshold that separates two classes."""
 
     order: tuple[str, ...] | None = None
     threshold: float | None = None
-    codes: Mapping[str, str] | None = None  # 1 means yes, as in statistics packages
+    codes: Mapping[str, str] | None = None  # code -> label, as in statistics packages
 
     @classmethod
     def of(
         cls, order: str | Sequence[Any] | None, threshold: float | None, codes: str | Mapping[Any, Any] | None = None
     ) -> Scale:
-        """Check what the caller gave.
+        """Check the caller's arguments.
 
         >>> Scale.of(None, None, "1=yes, 2=no").codes
         {'1': 'yes', '2': 'no'}
@@ -138,18 +138,18 @@ class Scale:
         )
 
     def note(self) -> Note | None:
-        """Note on how labels were interpreted."""
+        """The note on how labels were interpreted."""
         if self.threshold is not None:
             return Note(NoteKind.THRESHOLD, {"threshold": self.threshold})
         return None if self.order is None else Note(NoteKind.ORDER, {"labels": list(self.order)})
 
     def cut(self, value: Any, source: str) -> Any:
-        """The label that a code stands for, or the class of a score."""
+        """The label for a code, or the class of a score."""
         if is_empty(value):
             return value
         if self.codes is not None:
             code = f"{value:g}" if isinstance(value, float) else str(value).strip()
-            if code in self.codes or code in self.codes.values():  # the latter: written out already
+            if code in self.codes or code in self.codes.values():  # may already be a label
                 return self.codes.get(code, code)
             raise DataError(
                 f"{source}: code {value!r} has no name. List it in codes=, or say empty={code!r} if it means no vote."
@@ -157,7 +157,7 @@ class Scale:
         if self.threshold is None:
             return value
         classes = (f"below {self.threshold:g}", f"at least {self.threshold:g}")
-        if value in classes:  # what ask writes, and people fill in
+        if value in classes:  # may already be a class, as in files from `ask`
             return value
         try:
             number = float(value)
@@ -168,7 +168,7 @@ class Scale:
         return classes[number >= self.threshold]
 
     def sorted(self, labels: list[Any], source: str) -> list[Any]:
-        """Labels from lowest to highest where the caller gave an order."""
+        """Labels from lowest to highest, if the caller gave an order."""
         if self.threshold is not None:
             return sorted(labels, key=lambda label: not str(label).startswith("below"))
         if self.order is None:
@@ -183,7 +183,7 @@ class Scale:
 
 
 class Reading(TypedDict, total=False):
-    """The keyword arguments of `read`, which everything that takes votes accepts and passes on."""
+    """The keyword arguments of `read`, which every function that takes votes accepts and passes on."""
 
     item: str | Sequence[str] | None
     worker: str | None
@@ -216,15 +216,15 @@ class Reading(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
-    """Validated options with defaults; None means detect automatically."""
+    """Validated options with defaults; None means that it is detected automatically."""
 
     item: str | Sequence[str] | None = None  # several columns may name an item together
     worker: str | None = None
     label: str | None = None
-    gold: Any = None  # a column, or a file, a frame, a Series or a dict of true labels
+    gold: Any = None  # a column, or a file, frame, Series or dict of true labels
     status: str | None = None
     seconds: str | None = None
-    by: str | None = None  # a column of the items, by which to slice them
+    by: str | None = None  # column by which to slice the items
     text: str | None = None  # column with the item text
     columns: str | Sequence[str] | None = None  # role of each column, for tables without a header
     gold_file: Any = None
@@ -234,19 +234,19 @@ class ReadOptions:
     delimiter: str | None = None
     format: str | None = None
     wide: bool = False
-    workers: str | Sequence[str] | None = None  # names or patterns of the workers' columns in a wide table
+    workers: str | Sequence[str] | None = None  # names or patterns of worker columns in a wide table
     sheet: str | None = None  # of a workbook
-    several: bool = False  # a list of labels is a yes or no on each of them
+    several: bool = False  # a list of labels means a yes or no for each
     order: str | Sequence[Any] | None = None
     threshold: float | None = None
     codes: str | Mapping[Any, Any] | None = None
-    fold_case: bool = False  # labels that differ by case, spaces or invisible signs are one
+    fold_case: bool = False  # merge labels that differ only in case, spaces or invisible characters
     allow_network: bool = False
     max_classes: int = MAX_CLASSES
     threads: int | None = None
     progress: Progress | None = field(default=None, compare=False, repr=False)
     needed: tuple[str, ...] = VOTE_ROLES  # the roles that must be found
-    gold_key: tuple[str, ...] = ()  # the columns that name the items of the votes that gold belongs to
+    gold_key: tuple[str, ...] = ()  # the columns that name the items in the votes
     choice: Choice = field(init=False, compare=False, repr=False)
     scale: Scale = field(init=False, compare=False, repr=False)
 
@@ -283,7 +283,7 @@ class ReadOptions:
 
     @property
     def worker_columns(self) -> tuple[str, ...] | None:
-        """Names or patterns of the workers' columns, given as a list or between commas.
+        """Names or patterns of worker columns, given as a list or separated by commas.
 
         >>> ReadOptions(workers="Dr_*, ana").worker_columns
         ('Dr_*', 'ana')
@@ -303,11 +303,11 @@ class ReadOptions:
 
     @property
     def most_labels(self) -> int:
-        """How many different labels may be read."""
+        """The most different labels that may be read."""
         return self.max_classes if self.threshold is None else max(self.max_classes, 10_000_000)
 
     def for_gold(self) -> ReadOptions:
-        """How to read the gold file that goes with the votes: its columns have names of their own."""
+        """The options for reading the gold file of the votes, whose columns have their own names."""
         return ReadOptions(
             encoding=self.encoding, threads=self.threads, allow_network=self.allow_network, empty=self.empty,
             max_classes=self.most_labels, needed=GOLD_ROLES, gold_key=self.gold_key,
@@ -315,7 +315,7 @@ class ReadOptions:
 
     def given(self) -> dict[str, Any]:
         """The options that differ from their defaults."""
-        internal = ("needed", "gold_key", "choice", "scale")  # not for callers
+        internal = ("needed", "gold_key", "choice", "scale")  # not set by callers
         given = {option.name: getattr(self, option.name) for option in fields(self) if option.name not in internal}
         default = {option.name: option.default for option in fields(self)}
         return {
@@ -326,14 +326,14 @@ class ReadOptions:
 
 
 def with_gold_file(reading: Mapping[str, Any]) -> dict[str, Any]:
-    """The keyword arguments, with a table of true labels in gold= moved to gold_file=."""
+    """The keyword arguments, with a table of true labels moved from gold= to gold_file=."""
     if not _is_gold_table(reading.get("gold")) or reading.get("gold_file") is not None:
         return dict(reading)
     return {**reading, "gold": None, "gold_file": reading["gold"]}
 
 
 def _is_gold_table(gold: Any) -> bool:
-    """Whether gold= gives true labels and not the name of a column: anything but text, or the path of a file."""
+    """Whether gold= holds true labels (anything but text, or the path of a file) rather than a column name."""
     if gold is None:
         return False
     if not isinstance(gold, str):
@@ -344,7 +344,7 @@ def _is_gold_table(gold: Any) -> bool:
 
 
 def _check_types(options: ReadOptions) -> None:
-    """Refuse arguments of the wrong type, by name."""
+    """Refuse arguments of the wrong type, naming them."""
     listed = {"item": str, "columns": str, "workers": str, "empty": object, "order": object}
     texts = "worker label gold status seconds by text encoding delimiter format sheet"
     for name in texts.split():
@@ -369,7 +369,7 @@ def _check_types(options: ReadOptions) -> None:
 
 
 def reading_signature(first: str) -> Signature:
-    """The signature of a function of a source and these options, each with its default, for `help`."""
+    """A signature for `help`: a first parameter, then these options with their defaults."""
     hints = Reading.__annotations__
     options = [
         Parameter(
@@ -410,7 +410,7 @@ def find_roles(names: Sequence[str], choice: Choice, source: str) -> dict[str, i
             roles[role] = candidates[0]
     missing = [role for role in choice.needed if role not in roles]
     if missing == ["gold"] and choice.needed == GOLD_ROLES and "label" in roles:
-        roles["gold"] = roles.pop("label")  # a gold file may call its only answer a label
+        roles["gold"] = roles.pop("label")  # in a gold file, the column may be called label
     elif missing:
         flags = " ".join(f"{role}='NAME'" for role in missing)
         raise DataError(
@@ -424,7 +424,7 @@ def find_roles(names: Sequence[str], choice: Choice, source: str) -> dict[str, i
 
 
 def candidate_roles(names: Sequence[str], choice: Choice, source: str) -> dict[str, list[int]]:
-    """The columns that could have each role, by name; one, where the caller named it."""
+    """The columns that could have each role by their names; only one if the caller named it."""
     roles: dict[str, list[int]] = {
         role: [find_column(names, str(word), role, source)] for role, word in choice.named.items() if word
     }
@@ -435,7 +435,7 @@ def candidate_roles(names: Sequence[str], choice: Choice, source: str) -> dict[s
         free = [p for p in range(len(names)) if p not in taken]
         ranked = [[p for p in free if {letters(names[p]), bare_word(names[p])} & words] for words in ALIASES[role]]
         if role in ("label", "gold") and any(bare_word(names[p]) in JUDGES for p in roles.get("worker", [])):
-            # Next to a judge, an answer or a response is what was judged, unless nothing else could be the label.
+            # If there is a judge, an answer or response is what was judged, unless nothing else could be the label.
             judged = ("answer", "response", "value", "expected")
             kept = [[p for p in some if bare_word(names[p]) not in judged] for some in ranked]
             ranked = kept if any(kept) or role == "gold" else ranked
@@ -444,17 +444,17 @@ def candidate_roles(names: Sequence[str], choice: Choice, source: str) -> dict[s
 
 
 def bare_word(name: str) -> str:
-    """A column's name without case, blanks, signs and a final id."""
+    """A column name without case, spaces, punctuation and a final "id"."""
     return letters(name).removesuffix("id")
 
 
 def letters(name: str) -> str:
-    """A column's name without case, blanks and signs."""
+    """A column name without case, spaces and punctuation."""
     return re.sub(r"[\W_]+", "", name).casefold()
 
 
 def name_words(name: str) -> list[str]:
-    """The words of a column's name.
+    """The words in a column name.
 
     >>> name_words("annotatorEmail 2"), name_words("image_path")
     (['annotator', 'email', '2'], ['image', 'path'])
@@ -463,12 +463,12 @@ def name_words(name: str) -> list[str]:
 
 
 def means(name: str, role: str) -> bool:
-    """Whether a column of this name could have the role."""
+    """Whether a column with this name could have the role."""
     return any({letters(name), bare_word(name)} & words for words in ALIASES[role])
 
 
 def find_column(names: Sequence[str], word: str, role: str, source: str) -> int:
-    """The position of the column that the caller named; in another case, if no name is the same."""
+    """The position of the column that the caller named, ignoring case if there is no exact match."""
     exact = [p for p, name in enumerate(names) if name == word]
     hits = exact or [p for p, name in enumerate(names) if name.strip().casefold() == word.strip().casefold()]
     if len(hits) == 1:
@@ -478,13 +478,13 @@ def find_column(names: Sequence[str], word: str, role: str, source: str) -> int:
 
 
 def list_names(names: Sequence[str], most: int = 12) -> str:
-    """The first names of a table's columns, for a message."""
+    """The first column names of a table, for a message."""
     shown = ", ".join(repr(name if len(name) <= 40 else name[:39] + "…") for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def says_position(name: str) -> bool:
-    """Whether a column of this name may say in which order two candidates were shown.
+    """Whether a column with this name may say in which order two candidates were shown.
 
     >>> says_position("is_swapped"), says_position("label")
     (True, False)
@@ -496,7 +496,7 @@ def says_position(name: str) -> bool:
 
 
 def has_vote_columns(names: Sequence[str]) -> bool:
-    """Whether a table has an item, a worker and a label column by name, and nothing else.
+    """Whether a table has exactly an item, a worker and a label column, by their names.
 
     >>> has_vote_columns(["task", "worker", "answer"]), has_vote_columns(["item", "worker", "label", "model"])
     (True, False)

@@ -1,6 +1,6 @@
-"""Verdicts on two candidates that were shown in two orders.
+"""Verdicts on pairs of candidates that were shown in both orders.
 
-A judge who was asked in both orders has one vote: the verdict if both agree, otherwise a tie.
+A judge who was asked in both orders gets one vote: the verdict if both agree, otherwise a tie.
 """
 
 from __future__ import annotations
@@ -17,11 +17,7 @@ from majorant.votes import Note, NoteKind
 
 TIE = "tie"
 SIDES = (frozenset(["a", "1", "left", "first"]), frozenset(["b", "2", "right", "second"]))
-TIE_WORDS = frozenset(
-    ["tie", "tied", "draw", "equal", "same", "both", "neither", "none", "t", "c", "ab", "no preference"]
-)
 SWAPPED = frozenset(["swapped", "swap", "reversed", "reverse", "true", "yes", "1", "ba", "second"])
-AS_GIVEN = frozenset(["original", "normal", "given", "forward", "false", "no", "0", "ab", "first"])
 
 
 def is_tie(label: Any) -> bool:
@@ -31,11 +27,12 @@ def is_tie(label: Any) -> bool:
     (True, True, False)
     """
     words = re.sub(r"[\W_]+", " ", str(label)).strip().casefold()
-    return words in TIE_WORDS or words.split(" ")[0] in ("tie", "tied")
+    ties = ("draw", "equal", "same", "both", "neither", "none", "t", "c", "ab", "no preference")
+    return words in ties or words.split(" ")[0] in ("tie", "tied")
 
 
 def agreed_verdict(given: Mapping[bool, Any]) -> Any:
-    """The verdict if both orders agree; a judge who contradicts itself sees no difference."""
+    """The verdict if both orders agree; otherwise a tie."""
     verdicts = set(given.values())
     if len(verdicts) > 1:
         return TIE
@@ -43,7 +40,7 @@ def agreed_verdict(given: Mapping[bool, Any]) -> Any:
 
 
 def merge_orders(rows: RowSource, how: ReadOptions) -> RowSource:
-    """One verdict for each judge and item, where a column says that pairs were shown in two orders."""
+    """Merge verdicts into one per judge and item, if a column says that pairs were shown in both orders."""
     named = how.choice.named
     shown = [p for p, name in enumerate(rows.names) if says_position(name) and name not in named.values()]
     if len(shown) != 1 or how.choice.needed != VOTE_ROLES or how.choice.columns is not None:
@@ -60,7 +57,7 @@ def merge_orders(rows: RowSource, how: ReadOptions) -> RowSource:
         first, second = candidates([label for label in cells["label"] if not is_empty(label)])
         in_order = [shown_in_order(value, first, second, rows.source) for value in cells["position"]]
     except (DataError, ConfigError):
-        return rows  # not a column of presentation orders
+        return rows  # not a column with the order of presentation
     keys = list(zip(cells["item"], cells["worker"], strict=True))
     if len(set(zip(keys, in_order, strict=True))) < len(keys) or len(set(keys)) == len(keys):
         return rows
@@ -80,20 +77,20 @@ def merge_orders(rows: RowSource, how: ReadOptions) -> RowSource:
 
 
 def as_rows(table: Mapping[str, list[Any]], rows: RowSource, notes: tuple[Note, ...]) -> RowSource:
-    """A table of votes in place of the rows that it was made from."""
+    """Replace rows by a table of votes made from them."""
     opened = open_columns(rows.source, list(table), table)
     return replace(opened, format=f"{rows.format}, pairwise judgements", notes=notes)
 
 
 def order_notes(verdicts: Sequence[Mapping[bool, Any]], places: Sequence[str] = ()) -> tuple[Note, ...]:
-    """That judges saw both orders, how often that changed the verdict, and the labels that were read as places."""
+    """The note that judges saw both orders, how often verdicts changed, and which labels were read as places."""
     both = [given for given in verdicts if len(given) == 2]
     facts = {"verdicts": len(both), "changed": sum(given[True] != given[False] for given in both)}
     return (Note(NoteKind.BOTH_ORDERS, {**facts, "places": list(places)}),) if both else ()
 
 
 def candidates(labels: Sequence[Any]) -> tuple[Any, Any]:
-    """The two candidates that verdicts name, ties apart."""
+    """The two candidates that verdicts name, apart from ties."""
     named = sort_labels({label for label in labels if not is_tie(label)})
     if len(named) != 2:
         shown = ", ".join(repr(label) for label in named[:6])
@@ -102,11 +99,12 @@ def candidates(labels: Sequence[Any]) -> tuple[Any, Any]:
 
 
 def shown_in_order(value: Any, first: Any, second: Any, source: str) -> bool:
-    """Whether a cell of the column of positions says that the first candidate was shown first."""
+    """Whether a cell in the position column says that the first candidate was shown first."""
     if value in (first, second) and not isinstance(value, bool):
         return bool(value == first)
+    as_given = ("original", "normal", "given", "forward", "false", "no", "0", "ab", "first")
     word = str(value).strip().casefold()
-    if word in (f"{first}{second}".casefold(), f"{first},{second}".casefold()) or word in AS_GIVEN:
+    if word in (f"{first}{second}".casefold(), f"{first},{second}".casefold()) or word in as_given:
         return True
     if word in (f"{second}{first}".casefold(), f"{second},{first}".casefold()) or word in SWAPPED:
         return False
@@ -119,10 +117,10 @@ def shown_in_order(value: Any, first: Any, second: Any, source: str) -> bool:
 def are_places(
     keys: Sequence[tuple[Hashable, Hashable]], labels: Sequence[Any], positions: Sequence[Any], pair: tuple[Any, Any]
 ) -> bool:
-    """Whether labels such as A and B are the places in which a judge saw the candidates, and not their names.
+    """Whether labels such as A and B are places in which candidates were shown, rather than their names.
 
-    `keys` holds the item and the judge of each verdict.  They are taken for places if `positions` mention swapping and
-    each of several judges contradicts itself on most pairs otherwise: one such judge may just prefer a place.
+    `keys` holds the item and judge of each verdict.  Labels are read as places if `positions` mention swapping and each
+    of several judges would otherwise contradict itself on most pairs; a single such judge may just prefer a place.
 
     >>> keys = [(q, j) for j in "jk" for q in (1, 1, 2, 2)]
     >>> are_places(keys, list("ABBAABBA"), ["original", "swapped"] * 4, ("A", "B"))
@@ -144,7 +142,7 @@ def are_places(
 
 
 def swap_places(labels: Sequence[Any], in_order: Sequence[bool], pair: tuple[Any, Any]) -> list[Any]:
-    """Verdicts that name places as verdicts that name candidates: A is the one that is shown first in order.
+    """Turn verdicts that name places into verdicts that name candidates, A being shown first in the given order.
 
     >>> swap_places(["A", "B", "tie"], [True, False, False], ("A", "B"))
     ['A', 'A', 'tie']

@@ -1,6 +1,6 @@
 """Pairwise judgements: tables with columns for two candidates, the winner and the judge.
 
-They are read as votes: an item is a question with a pair of candidates, and a vote names the winner or says tie.
+They are read as votes: an item is a question with a pair of candidates, and a vote is for the winner or for a tie.
 Judges may have been asked in both orders (`pair_orders.py`).
 """
 
@@ -20,9 +20,6 @@ from majorant.votes import Votes
 
 PAIR = "pair"  # the column that names the two candidates
 VERSUS = " vs "
-CANDIDATE = re.compile(
-    r"(model|system|assistant|candidate|player|generator|modelname|modelid)(a|b|1|2|left|right|first|second)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +33,11 @@ class Columns:
     winner: int
     gold: int | None
     swapped: int | None  # whether the second candidate was shown first
-    slice: int | None  # another column that the caller slices by
+    slice: int | None  # another column to slice by
 
     @property
     def positions(self) -> list[int]:
-        """All of them."""
+        """The positions of all columns."""
         every = (getattr(self, name) for name in self.__slots__)
         return [position for position in every if position is not None]
 
@@ -54,11 +51,11 @@ class Judged:
     consistent: int = 0
     first_twice: int = 0
     second_twice: int = 0
-    for_first: int = 0  # verdicts for the candidate that was shown first
+    for_first: int = 0  # verdicts for the candidate shown first
     for_second: int = 0
 
     def count(self, given: Mapping[bool, Any], pair: tuple[Any, Any]) -> None:
-        """Count the verdicts of this judge on a pair, by whether its first candidate was shown first."""
+        """Count this judge's verdicts on a pair, by whether the first candidate was shown first."""
         for in_order, verdict in given.items():
             shown = pair if in_order else pair[::-1]
             self.for_first += verdict == shown[0]
@@ -72,10 +69,10 @@ class Judged:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Pairwise judgements as votes: slices are pairs of candidates, labels their names and tie."""
+    """Pairwise judgements as votes: slices are pairs of candidates, labels are their names and "tie"."""
 
     votes: Votes
-    candidates: tuple[tuple[Hashable, Hashable], ...]  # of each slice
+    candidates: tuple[tuple[Hashable, Hashable], ...]  # pair of each slice
     judged: tuple[Judged, ...]
 
 
@@ -85,16 +82,19 @@ def find_columns(names: Sequence[str], choice: Choice, source: str) -> Columns |
     >>> find_columns(["question_id", "model_a", "model_b", "judge", "winner"], Choice.of(), "arena.csv").winner
     4
     """
+    candidate = re.compile(
+        r"(model|system|assistant|candidate|player|generator|modelname|modelid)(a|b|1|2|left|right|first|second)"
+    )
     sides: dict[str, list[int]] = {}
     for p, name in enumerate(names):
-        match = CANDIDATE.fullmatch(re.sub(r"[\W_]+", "", name).casefold())
+        match = candidate.fullmatch(re.sub(r"[\W_]+", "", name).casefold())
         if match is not None:
             sides.setdefault(match[1], []).append(p)
     pair = next((places for places in sides.values() if len(places) == 2), None)
     if pair is None or choice.columns is not None:
         return None
     swapped = [p for p, name in enumerate(names) if says_position(name)]
-    left = ["" if p in (*pair, *swapped) else name for p, name in enumerate(names)]  # neither items nor workers
+    left = ["" if p in (*pair, *swapped) else name for p, name in enumerate(names)]  # not items or workers
     named = {role: name for role, name in choice.named.items() if name != PAIR}
     roles = find_roles(left, replace(choice, named=named, needed=()), source)
     winner = roles.get("label", roles.get("gold"))
@@ -125,7 +125,7 @@ class _Layout:
 
 
 def lay_out_pairs(rows: RowSource, how: ReadOptions) -> RowSource:
-    """The rows of a table of pairwise judgements as votes (or gold labels); the rows of any other table as they are."""
+    """Turn a table of pairwise judgements into votes (or gold labels); return any other table unchanged."""
     if not rows.named or not rows.again or how.wide or how.choice.needed not in (VOTE_ROLES, GOLD_ROLES):
         return rows
     columns = find_columns(rows.names, how.choice, rows.source)
@@ -141,7 +141,7 @@ def lay_out_pairs(rows: RowSource, how: ReadOptions) -> RowSource:
         by_role["gold"] = [layout.gold_of.get(item) for item in items]
     if layout.slice_of:
         by_role["slice"] = [layout.slice_of.get(item) for item in items]
-    named = {role: str(name) for role, name in how.choice.named.items() if name}  # as the caller calls its columns
+    named = {role: str(name) for role, name in how.choice.named.items() if name}  # the caller's column names
     table = {named.get(role, role): values for role, values in by_role.items()}
     table.setdefault(PAIR, [layout.pair_of[item] for item in items])
     notes = order_notes(list(layout.rows.values())) if columns.judge is not None else ()
@@ -149,7 +149,7 @@ def lay_out_pairs(rows: RowSource, how: ReadOptions) -> RowSource:
 
 
 def read_pairs(source: Any, how: ReadOptions | None = None) -> Pairs | None:
-    """Pairwise judgements with who took which side; None for any other table.
+    """Read pairwise judgements, with the order in which candidates were shown; None for any other table.
 
     >>> table = {"question": [1, 1, 2, 2], "model_a": list("xyxy"), "model_b": list("yxyx"), "judge": ["j"] * 4,
     ...          "winner": ["A", "B", "A", "A"]}
@@ -220,7 +220,7 @@ def _add(layout: _Layout, row: Mapping[int, Any], columns: Columns, rows: RowSou
 
 
 def _winner(value: Any, pair: tuple[Any, Any], names: tuple[str, str], *, swapped: bool, where: str) -> Any:
-    """The candidate that a cell names by its name, its column or its place; or tie."""
+    """The candidate that a cell gives by name, column or place; or a tie."""
     text = str(value).strip().casefold()
     for candidate, name in zip(pair, names, strict=True):
         if text in (str(candidate).strip().casefold(), name.casefold()):

@@ -7,7 +7,6 @@ from contextlib import ExitStack
 
 from majorant.database import batches, connect, path_literal
 from majorant.errors import DataError
-from majorant.limits import beyond_fixed
 from majorant.read.files import File, refuse_unpacked
 from majorant.read.options import ReadOptions
 from majorant.read.table import Column, RowSource
@@ -23,12 +22,12 @@ def open_parquet(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:  
         with connect(1) as connection:
             relation = connection.sql(f"SELECT * FROM {scan}")
             names = tuple(relation.columns)
-            # At least one byte per cell, because run-length encoding can hide millions of cells
+            # Count at least one byte per cell, because run-length encoding can hide millions of cells.
             sizes = f"sum(num_values), sum(total_uncompressed_size) FROM parquet_metadata({path_literal(file.path)})"
             [found] = connection.sql(f"SELECT {sizes}").fetchall()
             unpacked = max(int(size or 0) for size in found)
             refuse_unpacked(file.name, file.path.stat().st_size, unpacked)
-    except (duckdb.Error, RuntimeError, UnicodeError) as error:  # the latter two: names that are not UTF-8
+    except (duckdb.Error, RuntimeError, UnicodeError) as error:  # RuntimeError, UnicodeError: names that are not UTF-8
         raise _damaged(file, error) from None
 
     def stream(positions: Sequence[int]) -> Iterator[list[Column]]:
@@ -45,7 +44,9 @@ def open_parquet(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:  
 
 
 def _damaged(file: File, error: Exception) -> DataError:
-    if "string size" in str(error):  # of Arrow: 2 GB of text in one column of a batch
-        what = "bytes of text in one column of a few rows"
-        return beyond_fixed("COLUMN_TEXT", file.name, what, "Name items, workers and labels by an id")
+    if "string size" in str(error):  # Arrow's limit, which cannot be changed
+        return DataError(
+            f"{file.name}: more than 2,147,483,647 bytes of text in one column of a few rows, the limit COLUMN_TEXT. "
+            "Name items, workers and labels by an id."
+        )
     return DataError(f"{file.name} is damaged or cut off ({str(error).splitlines()[0]}). Copy or export it again.")

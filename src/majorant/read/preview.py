@@ -1,4 +1,4 @@
-"""A preview of a table: what it was recognised as, the role of each column, and its first rows."""
+"""A preview of a table: its format, the role of each column, and its first rows."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from majorant.votes import Note
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """What a table looks like; if it cannot be understood yet, `trouble` says why."""
+    """What a table looks like; if it cannot be read as votes, `trouble` says why."""
 
     format: str
     names: tuple[str, ...]
-    named: bool  # False: the file has no header, and columns are known by their positions
+    named: bool  # False if the file has no header, so columns have only positions
     rows: tuple[tuple[str, ...], ...]
     columns: dict[str, str]  # role -> column, as far as known
-    workers: tuple[str, ...] = ()  # the columns of workers, in a wide table
+    workers: tuple[str, ...] = ()  # the worker columns of a wide table
     ignored: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
     trouble: str = ""
 
 
 def preview(source: Any, *, rows: int = 6, **reading: Unpack[Reading]) -> Preview:
-    """The first rows of a source, and how its columns are understood; `reading` is as for `read`.
+    """The first rows of a source, and the roles of its columns; `reading` is as for `read`.
 
     >>> table = {"text": ["a", "b"], "annotator": ["w", "x"], "stars": [1, 0]}
     >>> looked = preview(table)
@@ -61,7 +61,7 @@ def preview(source: Any, *, rows: int = 6, **reading: Unpack[Reading]) -> Previe
             )
     except MajorantError as error:
         columns: dict[str, str] = {}
-        for role in () if how.choice.columns is not None else VOTE_ROLES:  # the roles that are clear by themselves
+        for role in () if how.choice.columns is not None else VOTE_ROLES:  # show the roles that are clear
             named = {other: how.choice.named.get(role) if other == role else "" for other in ALIASES}
             alone = Choice(named={role: name for role, name in named.items() if name is not None}, needed=())
             with suppress(MajorantError):

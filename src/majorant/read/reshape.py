@@ -1,7 +1,7 @@
-"""Turn other layouts into one row per vote.
+"""Convert other layouts to one row per vote.
 
-These are tables with a column per worker or per item, votes inside a cell, several columns that name an item together,
-and several labels in a cell.
+These are tables with a column per worker or per item, votes inside cells, items named by several columns, and several
+labels in a cell.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ JOINED_BY = " | "
 def wide_parts(
     rows: RowSource, roles: Mapping[str, int], workers: Sequence[int], skipped: Counter[str]
 ) -> Iterator[TableRows]:
-    """The filled cells of a wide table as votes; items without votes are still declared."""
+    """The non-empty cells of a wide table as votes; items without votes are declared."""
     import pyarrow as pa
 
     called = [rows.names[p] for p in workers]
@@ -93,7 +93,7 @@ def wide_parts(
 
 
 def _interleave(cells: list[Column], rows: RowSource) -> Column:
-    """All cells row by row."""
+    """All cells, row by row."""
     import pyarrow as pa
 
     arrays = [cell for cell in cells if not isinstance(cell, Objects)]
@@ -128,13 +128,13 @@ def _filled(labels: Column, *, json: bool) -> NDArray[np.bool_]:
 
 
 def join_columns(rows: RowSource, positions: Sequence[int], name: str) -> RowSource:
-    """The rows with one more column, in which the texts of some columns are joined."""
+    """Add a column that joins the text of some columns."""
 
     return _add_column(rows, name, positions, lambda columns, _: _join(columns, rows.kind))
 
 
 def add_constants(rows: RowSource, values: Mapping[str, str | None]) -> RowSource:
-    """The rows with columns that hold one value each, unless there are such columns already."""
+    """Add constant columns, unless the table already has columns with these names."""
     import pyarrow as pa
 
     for name, value in values.items() if rows.named else ():
@@ -147,7 +147,7 @@ def add_constants(rows: RowSource, values: Mapping[str, str | None]) -> RowSourc
 def _add_column(
     rows: RowSource, name: str, positions: Sequence[int], make: Callable[[list[Column], int], Column]
 ) -> RowSource:
-    """The rows with one more column, made from those at some positions and the number of rows."""
+    """Add a column; `make` computes it from the columns at some positions and the number of rows."""
     own = len(rows.names)
 
     def stream(wanted: Sequence[int]) -> Iterator[list[Column]]:
@@ -162,7 +162,7 @@ def _add_column(
 
 
 def join_key(parts: Sequence[Any]) -> str:
-    """The name of an item that several columns name together; different parts give different names.
+    """Join the parts of an item's name; different parts give different names.
 
     >>> join_key(["q1", "gpt-4o"]), join_key(["a|b", 2])
     ('q1 | gpt-4o', 'a||b | 2')
@@ -171,7 +171,7 @@ def join_key(parts: Sequence[Any]) -> str:
 
 
 def split_key(name: str) -> tuple[str, ...]:
-    """The parts of an item's name that several columns name together.
+    """Split an item's name into its parts, the inverse of `join_key`.
 
     >>> split_key("q1 | gpt-4o"), split_key("a||b | 2")
     (('q1', 'gpt-4o'), ('a|b', '2'))
@@ -180,7 +180,7 @@ def split_key(name: str) -> tuple[str, ...]:
 
 
 def unwrap_answers(rows: RowSource, label: int, decode: Callable[[str], Any]) -> RowSource:
-    """Replace JSON in the label column of a tool's table by the answer that it holds."""
+    """Replace JSON in the label column of a tool's table by the answer inside."""
 
     def said(cell: Any) -> Any:
         if cell is None:
@@ -207,7 +207,7 @@ def unwrap_answers(rows: RowSource, label: int, decode: Callable[[str], Any]) ->
 
 
 def _join(columns: Sequence[Column], kind: str) -> Any:
-    """Texts joined row by row; each different value is turned into text once."""
+    """Join columns as text, row by row; each distinct value is converted to text once."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -230,7 +230,7 @@ def _join(columns: Sequence[Column], kind: str) -> Any:
 
 
 def labels_in(cell: Any) -> list[Any] | None:
-    """The labels in a cell: a list, a list written as JSON, or text with separators; None for an empty cell.
+    """The labels in a cell: a list, a list as JSON, or text with separators; None for an empty cell.
 
     >>> labels_in(["a", "b"]), labels_in('["a"]'), labels_in("a|b"), labels_in(""), labels_in([])
     (['a', 'b'], ['a'], ['a', 'b'], None, [])
@@ -248,7 +248,7 @@ def labels_in(cell: Any) -> list[Any] | None:
 
 
 def split_labels(rows: RowSource, roles: dict[str, int]) -> tuple[RowSource, dict[str, int]]:
-    """One yes/no vote per item, worker and label in use."""
+    """Make one yes/no vote per item, worker and label."""
     if not rows.again:
         raise ConfigError("several=True has to read the votes twice. Give a table, or write the votes to a file first.")
     if "slice" in roles:
@@ -299,7 +299,7 @@ def _vocabulary(rows: RowSource, roles: dict[str, int]) -> list[Any]:
 
 
 def lay_out_votes(rows: RowSource, how: ReadOptions) -> RowSource:
-    """The rows of a table with nested votes, or with a row per worker, as votes; any other table as it is."""
+    """Convert a table with nested votes, or with a row per worker, to votes; return any other table unchanged."""
     if not rows.named or not rows.names or not rows.again or how.wide or how.workers is not None or how.several:
         return rows
     if how.choice.needed != VOTE_ROLES or how.choice.columns is not None or recognise_table(rows.names) is not None:
@@ -311,7 +311,7 @@ def lay_out_votes(rows: RowSource, how: ReadOptions) -> RowSource:
 
 
 def _lay_out_nested(rows: RowSource, how: ReadOptions) -> RowSource:
-    """Votes inside a cell: {"gpt-4o": "pass", ...}, or [{"judge": "gpt-4o", "verdict": "pass"}, ...]."""
+    """Votes inside cells: {"gpt-4o": "pass", ...}, or [{"judge": "gpt-4o", "verdict": "pass"}, ...]."""
     named = how.choice.named
     samples = [[x for x in cells if x is not None] for cells in rows.first_cells(range(len(rows.names)), 50)]
     nested = [p for p, values in enumerate(samples) if values and all(map(_holds_votes, values))]
@@ -355,7 +355,7 @@ def _votes_of(cell: Any, named: Mapping[str, Any], source: str) -> Iterator[tupl
 
 
 def _lay_out_raters(rows: RowSource, how: ReadOptions) -> RowSource:
-    """A form: a row per worker, a column per item."""
+    """The results of a form: one row per worker, one column per item."""
     if {"item", "label"} & {role for role, word in how.choice.named.items() if word}:
         return rows
     words = [set(name_words(name)) for name in rows.names]
@@ -371,7 +371,7 @@ def _lay_out_raters(rows: RowSource, how: ReadOptions) -> RowSource:
     names = sample_columns(rows, raters)[0]
     if len(items) < 3 or len(names) < 2 or len(set(names)) < len(names) or None in names:
         return rows
-    if any(words[p] & WORKER_WORDS for p in items):  # a column per worker after all
+    if any(words[p] & WORKER_WORDS for p in items):  # the columns are workers after all
         return rows
     table: dict[str, list[Any]] = {"item": [], "worker": [], "label": []}
     for batch in rows.stream([raters[0], *items]):

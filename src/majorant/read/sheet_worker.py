@@ -1,6 +1,6 @@
 """Read a spreadsheet in a separate process, because a damaged or hostile workbook can crash its parser.
 
-A script whose arguments are the folder of python-calamine, the file, the sheet ("" for the only one with data) and a
+The script's arguments are the folder of python-calamine, the file, the sheet ("" for the only one with data) and a
 memory limit. It prints JSON and imports nothing from this package.
 """
 
@@ -12,14 +12,14 @@ from typing import Any
 
 
 def main(library: str, path: str, sheet: str, memory: int) -> None:
-    """Print the names of the sheets, which of them are filled, and the rows of one."""
+    """Print the names of all sheets, which of them are not empty, and the rows of one."""
     try:
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     except (ImportError, ValueError, OSError):
-        pass  # not supported here; a crash still ends only this process
+        pass  # not supported on this system; a crash would still end only this process
     sys.path.append(library)
     import python_calamine
 
@@ -35,14 +35,14 @@ def main(library: str, path: str, sheet: str, memory: int) -> None:
 
 
 def read_sheet(book: Any, name: str) -> list[list[Any]]:
-    """The rows of a sheet that hold anything."""
+    """The non-empty rows of a sheet."""
     rows = book.get_sheet_by_name(name).to_python(skip_empty_area=True)
     plain = ([plain_cell(cell) for cell in row] for row in rows)
     return [row for row in plain if any(cell is not None for cell in row)]
 
 
 def plain_cell(cell: Any) -> Any:
-    """A cell as JSON can hold it: None if it is empty, whole numbers as integers, dates as text."""
+    """Convert a cell for JSON: None if it is empty, whole numbers as integers, dates as text."""
     if cell is None or (isinstance(cell, str) and not cell.strip()) or cell != cell:
         return None
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:

@@ -20,7 +20,7 @@ from majorant.read.table import RowSource, open_positions
 
 
 def open_excel(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:  # noqa: ARG001
-    """The rows of a sheet: the first row names the columns; the only sheet with anything in it, or the one named."""
+    """The rows of the sheet that the caller named, or of the only non-empty one; its first row names the columns."""
     book = _read_workbook(file, how.sheet)
     name = _choose_sheet(file.name, book, how.sheet)
     header, *rows = book["rows"]
@@ -31,7 +31,7 @@ def open_excel(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:  # 
         columns.pop()
     names = ["" if column[0] is None else str(column[0]).strip() for column in columns]
     names[0] = names[0] or ROW_NAMES
-    rounded = {  # spreadsheets keep 15 digits of a number
+    rounded = {  # spreadsheets keep only 15 digits of a number
         p: cell
         for p, column in enumerate(columns)
         for cell in column[1:]

@@ -1,4 +1,4 @@
-"""The tables that readers produce, as batches of columns, and helpers that interpret their cells."""
+"""The tables that readers produce, in batches of columns, and helpers for interpreting cells."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from majorant.errors import ConfigError, DataError, MajorantError
 from majorant.limits import limit
 from majorant.votes import Note
 
-ArrowArray = Any  # pyarrow ships no types
+ArrowArray = Any  # pyarrow has no type stubs
 
-Known = Any  # an Arrow array, or a list of Python values where types differ
+Known = Any  # an Arrow array, or a list of Python values if types differ
 
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """A column of Python values of several types, as codes: Arrow would make 1, "1" and True one type."""
+    """A column of Python values of several types, as codes, because Arrow would give 1, "1" and True one type."""
 
     code_n: NDArray[np.int32]  # -1 for an empty cell
     values: tuple[Any, ...]
@@ -46,7 +46,7 @@ Column = ArrowArray | Objects
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowSource:
-    """The rows of one file or frame: its column names, and a way to stream some of its columns in order.
+    """The rows of one file or frame: its column names, and a way to stream some of its columns.
 
     `kind` says what the cells are: "text" (CSV: as written), "json" (raw JSON text, so that types survive) or
     "typed" (Arrow types or Python values).
@@ -56,18 +56,18 @@ class RowSource:
     names: tuple[str, ...]
     kind: str
     format: str
-    # Positions of columns -> those columns, batch by batch
+    # column positions -> those columns, batch by batch
     stream: Callable[[Sequence[int]], Iterator[list[Column]]]
-    first_row: int = 1  # number of the first row as users count
+    first_row: int = 1  # number of the first row, as users count
     unit: str = "row"
-    named: bool = True  # False: columns have positions only
-    again: bool = True  # the rows can be streamed more than once
-    judges: bool = False  # a judge log
-    rounded: Mapping[int, float] = field(default_factory=dict)  # columns whose numbers lost digits, with an example
+    named: bool = True  # False if columns have only positions
+    again: bool = True  # whether the rows can be streamed more than once
+    judges: bool = False  # whether it is a judge log
+    rounded: Mapping[int, float] = field(default_factory=dict)  # columns with numbers that lost digits, and an example
     notes: tuple[Note, ...] = ()
 
     def first_cells(self, positions: Sequence[int], most: int | None = None, *, raw: bool = False) -> list[list[Any]]:
-        """The cells of some columns in the first batch, or the first few of them; `raw` leaves JSON as text."""
+        """The cells of some columns in the first batch, or the first `most` of them; `raw` leaves JSON undecoded."""
         columns = next(iter(self.stream(positions)), None)
         kind = "" if raw else self.kind
         return [[] for _ in positions] if columns is None else [cell_values(c, kind, most) for c in columns]
@@ -75,41 +75,41 @@ class RowSource:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The position of each role; in a table with a row per item, also the columns of the workers."""
+    """The column of each role and, for a wide table, the worker columns."""
 
     roles: dict[str, int]
     workers: tuple[int, ...] = ()
     notes: tuple[Note, ...] = ()
-    key: tuple[str, ...] = ()  # the columns that name an item together
-    tool: Any = None  # the TableFormat of the tool that wrote the table
+    key: tuple[str, ...] = ()  # columns that together name an item
+    tool: Any = None  # TableFormat of the tool that wrote the table
 
     @property
     def wide(self) -> bool:
-        """Whether a row is an item."""
+        """Whether each row is an item."""
         return bool(self.workers)
 
     @property
     def positions(self) -> list[int]:
-        """The columns that take part in votes."""
+        """The positions of all columns that are used."""
         return [*self.roles.values(), *self.workers]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableRows:
-    """Some consecutive rows, by role."""
+    """Some consecutive rows, with columns by role."""
 
     source: str
     unit: str
     first_row: int
     n_rows: int
     columns: Mapping[str, Column]  # role -> values
-    row_n: NDArray[np.int64] | None = None  # the row of each entry where several entries share a row (wide tables)
-    declared: Mapping[str, Column] = field(default_factory=dict)  # items and workers to list although without a vote
+    row_n: NDArray[np.int64] | None = None  # row of each entry, if several entries share a row (wide tables)
+    declared: Mapping[str, Column] = field(default_factory=dict)  # items and workers that may have no votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A source that is open and can be read once."""
+    """An open source, which can be read once."""
 
     source: str
     kind: str
@@ -118,19 +118,19 @@ class Table:
     ignored: tuple[str, ...]
     parts: Iterator[TableRows]
     notes: tuple[Note, ...] = ()
-    wide: bool = False  # a row per item
-    key: tuple[str, ...] = ()  # the columns that name an item
-    judges: bool = False  # the workers are judges of a model's answers
-    skipped: Counter[str] = field(default_factory=Counter)  # rows that were left out, counted while parts are read
+    wide: bool = False  # one row per item
+    key: tuple[str, ...] = ()  # columns that together name an item
+    judges: bool = False  # whether workers judge a model's answers
+    skipped: Counter[str] = field(default_factory=Counter)  # numbers of skipped rows, counted while reading
 
 
 def column_length(column: Column) -> int:
-    """How many entries a column holds."""
+    """The number of entries in a column."""
     return len(column.code_n) if isinstance(column, Objects) else len(column)
 
 
 def take_rows(column: Column, index_n: NDArray[np.intp]) -> Column:
-    """Some rows of a column, in a given order."""
+    """Some rows of a column, in the given order."""
     if isinstance(column, Objects):
         return Objects(column.code_n[index_n], column.values)
     return plain(column).take(arrow_view(index_n))
@@ -139,12 +139,12 @@ def take_rows(column: Column, index_n: NDArray[np.intp]) -> Column:
 def drop_headers(
     rows: RowSource, columns: list[Column], positions: Sequence[int]
 ) -> tuple[list[Column], NDArray[np.intp] | None]:
-    """Columns without the rows that repeat the header, and which rows are left; None for all of them."""
+    """The columns without rows that repeat the header, and the indices of the remaining rows (None for all)."""
     if not rows.named or rows.kind == "json":
         return columns, None
     is_header_n = np.ones(column_length(columns[0]), dtype=bool)
     for column, name in zip(columns, (rows.names[p] for p in positions), strict=True):
-        is_header_n &= _equals(column, name) | _equals(column, f"\ufeff{name}")  # a mark at the start of a file
+        is_header_n &= _equals(column, name) | _equals(column, f"\ufeff{name}")  # with a byte-order mark
         if not is_header_n.any():
             return columns, None
     row_n = np.flatnonzero(~is_header_n)
@@ -167,7 +167,7 @@ def _equals(column: Column, text: str) -> NDArray[np.bool_]:
 
 
 def text_array(cells: Sequence[str]) -> ArrowArray:
-    """Texts as Arrow holds them, from bytes: a list would make Arrow look for pandas, and load it."""
+    """Make an Arrow text array from bytes; given a list, Arrow would import pandas."""
     import pyarrow as pa
 
     encoded = [cell.encode() for cell in cells]
@@ -177,14 +177,14 @@ def text_array(cells: Sequence[str]) -> ArrowArray:
 
 
 def is_text(kind: Any) -> bool:
-    """Whether an Arrow type is one of text."""
+    """Whether an Arrow type is a text type."""
     import pyarrow as pa
 
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def numpy_view(array: ArrowArray, dtype: type[Any]) -> NDArray[Any]:
-    """The numbers (or truth values) of an Arrow array without nulls; Arrow's own to_numpy would import pandas."""
+    """The numbers (or booleans) in an Arrow array without nulls; Arrow's own to_numpy would import pandas."""
     if dtype is np.bool_:
         array, dtype = array.cast("uint8"), np.uint8
         return numpy_view(array, dtype).view(np.bool_)
@@ -211,14 +211,14 @@ def coded_column(code_n: NDArray[np.int32], values: ArrowArray) -> ArrowArray:
 
 
 def arrow_view(index_n: NDArray[np.intp]) -> ArrowArray:
-    """Positions as an Arrow array; Arrow's own array() would import pandas."""
+    """Convert positions to an Arrow array; Arrow's own array() would import pandas."""
     import pyarrow as pa
 
     return pa.Array.from_buffers(pa.int64(), len(index_n), [None, pa.py_buffer(index_n.astype(np.int64, copy=False))])
 
 
 def large_text(array: ArrowArray) -> ArrowArray:
-    """The array with one type for text, whichever of Arrow's text types it has."""
+    """Convert any of Arrow's text types to large_string."""
     import pyarrow as pa
 
     if pa.types.is_string(array.type) or pa.types.is_string_view(array.type):
@@ -232,7 +232,7 @@ def as_list(known: Known) -> list[Any]:
 
 
 def plain(array: ArrowArray) -> ArrowArray:
-    """One contiguous array without a dictionary: its unused entries would turn into items."""
+    """Convert to one contiguous array without a dictionary, whose unused entries would become items."""
     import pyarrow as pa
 
     if isinstance(array, pa.ChunkedArray):
@@ -250,7 +250,7 @@ SIXTY_FOUR_BITS = range(-(2**63), 2**64)
 
 
 class TooDeepError(RecursionError):
-    """A value nested deeper than the limit NESTING; Python versions differ in how deep they go."""
+    """A value is nested deeper than the limit NESTING, or than this version of Python allows."""
 
     def __init__(self, depth: int) -> None:
         super().__init__(depth)
@@ -272,7 +272,7 @@ def loads(text: str | bytes, **how: Any) -> Any:
 
 
 def _depth(text: str) -> int:
-    """How deeply lists and objects are nested; brackets within texts do not count.
+    """How deeply lists and objects are nested, ignoring brackets inside strings.
 
     >>> _depth('[{"a": "[[["}, []]')
     2
@@ -286,7 +286,7 @@ def _depth(text: str) -> int:
 
 
 def cell_values(column: Column, kind: str = "", most: int | None = None) -> list[Any]:
-    """The cells of a column, or the first few; JSON text is decoded where the kind is "json"."""
+    """The cells of a column, or the first `most`; JSON text is decoded if the kind is "json"."""
     if isinstance(column, Objects):
         return [None if code < 0 else column.values[code] for code in column.code_n[:most].tolist()]
     cells: list[Any] = plain(column if most is None else column.slice(0, most)).to_pylist()
@@ -294,7 +294,7 @@ def cell_values(column: Column, kind: str = "", most: int | None = None) -> list
 
 
 def kind_key(value: Any) -> tuple[str, Any]:
-    """What makes two values different: their kind (truth value, number, text, other) and the value.
+    """A key that distinguishes values by kind (boolean, number, text, other) and value.
 
     >>> kind_key(1) == kind_key(1.0), kind_key(1) == kind_key(True), kind_key(1) == kind_key("1")
     (True, False, False)
@@ -307,7 +307,7 @@ def kind_key(value: Any) -> tuple[str, Any]:
 
 
 def decode(known: Known, kind: str) -> list[Any]:
-    """The values of a vocabulary as Python values; JSON text is decoded, and a list of one is its value.
+    """The values of a vocabulary as Python values; JSON text is decoded, and a list of one becomes its element.
 
     >>> decode(['1', '"1"', 'true', '99999999999999999999', '["1"]'], "json")
     [1, '1', True, '99999999999999999999', '1']
@@ -322,21 +322,21 @@ def decode(known: Known, kind: str) -> list[Any]:
 
 
 def single(value: Any) -> Any:
-    """A JSON value as a single one: a list of one is its value, an empty list None, huge integers text."""
+    """Simplify a JSON value: a list of one becomes its element, an empty list None, a huge integer text."""
     if isinstance(value, list) and len(value) < 2:
         value = value[0] if value else None
     return str(value) if type(value) is int and value not in SIXTY_FOUR_BITS else value
 
 
 def is_plain(known: Known) -> bool:
-    """Whether all values are text, or all are integers, so that no two of them mean the same."""
+    """Whether all values are text, or all are integers, so that no two are equivalent."""
     import pyarrow as pa
 
     return not isinstance(known, list) and (pa.types.is_large_string(known.type) or pa.types.is_integer(known.type))
 
 
 def empty_codes(known: Known, values: Sequence[Any]) -> list[int]:
-    """The positions of empty values; Arrow checks large vocabularies of text."""
+    """The positions of empty values; large text vocabularies are checked with Arrow."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -356,7 +356,7 @@ def _whole(value: Decimal) -> Any:
 
 
 def is_empty(value: Any) -> bool:
-    """Whether a value is null, NaN, or nothing but blanks."""
+    """Whether a value is null, NaN or blank."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(value, str):
@@ -365,12 +365,12 @@ def is_empty(value: Any) -> bool:
 
 
 def is_vote(value: Any, no_vote: frozenset[str]) -> bool:
-    """Whether a label is given and does not mean no vote."""
+    """Whether a label is not empty and does not mean no vote."""
     return not is_empty(value) and str(value) not in no_vote
 
 
 def numbers_if_all(texts: Sequence[str]) -> dict[str, int | float]:
-    """Each text as a number, if every number is written back as the same text; else nothing.
+    """Each text as a number, if all texts are numbers in their usual notation; otherwise nothing.
 
     >>> numbers_if_all(["1", "2.5"])
     {'1': 1, '2.5': 2.5}
@@ -392,7 +392,7 @@ def _number(text: str) -> int | float | None:
 
 
 def written_list(text: str) -> list[Any] | None:
-    """A list written as JSON or as Python writes it; None for any other text.
+    """Parse a list written as in JSON or Python; None for any other text.
 
     >>> written_list("['a', 'b']"), written_list("[a]")
     (['a', 'b'], None)
@@ -409,7 +409,7 @@ def written_list(text: str) -> list[Any] | None:
 
 
 def whole_number(text: str) -> int | None:
-    """A whole number written in digits; None for any other text.
+    """Parse a whole number written in digits; None for any other text.
 
     >>> whole_number(" 12 "), whole_number("²"), whole_number("9" * 5000), whole_number("-1")
     (12, None, None, None)
@@ -419,7 +419,7 @@ def whole_number(text: str) -> int | None:
 
 
 def voted(status: Any) -> bool | None:
-    """Whether a status (or an empty cell) means a vote; None if that is unclear.
+    """Whether a status (or an empty cell) means that there is a vote; None if unclear.
 
     >>> voted("OK"), voted(""), voted("parse_error"), voted("perhaps")
     (True, True, False, None)
@@ -443,7 +443,7 @@ def voted(status: Any) -> bool | None:
 
 
 def sort_labels(values: Iterable[Hashable]) -> list[Any]:
-    """Truth values, then numbers by value, then text, then the rest.
+    """Sort labels: booleans, then numbers by value, then text, then the rest.
 
     >>> sort_labels(["b", 10, "a", 9.5, True])
     [True, 9.5, 10, 'a', 'b']
@@ -466,14 +466,14 @@ UNSEEN_SIGNS = "[\x00-\x08\x0e-\x1f\x7f\u00ad\u061c\u200b-\u200f\u2060-\u2064\uf
 
 
 def fold(value: Any) -> str:
-    """What two values share that look alike: no case, spaces, invisible characters or ways to compose accents.
+    """A form that look-alike values share, without case, spaces, invisible characters and composed accents.
 
     >>> fold(" Yes\\u200b") == fold("yes"), fold(1.0) == fold("1"), fold("e\\u0301") == fold("\\xe9"), fold("a b")
     (True, True, True, 'a b')
     """
     text = unicodedata.normalize("NFC", re.sub(UNSEEN_SIGNS, "", str(value)))
     text = " ".join(text.casefold().split())
-    if text[:1] in "-+.0123456789" and len(text) <= 15:  # more digits than a float has are an id
+    if text[:1] in "-+.0123456789" and len(text) <= 15:  # with more digits than a float has, it is an id
         try:
             number = float(text)
         except ValueError:
@@ -500,7 +500,7 @@ def open_columns(name: str, names: Sequence[Any], source: Any) -> RowSource:
 def open_positions(
     source: str, names: Sequence[str], columns: Sequence[Any], *, format: str, first_row: int
 ) -> RowSource:
-    """Columns by position: names may repeat, or be empty."""
+    """The rows of columns given by position, whose names may be repeated or empty."""
 
     def stream(positions: Sequence[int]) -> Iterator[list[Column]]:
         yield from in_batches([_column(columns[p], source, names[p]) for p in positions])
@@ -509,7 +509,7 @@ def open_positions(
 
 
 def _column(values: Any, source: str, name: str) -> Column:
-    """A column as Arrow if its values share one plain type, else as coded Python values."""
+    """A column as an Arrow array if its values have one plain type, otherwise as coded Python values."""
     import pyarrow as pa
 
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
@@ -531,7 +531,7 @@ def _column(values: Any, source: str, name: str) -> Column:
 
 
 def coded(cells: Iterable[Any], source: str, name: str) -> Objects:
-    """Codes of Python values by kind: 1 and 1.0 are one value, "1" and True others.
+    """Encode Python values by kind: 1 and 1.0 are the same value, "1" and True are others.
 
     >>> coded([1, "1", 1.0, True, None], "dict of columns", "label").code_n.tolist()
     [0, 1, 0, 2, -1]
@@ -563,7 +563,7 @@ def coded(cells: Iterable[Any], source: str, name: str) -> Objects:
 
 
 def in_batches(columns: list[Column]) -> Iterator[list[Column]]:
-    """Columns of equal length, in batches of plain arrays."""
+    """Split columns of equal length into batches of plain arrays."""
     for start in range(0, column_length(columns[0]), BATCH_ROWS):
         rows = slice(start, start + BATCH_ROWS)
         yield [
@@ -576,9 +576,9 @@ def in_batches(columns: list[Column]) -> Iterator[list[Column]]:
 
 @contextmanager
 def named_faults(source: Any) -> Iterator[None]:
-    """Turn what parsers and decoders raise on damaged input into a DataError that names the source.
+    """Turn exceptions of parsers and decoders on damaged input into a DataError that names the source.
 
-    Bugs of our own, such as a TypeError, are let through.
+    Our own bugs, such as a TypeError, are not caught.
 
     >>> with named_faults("votes.csv"):
     ...     b"\\xff".decode("utf-8")
@@ -622,10 +622,10 @@ def too_deep(source: str, error: RecursionError, instead: str = "Give one plain 
 
 def _is_of_input(error: Exception) -> bool:
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS):
-        return False  # of a file that is being written, which is reported elsewhere
+        return False  # from a file being written, which is reported elsewhere
     if isinstance(error, json.JSONDecodeError):  # in a cell
         return True
-    if type(error) is LookupError:  # an unknown encoding that a file names
+    if type(error) is LookupError:  # an unknown encoding declared in a file
         return True
     if isinstance(error, (OSError, EOFError, UnicodeError, OverflowError, csv.Error, zlib.error, zipfile.BadZipFile)):
         return True

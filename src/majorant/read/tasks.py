@@ -24,11 +24,11 @@ from majorant.read.options import ALIASES
 from majorant.read.table import loads, named_faults, whole_number
 from majorant.tabular import guarded, unguarded
 
-DESIGN_KEY = "majorant_design"  # in tasks: which design they belong to
+DESIGN_KEY = "majorant_design"  # key in tasks that names their design
 DESIGN_ENDING = ".design.json"
-LABEL_KEYS = "123456789abcdefghijklmnoprtvwxyz"  # for classes; s, u and q have their own meaning
+LABEL_KEYS = "123456789abcdefghijklmnoprtvwxyz"  # keys for classes; s, u and q are commands
 TASK_ENDINGS = {"csv": ".csv", "label-studio": ".json", "argilla": ".json", "prodigy": ".jsonl"}
-UNASKED = -2  # no answer: not asked, or not reached yet
+UNASKED = -2  # no answer, because the item was not asked about or not reached
 SKIPPED = -1  # the expert cannot tell
 EXPERTS = ("majority", "unanimous")  # how to combine several experts
 CANNOT_TELL_WORDS = ("?", "skip", "cannot tell", "can't tell", "don't know", "unsure")
@@ -45,24 +45,24 @@ class ExpertAnswer(NamedTuple):
 
 
 class ExpertLabels(NamedTuple):
-    """The answers in a file, in order, and the id of its design."""
+    """The answers in a file, in order, and the id of the design."""
 
     answers: tuple[ExpertAnswer, ...]
-    design: str | None = None  # the id that tasks carry
+    design: str | None = None  # the id stored in tasks
 
 
 class Tasks(NamedTuple):
-    """Items to label in order, their own columns, and the classes to choose from."""
+    """Items to label in order, their columns, and the classes to choose from."""
 
     items: Sequence[Any]
     columns: Mapping[str, Sequence[Any]]
     labels: Sequence[Any]
     design: str
-    start: int = 1  # the draw of the first row
+    start: int = 1  # draw number of the first row
 
 
 def task_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str]:
-    """The content of the file of tasks, and of further files that the tool needs."""
+    """The content of the task file, and of other files that the tool needs."""
     if format not in TASK_FORMATS:
         raise ConfigError(f"format must be one of {', '.join(TASK_FORMATS)}, not {format!r}.")
     for name, values in tasks.columns.items():
@@ -77,7 +77,7 @@ def _csv(path: Path, tasks: Tasks) -> dict[Path, str]:
 
 
 def _line(cells: Iterable[Any], sign: str = ",") -> str:
-    r"""A line of a table; quotes where they are needed, also around a bare return, which Python's csv leaves out.
+    r"""A line of a table, quoted if needed, also around a bare return, which Python's csv does not quote.
 
     >>> _line(["a,b", "c\rd", None, 1])
     '"a,b","c\rd",,1\n'
@@ -93,7 +93,7 @@ def _rows(tasks: Tasks) -> Iterator[tuple[int, Any, dict[str, Any]]]:
 
 
 def extended_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str]:
-    """The file with more rows added, labels kept; for a tool, a file of the new tasks."""
+    """The file with more rows added and labels kept; for a tool, a file with only the new tasks."""
     if format != "csv":
         return task_file(path.with_name(f"{path.stem}-{tasks.start}{path.suffix}"), tasks, format)
     text = _text(path)
@@ -108,12 +108,12 @@ def extended_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str]:
 
 
 def relabelled_file(path: Path, label_by_draw: Mapping[int, str]) -> str:
-    """The table with these labels in its column `label`; everything else is unchanged."""
+    """The table with these labels in its column `label` and everything else unchanged."""
     return with_labels(_text(path), label_by_draw)
 
 
 def with_labels(text: str, label_by_draw: Mapping[int, str]) -> str:
-    """The text of a table with these labels in its column label."""
+    """The text of a table with these labels in its column `label`."""
     rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=_sign(text)))
     header = [name.strip().casefold() for name in rows[0]]
     draw, label = header.index("draw"), header.index("label")
@@ -136,7 +136,7 @@ def _sign(text: str) -> str:
 
 
 def _label_studio(path: Path, tasks: Tasks) -> dict[Path, str]:
-    """Tasks to import, and a labelling interface with the classes to paste into the project's settings."""
+    """Tasks to import, and a labelling interface with the classes, to paste into the project's settings."""
     from xml.sax.saxutils import quoteattr
 
     data = [{"data": {"draw": draw, "item": item, **own, DESIGN_KEY: tasks.design}} for draw, item, own in _rows(tasks)]
@@ -151,7 +151,7 @@ def _label_studio(path: Path, tasks: Tasks) -> dict[Path, str]:
 
 
 def _argilla(path: Path, tasks: Tasks) -> dict[Path, str]:
-    """Records for `dataset.records.log`: the item is the record's id; fields and a LabelQuestion are the project's."""
+    """Records for `dataset.records.log`, with the item as id; the project defines the fields and a LabelQuestion."""
     records = [
         {"id": str(item), **({name: str(value) for name, value in own.items()} or {"item": str(item)}),
          "metadata.draw": draw, f"metadata.{DESIGN_KEY}": tasks.design}
@@ -161,7 +161,7 @@ def _argilla(path: Path, tasks: Tasks) -> dict[Path, str]:
 
 
 def _prodigy(path: Path, tasks: Tasks) -> dict[Path, str]:
-    """A line for each task, with the classes as options of the `choice` interface."""
+    """One line per task, with the classes as options of the `choice` interface."""
     options = [{"id": label, "text": str(label)} for label in tasks.labels]
     lines = []
     for draw, item, own in _rows(tasks):
@@ -182,8 +182,8 @@ TASK_FORMATS: dict[str, Callable[[Path, Tasks], dict[Path, str]]] = {
 def read_answers(path: Path | NamedFile, *, expert: str = "") -> ExpertLabels:
     """The labels in a file that `task_file` wrote and an expert or a tool filled in.
 
-    A table may hold several experts: further columns whose names begin with label, or a column expert, worker or
-    annotator.  `expert` names who labelled a file that does not say.
+    A table may hold answers of several experts, in more columns whose names start with label, or with a column expert,
+    worker or annotator.  `expert` is the name to use if the file does not say.
     """
     with named_faults(path):
         text = _text(path)
@@ -197,7 +197,7 @@ def _text(path: Path | NamedFile) -> str:
         content = Path(path).read_bytes()
     except OSError as error:
         raise DataError(f"Cannot read {path}: {error.strerror or error}.") from None
-    for encoding in ("utf-8-sig", "utf-16", "cp1252"):  # as spreadsheets save
+    for encoding in ("utf-8-sig", "utf-16", "cp1252"):  # encodings used by spreadsheets
         if encoding == "utf-16" and content[:2] not in (b"\xff\xfe", b"\xfe\xff"):
             continue
         try:
@@ -255,7 +255,7 @@ def _from_tool(text: str, path: Path | NamedFile, expert: str) -> ExpertLabels:
         if tool is not None:
             with reporting_structure(tool.name, f"{path}, record {number}"):
                 for vote in tool.votes(record, context):
-                    value = next(iter(vote.answers.values()), None)  # to the first question
+                    value = next(iter(vote.answers.values()), None)  # answer to the first question
                     if isinstance(value, list):
                         value = value[0] if len(value) == 1 else None
                     # an empty submission means "cannot tell"
@@ -274,7 +274,7 @@ def _design(record: Mapping[str, Any]) -> str | None:
 
 
 def design_path(path: str | os.PathLike[str]) -> Path:
-    """The path of the design that belongs to a file of items to label: beside it."""
+    """The path of the design of a file of items to label, in the same folder."""
     target = Path(path)
     return target.with_name(target.name.removesuffix(target.suffix) + DESIGN_ENDING)
 
@@ -285,7 +285,7 @@ def is_file(source: Any) -> bool:
 
 
 def may_be_drawn(path: str | os.PathLike[str]) -> bool:
-    """Whether the beginning of a file shows a draw or the id of a design."""
+    """Whether the start of a file contains a draw number or the id of a design."""
     with Path(path).open("rb") as file:
         head = file.read(1 << 16).replace(b"\x00", b"").lstrip(b"\xef\xbb\xbf\xff\xfe")
     first = head.split(b"\n", 1)[0].strip().strip(b'"').lower()
@@ -293,13 +293,13 @@ def may_be_drawn(path: str | os.PathLike[str]) -> bool:
 
 
 def digest_of(content: Mapping[str, Any]) -> str:
-    """A digest of plain data; that of a design shows whether it was changed since it was drawn."""
+    """A digest of plain data, which shows whether a design was changed after it was drawn."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def sample_size(content: Mapping[str, Any]) -> int:
-    """How many of the first items in a design's order are a random sample of all items."""
+    """How many items at the start of a design's order are a random sample of all items."""
     question, sampled = content["content"], int(content.get("sampled", 0))
     if content.get("question") != "teach":
         return sampled
@@ -311,9 +311,9 @@ def sample_size(content: Mapping[str, Any]) -> int:
 
 
 def sample_design(source: Any) -> Mapping[str, Any] | None:
-    """The content of the design beside a file of labels if it begins with a random sample; None for plain gold.
+    """The design of a file of labels, if it starts with a random sample; None for plain gold labels.
 
-    Labels of any other design are refused: they are no random sample.
+    Labels of other designs are refused because they are not a random sample.
     """
     if not is_file(source) or not (design_path(source).exists() or may_be_drawn(source)):
         return None
@@ -338,10 +338,10 @@ class Counted:
     """One code per item in order, and irregularities in the answers."""
 
     answer_d: NDArray[np.int64]  # a class code, SKIPPED or UNASKED
-    ignored: tuple[Any, ...]  # labelled items that are not in the order
+    ignored: tuple[Any, ...]  # labelled items that are not in the design
     unknown: tuple[Any, ...]  # labels that are not classes
     relabelled: tuple[Any, ...]  # items that an expert labelled more than once
-    disagreed: tuple[Any, ...]  # items on which experts do not agree
+    disagreed: tuple[Any, ...]  # items on which experts disagree
 
 
 def count_answers(
@@ -352,10 +352,10 @@ def count_answers(
     asked: Sequence[int],
     experts: str = "majority",
 ) -> Counted:
-    """Resolve answers: an expert's last answer counts, and `experts` says how to combine experts.
+    """Resolve answers: each expert's last answer counts, and `experts` says how to combine experts.
 
-    `asked` are positions of the order, as the rows stand in the file.  Rows are to be labelled from the top: an item
-    without an answer above one that has it counts as skipped.
+    `asked` holds positions in the order, in the order of the file's rows.  Rows are meant to be labelled from the top,
+    so an unanswered item above an answered one counts as skipped.
 
     >>> said = [ExpertAnswer("b", "yes"), ExpertAnswer("a", "no"), ExpertAnswer("a", "yes")]
     >>> count_answers(said, ("c", "a", "b"), ("no", "yes"), asked=(0, 1, 2)).answer_d.tolist()
@@ -369,7 +369,7 @@ def count_answers(
             continue
         position = place.get(str(answer.item))
         if position is None and answer.draw is not None and 0 < answer.draw <= len(asked):
-            drawn = asked[answer.draw - 1]  # where a spreadsheet has rewritten an item such as 007 as 7
+            drawn = asked[answer.draw - 1]  # a spreadsheet may have rewritten an item such as 007 as 7
             position = drawn if same_name(order[drawn], answer.item) else None
         if position is None:
             ignored.append(answer.item)
@@ -395,7 +395,7 @@ def count_answers(
 
 
 def same_name(drawn: Any, written: Any) -> bool:
-    """Whether a row names the item that was drawn, perhaps as a spreadsheet rewrote it."""
+    """Whether a row names the item that was drawn, possibly as rewritten by a spreadsheet."""
     try:
         return str(drawn) == str(written) or float(drawn) == float(written)
     except (TypeError, ValueError):
@@ -403,7 +403,7 @@ def same_name(drawn: Any, written: Any) -> bool:
 
 
 class _Classes:
-    """The class that an expert means by a label."""
+    """Finds the class that an expert means by a label."""
 
     def __init__(self, labels: Sequence[Any]) -> None:
         self.exact = {str(label): code for code, label in enumerate(labels)}
@@ -413,7 +413,7 @@ class _Classes:
         self.numbers = {float(label): code for label, code in numbers if not isinstance(label, bool)}
 
     def of(self, label: Any) -> int | None:
-        """Its code, SKIPPED if the expert cannot tell, None if it is not a class."""
+        """The code of a label, SKIPPED if the expert cannot tell, None if it is not a class."""
         text = str(label).strip()
         if text in self.exact:
             return self.exact[text]
@@ -428,7 +428,7 @@ class _Classes:
 
 
 def _agreed(codes: Sequence[int], experts: str) -> tuple[int, bool]:
-    """The label that experts agree on, SKIPPED where they do not, and whether they differ."""
+    """The label that experts agree on, or SKIPPED if they do not; and whether they differ."""
     given = [code for code in codes if code >= 0]
     if not given:
         return SKIPPED, False

@@ -1,6 +1,6 @@
-"""Exact mathematics of majority vote and the optimal rule: small arrays in, numbers out.
+"""Exact mathematics of majority vote and the optimal rule, from small arrays to numbers.
 
-Imports nothing but `errors`, `values` and `defaults`; anyone may import it.
+May import `errors`, `values`, `defaults` and `arguments`; anything may import it.
 """
 
 from types import FunctionType
@@ -44,7 +44,7 @@ from majorant.theory.two_class import (
     perturbation_radius,
 )
 
-# The names of these functions before they were called after panels.
+# Former names of the panel functions.
 crew_accuracy, crew_accuracy_bracket, crew_gap = panel_accuracy, panel_accuracy_bracket, panel_gap
 crew_margin, crew_witness, describe_crew = panel_margin, panel_witness, describe_panel
 estimate_crew_accuracy, estimate_crew_gap = estimate_panel_accuracy, estimate_panel_gap
@@ -87,4 +87,4 @@ __all__ = [
 for _name in __all__:
     if isinstance(globals()[_name], FunctionType):
         globals()[_name] = validated(globals()[_name])
-        globals()[_name].__module__ = __name__  # where it can be found again, as pickle asks
+        globals()[_name].__module__ = __name__  # where pickle can find it

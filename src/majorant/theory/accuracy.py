@@ -1,9 +1,9 @@
-"""Exact accuracy of majority vote and of the optimal rule, for voters who share a confusion matrix or have their own.
+"""Exact accuracy of majority vote and the optimal rule, for voters with a shared confusion matrix or their own.
 
 Voters are independent given the class. Every function takes `prior[k]`, `confusion[k, l] = P(label l | class k)` and
-the number of votes on an item. `ties` says what majority does on a tied vote: `random` (equal shares), `first` (the
-class listed first), `prior` (the tied class with the largest prior, equal shares where these tie too) or `exclude`
-(tied votes are set aside and both rules are judged on the others). Proofs: docs/theory/accuracy.md.
+the number of votes on an item. `ties` says what majority vote does with a tie: `random` (equal shares), `first` (the
+class listed first), `prior` (the tied class with the largest prior, or equal shares if these tie too) or `exclude`
+(leave tied votes out and compare the rules on the others). Proofs: docs/theory/accuracy.md.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def majority_accuracy(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties
     confusion : array_like of shape (K, K)
         `confusion[k, l]` is the probability of a vote for label l on an item of class k, the same for all voters.
     n_votes : int
-        Independent votes on an item.
+        Number of independent votes on an item.
     ties : {"random", "first", "prior", "exclude"}
-        What happens to tied votes: drawn, given to class 0, to the class with the larger prior, or left out.
+        How ties are resolved: at random, to class 0, to the tied class with the largest prior, or left out.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def majority_accuracy(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties
 
     Notes
     -----
-    Two classes at any number of votes; more classes while the vote counts can be enumerated.
+    Works for two classes and any number of votes, and for more classes as long as vote counts can be enumerated.
 
     Examples
     --------
@@ -65,14 +65,14 @@ def majority_accuracy(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties
 
 
 def map_accuracy(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "random") -> float:
-    """The probability that the optimal rule is right: the likeliest class given the votes.
+    """The probability that the optimal rule, the most likely class given the votes, is right.
 
     Parameters
     ----------
     prior, confusion, n_votes
         As for `majority_accuracy`.
     ties : str
-        Matters only as "exclude", which leaves tied votes out.
+        Only "exclude", which leaves tied votes out, makes a difference.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def map_accuracy(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str
 
 
 def gap(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "random") -> float:
-    """Accuracy that majority vote loses: `map_accuracy` minus `majority_accuracy`.
+    """The accuracy that majority vote loses: `map_accuracy` minus `majority_accuracy`.
 
     Parameters
     ----------
@@ -103,12 +103,12 @@ def gap(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "rando
     Returns
     -------
     float
-        Accuracy lost.
+        The accuracy lost.
 
     Notes
     -----
-    A sum over the votes on which the two rules differ, not a difference of accuracies, so a small gap keeps its digits:
-    nine up to a million votes for two classes, unless the margin is so small that it is lost in rounding.
+    Computed as a sum over the votes on which the rules differ, not as a difference, so even a tiny gap is accurate:
+    to nine digits for two classes and up to a million votes, unless the margin is so small that it is lost in rounding.
 
     Examples
     --------
@@ -120,17 +120,17 @@ def gap(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "rando
 
 
 def majority_confusion(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "random") -> FloatArray:
-    """P(majority label l | class k): the crowd seen as one voter.
+    """P(majority label l | class k): the confusion matrix of the whole crowd.
 
     Parameters
     ----------
     prior, confusion, n_votes, ties
-        As for `majority_accuracy`; the prior only breaks ties, under "prior".
+        As for `majority_accuracy`; the prior is used only to break ties under "prior".
 
     Returns
     -------
     ndarray of shape (K, K)
-        Rows sum to 1; under "exclude" a row is conditional on an untied vote.
+        Rows sum to 1; under "exclude", rows are conditional on there being no tie.
 
     Examples
     --------
@@ -142,19 +142,19 @@ def majority_confusion(prior: ArrayLike, confusion: ArrayLike, n_votes: int, tie
 
 
 def map_confusion(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "random") -> FloatArray:
-    """P(optimal label l | class k): the optimal rule seen as one voter.
+    """P(optimal label l | class k): the confusion matrix of the optimal rule.
 
     Parameters
     ----------
     prior, confusion, n_votes
         As for `majority_accuracy`.
     ties : {"random", "first", "prior"}
-        What happens if several classes are equally likely given the votes, up to rounding of the inputs.
+        How to choose if several classes are equally likely given the votes, up to rounding of the inputs.
 
     Returns
     -------
     ndarray of shape (K, K)
-        Rows sum to 1; the accuracy is `map_accuracy` under each policy for ties.
+        Rows sum to 1; the accuracy is `map_accuracy`, however ties are resolved.
 
     Examples
     --------
@@ -163,12 +163,12 @@ def map_confusion(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: st
     """
     prior_k, patterns = _enumerate(prior, confusion, n_votes)
     if ties == "exclude":
-        raise ConfigError("map_confusion: ties must be random, first or prior; the optimal rule leaves no vote out.")
+        raise ConfigError("map_confusion: ties must be random, first or prior; the optimal rule labels every item.")
     return _aggregate(patterns, shares(patterns.deficit_kb <= patterns.rounding, as_ties(ties), prior_k))
 
 
 def scaled_shared(prior: ArrayLike, confusion: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Prior and confusion, checked, and scaled to sum to 1 beyond the tolerance of the checks."""
+    """Check prior and confusion, and rescale them to sum to exactly 1."""
     prior_k = as_prior(prior)
     confusion_kl = as_confusion(confusion, len(prior_k))
     return prior_k / prior_k.sum(), confusion_kl / confusion_kl.sum(axis=1, keepdims=True)
@@ -185,7 +185,7 @@ def _aggregate(patterns: VotePatterns, share_lb: FloatArray) -> FloatArray:
 
 
 def panel_accuracy(prior: ArrayLike, confusions: ArrayLike, rule: str = "majority", ties: str = "random") -> float:
-    """The probability that a rule is right for voters with a confusion matrix each.
+    """The probability that a rule is right if each voter has their own confusion matrix.
 
     Parameters
     ----------
@@ -194,9 +194,9 @@ def panel_accuracy(prior: ArrayLike, confusions: ArrayLike, rule: str = "majorit
     confusions : array_like of shape (H, K, K)
         The confusion matrix of each voter: `confusions[h, k, l] = P(voter h says l | class k)`.
     rule : {"majority", "map"}
-        Majority vote, or the optimal rule: the likeliest class given who voted what.
+        Majority vote, or the optimal rule, which takes the most likely class given who voted what.
     ties : {"random", "first", "prior", "exclude"}
-        What happens to tied votes: drawn, given to class 0, to the class with the larger prior, or left out.
+        How ties are resolved: at random, to class 0, to the tied class with the largest prior, or left out.
 
     Returns
     -------
@@ -205,9 +205,9 @@ def panel_accuracy(prior: ArrayLike, confusions: ArrayLike, rule: str = "majorit
 
     Notes
     -----
-    Majority vote needs only the distribution of the vote counts: thousands of voters for two classes. The optimal rule
-    needs every pattern: 20 unequal voters for two classes, more if some are equal; beyond that a ConfigError names the
-    function that brackets or estimates it.
+    Majority vote needs only the distribution of vote counts, which is feasible for thousands of voters and two classes.
+    The optimal rule needs every vote pattern: up to 20 different voters for two classes, more if some are alike; beyond
+    that, a ConfigError names the function that brackets or estimates the accuracy.
 
     Examples
     --------
@@ -221,7 +221,7 @@ def panel_accuracy(prior: ArrayLike, confusions: ArrayLike, rule: str = "majorit
     if rule != "majority":
         raise ConfigError(f"rule must be majority or map, not {rule!r}.")
     n_voters, n_classes, _ = confusion_hkl.shape
-    if n_voters * n_classes**2 * (n_voters + 1) ** (n_classes - 1) > 2**29:  # additions; more take over a few seconds
+    if n_voters * n_classes**2 * (n_voters + 1) ** (n_classes - 1) > 2**29:  # additions; more take too many seconds
         return majority_share_right(_every_pattern(prior_k, confusion_hkl), prior_k, as_ties(ties))
     given_kb, count_lb = count_distribution(confusion_hkl)
     log_given_kb = safe_log(given_kb)
@@ -231,7 +231,7 @@ def panel_accuracy(prior: ArrayLike, confusions: ArrayLike, rule: str = "majorit
 
 
 def panel_gap(prior: ArrayLike, confusions: ArrayLike, ties: str = "random") -> float:
-    """Accuracy that majority vote loses to the optimal rule that knows each voter.
+    """The accuracy that majority vote loses to the optimal rule that knows each voter's confusion matrix.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def panel_gap(prior: ArrayLike, confusions: ArrayLike, ties: str = "random") -> 
     Returns
     -------
     float
-        Accuracy lost, summed over the votes on which the two rules differ.
+        The accuracy lost, summed over the votes on which the two rules differ.
 
     Notes
     -----
@@ -258,7 +258,7 @@ def panel_gap(prior: ArrayLike, confusions: ArrayLike, ties: str = "random") -> 
 
 
 def scaled_panel(prior: ArrayLike, confusions: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Prior and confusions, checked, and scaled to sum to 1 beyond the tolerance of the checks."""
+    """Check prior and confusions, and rescale them to sum to exactly 1."""
     prior_k = as_prior(prior)
     confusion_hkl = as_panel(confusions, len(prior_k))
     return prior_k / prior_k.sum(), confusion_hkl / confusion_hkl.sum(axis=2, keepdims=True)

@@ -1,13 +1,13 @@
-"""Accuracies that take too long to enumerate: proved bounds for two classes, simulation otherwise.
+"""Accuracies that would take too long to enumerate: proven bounds for two classes, simulation otherwise.
 
-Bounds: votes are added one voter at a time on a lattice of log-odds.  A cell keeps, for each class, the probability of
-the patterns rounded into it, and the smallest and largest true log-odds among them.  A cell whose log-odds have one
-sign is decided without error; the others are bracketed.  Patterns that leave the lattice are nearly certain, and kept
-apart.  Proof: docs/theory/accuracy.md.
+Bounds: voters are added one at a time on a lattice of log-odds.  For each class, a cell keeps the probability of the
+patterns rounded into it, with the smallest and largest of their true log-odds.  If these have the same sign, the cell's
+decision is exact; otherwise it is bracketed.  Patterns beyond the lattice are nearly certain, and counted separately.
+Proof: docs/theory/accuracy.md.
 
-Simulation, with an interval that holds at any number of draws: votes are drawn, but not scored as right or wrong: each
-draw counts the probability, given the votes, that the rule is right.  That leaves out the chance in the truth, so the
-interval is much shorter for the same number of draws.
+Simulation, with an interval that is valid for any number of draws: instead of scoring each drawn item as right or
+wrong, we score the probability, given its votes, that the rule is right.  This removes the randomness of the truth, so
+the interval is much shorter for the same number of draws.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from majorant.theory.checks import Bracket, Ties, as_ties, as_vote_count
 from majorant.theory.patterns import EPS, IntArray, deficits, log_kernel, most_votes, shares
 from majorant.values import FloatArray, as_generator, as_level, safe_log
 
-REACH = 37.0  # nats on either side of the lattice; patterns beyond leave at most exp(-37) in doubt
+REACH = 37.0  # half-width of the lattice in nats; beyond, at most exp(-37) is in doubt
 BLOCK = 2**16  # items drawn at a time
 Rng = int | np.random.Generator
 Rule = Literal["majority", "map", "gap"]
@@ -36,36 +36,36 @@ Vote = Callable[[np.random.Generator, IntArray], tuple[IntArray, FloatArray]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lattice:
-    """Cell s holds patterns of log-odds (s - middle) step + carry + e, drift_low_s <= e <= drift_high_s."""
+    """Cell s holds patterns with log-odds (s - middle) step + carry + e, where drift_low_s <= e <= drift_high_s."""
 
-    joint_ks: FloatArray  # P(class k and a pattern of cell s)
+    joint_ks: FloatArray  # P(class k and a pattern in cell s)
     drift_low_s: FloatArray
     drift_high_s: FloatArray
     carry: float
-    above_k: FloatArray  # P(class k and a pattern that left upwards)
+    above_k: FloatArray  # P(class k and a pattern above the lattice)
     below_k: FloatArray
     step: float
 
 
 def panel_accuracy_bracket(prior: ArrayLike, confusions: ArrayLike, n_cells: int = 2**16) -> Bracket:
-    """Two bounds on the accuracy of the optimal rule, and their middle; two classes, any number of voters.
+    """Bounds on the accuracy of the optimal rule and their midpoint, for two classes and any number of voters.
 
     Parameters
     ----------
     prior, confusions
         As for `panel_accuracy`.
     n_cells : int
-        Cells of the lattice of log-odds. The bounds hold whatever their number; their distance falls with its square,
-        and time is proportional to voters times cells.
+        Number of cells in the lattice of log-odds. The bounds are valid for any number; their distance decreases with
+        its square, and time is proportional to voters times cells.
 
     Returns
     -------
     Bracket
-        Value, low, high. The bounds allow for rounding.
+        Value, low, high. The bounds include rounding errors.
 
     Notes
     -----
-    Majority vote needs no bracket: `panel_accuracy` is exact for it.
+    For majority vote, use `panel_accuracy`, which is exact.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def panel_accuracy_bracket(prior: ArrayLike, confusions: ArrayLike, n_cells: int
         raise ConfigError(f"n_cells must be at least 1, not {n_cells}.")
     if (prior_k == 0).any():
         return Bracket(1.0, 1.0, 1.0)
-    # A label that only one class can give settles the item; what follows is about votes that both classes can give.
+    # A label that only one class can give settles the item; from here on, only labels that both can give matter.
     open_hl = np.asarray((confusion_hkl > 0).all(axis=1))
     open_hk = (confusion_hkl * open_hl[:, None]).sum(axis=2)
     settled = float(prior_k @ -np.expm1(safe_log(np.minimum(open_hk, 1)).sum(axis=0)))
@@ -98,7 +98,7 @@ def panel_accuracy_bracket(prior: ArrayLike, confusions: ArrayLike, n_cells: int
 
 
 def _start(prior_k: FloatArray, n_cells: int) -> Lattice:
-    """All probability in the cell of the prior log-odds (the end cell if they lie beyond)."""
+    """A lattice with all probability in the cell of the prior log-odds (or in an end cell if they are beyond it)."""
     step = 2 * REACH / n_cells
     log_odds = float(np.diff(safe_log(prior_k[::-1]))[0])
     cell = int(np.clip(n_cells // 2 + np.round(log_odds / step), 0, n_cells - 1))
@@ -111,9 +111,9 @@ def _start(prior_k: FloatArray, n_cells: int) -> Lattice:
 
 
 def _add_voter(lattice: Lattice, confusion_kl: FloatArray) -> Lattice:
-    """One vote more; the labels are those that both classes can give: two, one or none.
+    """Add one voter; the labels are those that both classes can give: two, one or none.
 
-    Rounding the first label's step goes into the carry, common to all patterns; only the other's is a drift.
+    The rounding of the first label's step goes into the carry, which all patterns share; only the other's is a drift.
     """
     joint_ks, low_s, high_s = np.zeros_like(lattice.joint_ks), lattice.drift_low_s, lattice.drift_high_s
     new_low_s, new_high_s = np.full_like(low_s, np.inf), np.full_like(high_s, -np.inf)
@@ -135,7 +135,7 @@ def _add_voter(lattice: Lattice, confusion_kl: FloatArray) -> Lattice:
 
 
 def _shift(n_cells: int, cells: int) -> tuple[slice, slice, slice]:
-    """Where a move by `cells` puts things, where it takes them from, and which of them it moves off the lattice."""
+    """The destination and source of a shift by `cells`, and the source cells that it moves off the lattice."""
     kept = max(n_cells - abs(cells), 0)
     if cells > 0:
         return slice(n_cells - kept, n_cells), slice(0, kept), slice(kept, n_cells)
@@ -143,10 +143,10 @@ def _shift(n_cells: int, cells: int) -> tuple[slice, slice, slice]:
 
 
 def _bounds(lattice: Lattice, slack: float) -> tuple[float, float]:
-    """Lower bound: the best rule that sees only the cell.  Upper bound: the worst mixture of patterns within a cell.
+    """The lower bound is the best rule that sees only the cell; the upper bound, the best case within each cell.
 
-    With r the odds of class 1 after a pattern, the optimal rule gets max(1, r) times the pattern's joint probability
-    with class 0: convex in r, so given the cell's mean of r the most is the chord between the ends of its range.
+    If r is the odds of class 1 given a pattern, the optimal rule gets max(1, r) times the pattern's joint probability
+    with class 0. That is convex in r, so for a given mean of r in a cell it is at most the chord over its range.
     """
     joint_0s, joint_1s = lattice.joint_ks
     log_odds_s = (np.arange(len(joint_0s)) - len(joint_0s) // 2) * lattice.step + lattice.carry
@@ -185,9 +185,9 @@ def estimate_accuracy(
     rng : int or numpy.random.Generator
         Random seed.
     n_draws : int
-        Items to simulate.
+        Number of items to simulate.
     level : float
-        Probability that the interval holds the exact value.
+        Probability that the interval contains the exact value.
 
     Returns
     -------
@@ -214,7 +214,7 @@ def estimate_gap(
     n_draws: int = 100_000,
     level: float = LEVEL,
 ) -> Bracket:
-    """`gap` for any number of classes and votes, by Monte Carlo; a draw on which the rules agree counts exactly 0.
+    """`gap` for any number of classes and votes, by Monte Carlo; draws on which the rules agree count exactly 0.
 
     Parameters
     ----------
@@ -356,7 +356,7 @@ def _simulate(prior_k: FloatArray, vote: Vote, rule: Rule, ties: Ties, rng: Rng,
 
 
 def _score(deficit_kb: FloatArray, share_kb: FloatArray, rule: Rule) -> FloatArray:
-    """P(rule right | votes), or for the gap what majority gives away; votes left out as ties are dropped."""
+    """P(rule is right | votes), or what majority loses for the gap; votes left out as ties are dropped."""
     kept_b = share_kb.any(axis=0)
     deficit_kb, share_kb = deficit_kb[:, kept_b], share_kb[:, kept_b]
     relative_kb = np.exp(-deficit_kb)
@@ -366,10 +366,10 @@ def _score(deficit_kb: FloatArray, share_kb: FloatArray, rule: Rule) -> FloatArr
 
 
 def _interval(score_b: FloatArray, level: float) -> Bracket:
-    """Empirical Bernstein interval for scores in 0..1, half of 1 - level on each side (Maurer and Pontil 2009)."""
+    """Empirical Bernstein interval for scores in 0..1, with (1 - level) / 2 on each side (Maurer and Pontil 2009)."""
     n = len(score_b)
     if n < 2:
-        raise ConfigError("all but one of the drawn votes were ties: raise n_draws, or choose ties other than exclude.")
+        raise ConfigError("all but one of the drawn votes were ties: raise n_draws, or do not exclude ties.")
     log_term = float(np.log(4 / (1 - level)))
     value = float(score_b.mean())
     reach = float(np.sqrt(2 * score_b.var(ddof=1) * log_term / n)) + 7 * log_term / (3 * (n - 1))

@@ -1,4 +1,4 @@
-"""Argument checks shared by all theory functions, with errors that name the offending entry."""
+"""Argument checks shared by all theory functions, with error messages that name the invalid entry."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from majorant.errors import ConfigError
 from majorant.values import FloatArray
 
-Ties = Literal["random", "first", "prior", "exclude"]  # drawn; to class 0; to the larger prior; left out
+Ties = Literal["random", "first", "prior", "exclude"]  # at random; to class 0; to the largest prior; left out
 
 
 def as_prior(prior: ArrayLike) -> FloatArray:
@@ -23,7 +23,7 @@ def as_prior(prior: ArrayLike) -> FloatArray:
     """
     prior_k = _as_floats("prior", prior)
     if prior_k.ndim != 1 or len(prior_k) < 2:
-        raise ConfigError(f"prior must list the probability of each of two or more classes, not shape {prior_k.shape}.")
+        raise ConfigError(f"prior must list the probabilities of two or more classes, not have shape {prior_k.shape}.")
     _refuse_improper("prior", prior_k)
     return prior_k
 
@@ -53,7 +53,7 @@ def as_panel(confusions: ArrayLike, n_classes: int) -> FloatArray:
 
 
 def as_models(prior: ArrayLike, confusion: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Many models at once, prior (..., K) and confusion (..., K, K); leading axes broadcast against each other."""
+    """Many models at once: prior (..., K) and confusion (..., K, K), whose leading axes are broadcast together."""
     prior_bk, confusion_bkl = _as_floats("prior", prior), _as_floats("confusion", confusion)
     n_classes = prior_bk.shape[-1] if prior_bk.ndim else 0
     if n_classes < 2 or confusion_bkl.shape[-2:] != (n_classes, n_classes):
@@ -65,7 +65,7 @@ def as_models(prior: ArrayLike, confusion: ArrayLike) -> tuple[FloatArray, Float
         batch = np.broadcast_shapes(prior_bk.shape[:-1], confusion_bkl.shape[:-2])
     except ValueError:
         raise ConfigError(
-            f"prior of shape {prior_bk.shape} and confusion of shape {confusion_bkl.shape} do not hold the same models."
+            f"prior of shape {prior_bk.shape} and confusion of shape {confusion_bkl.shape} do not match."
         ) from None
     _refuse_improper("prior", prior_bk)
     _refuse_improper("confusion", confusion_bkl)
@@ -76,14 +76,14 @@ def as_models(prior: ArrayLike, confusion: ArrayLike) -> tuple[FloatArray, Float
 
 
 def as_ties(ties: str) -> Ties:
-    """The policy for tied votes, if it is one."""
+    """Check the policy for tied votes."""
     if ties not in get_args(Ties):
         raise ConfigError(f"ties must be one of {', '.join(get_args(Ties))}, not {ties!r}.")
     return ties  # type: ignore[return-value]
 
 
 def as_margin_ties(ties: str, n_classes: int) -> Ties:
-    """The policy for tied votes in a margin: with more than two classes they can only be left out."""
+    """Check the policy for tied votes in a margin: with more than two classes, they can only be left out."""
     policy = as_ties(ties)
     if n_classes > 2 and policy != "exclude":
         raise ConfigError(f"ties={ties!r} is for two classes; with {n_classes} classes use ties='exclude'.")
@@ -91,7 +91,7 @@ def as_margin_ties(ties: str, n_classes: int) -> Ties:
 
 
 def as_vote_count(n_votes: int) -> int:
-    """The number of votes on an item, a whole number of at least 1."""
+    """Check the number of votes on an item, a whole number of at least 1."""
     count = np.asarray(n_votes)
     if count.ndim or count.dtype.kind not in "iuf" or not np.isfinite(count) or count != np.floor(count) or count < 1:
         raise ConfigError(f"n_votes must be a whole number of at least 1, not {n_votes!r}.")
@@ -106,7 +106,7 @@ def _as_floats(name: str, values: ArrayLike) -> FloatArray:
 
 
 def _refuse_improper(name: str, probability: FloatArray) -> None:
-    """Refuse entries outside 0..1 (or NaN) and last-axis sums other than 1."""
+    """Refuse entries outside 0..1 (or NaN), and sums along the last axis other than 1."""
     legal = (probability >= 0) & (probability <= 1)
     if not legal.all():
         where = tuple(np.argwhere(~legal)[0])
@@ -120,7 +120,7 @@ def _refuse_improper(name: str, probability: FloatArray) -> None:
 
 
 class Bracket(NamedTuple):
-    """The best single value, and the ends between which the exact number lies (surely, or at a stated level)."""
+    """A best value, and bounds on the exact number that hold for certain or with a stated probability."""
 
     value: float
     low: float

@@ -1,4 +1,4 @@
-"""Everything that can be said about one model and number of votes."""
+"""A full description of one model and number of votes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from majorant.theory.two_class import handicap, perturbation_radius
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """Majority vote beside the optimal rule; None where something does not apply or is too large to enumerate."""
+    """Majority vote compared with the optimal rule; None for what does not apply or is too large to enumerate."""
 
     n_votes: int
     verdict: str  # optimal, boundary or not optimal
@@ -27,8 +27,8 @@ class Description:
     majority_accuracy: float | None
     optimal_accuracy: float | None
     gap: float | None
-    handicap: float | None  # votes, two classes and a shared confusion matrix
-    radius: float | None  # likewise
+    handicap: float | None  # in votes; only for two classes and a shared confusion matrix
+    radius: float | None  # only for two classes and a shared confusion matrix
 
 
 def describe(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "exclude") -> Description:
@@ -66,7 +66,7 @@ def describe(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "
 
 
 def describe_panel(prior: ArrayLike, confusions: ArrayLike, ties: str = "exclude") -> Description:
-    """Margin, witness and accuracies for voters with a confusion matrix each.
+    """Margin, witness and accuracies for voters with their own confusion matrices.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def describe_panel(prior: ArrayLike, confusions: ArrayLike, ties: str = "exclude
 
 
 def _if_in_reach(compute: Callable[[], float]) -> float | None:
-    """The number, unless there are too many patterns: the arguments themselves have passed the margin's checks."""
+    """The number, or None if there are too many patterns, the only error left after the margin's own checks."""
     try:
         return compute()
     except ConfigError:

@@ -1,8 +1,8 @@
-"""How safely majority vote equals the optimal rule when all voters share one confusion matrix.
+"""The margin of majority vote: how safely it agrees with the optimal rule if all voters share one confusion matrix.
 
-A margin is the smallest log-odds, in nats, of majority's class against the best other class, over all vote patterns
-that can happen. If it is positive, majority is the optimal rule on every pattern; if it is negative, some pattern, the
-`Witness`, is decided differently; 0 is the boundary.
+The margin is the smallest log-odds, in nats, of the majority class against the best other class, over all possible vote
+patterns. If it is positive, majority vote is the optimal rule on every pattern; if it is negative, the rules differ on
+some pattern, the `Witness`; 0 is the boundary.
 """
 
 from __future__ import annotations
@@ -17,11 +17,9 @@ from majorant.errors import ConfigError
 from majorant.theory.checks import as_confusion, as_margin_ties, as_models, as_prior, as_vote_count
 from majorant.values import FloatArray, safe_log
 
-BOUNDARY = 1e-12  # nats; a margin this close to 0 is 0 up to rounding
-
 
 def verdict(margin: float) -> str:
-    """The sign of a margin in words.
+    """Describe the sign of a margin in words.
 
     Parameters
     ----------
@@ -38,7 +36,7 @@ def verdict(margin: float) -> str:
     >>> [verdict(margin) for margin in (.3, -1e-16, -2.)]
     ['optimal', 'boundary', 'not optimal']
     """
-    if abs(margin) <= BOUNDARY:
+    if abs(margin) <= 1e-12:  # 0 up to rounding
         return "boundary"
     return "optimal" if margin > 0 else "not optimal"
 
@@ -47,8 +45,8 @@ def verdict(margin: float) -> str:
 class Witness:
     """The votes on which majority comes closest to, or goes furthest against, the optimal rule.
 
-    It reads as the sequence of its counts: `list(witness)`, `numpy.array(witness)`.  Where the margin is positive,
-    `optimal` equals `majority`; at a margin of 0 both `majority` and `optimal` are optimal.
+    It can be used as the sequence of its counts: `list(witness)`, `numpy.array(witness)`.  If the margin is positive,
+    `optimal` equals `majority`; if it is 0, both `majority` and `optimal` are optimal.
 
     >>> witness = Witness(counts=(2, 1), majority=0, optimal=1, margin=-.5)
     >>> list(witness), witness.words(["cat", "dog"])
@@ -58,8 +56,8 @@ class Witness:
     counts: tuple[int, ...]  # votes for each class
     majority: int
     optimal: int
-    margin: float  # nats, log-odds of majority's class against the best other
-    ballot: tuple[int, ...] | None = None  # who said what, where voters differ
+    margin: float  # log-odds of the majority class against the best other class, in nats
+    ballot: tuple[int, ...] | None = None  # who said what, if voters differ
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -76,7 +74,7 @@ class Witness:
         return self.counts.count(max(self.counts)) > 1
 
     def words(self, labels: Sequence[Hashable] | None = None, voters: Sequence[Hashable] | None = None) -> str:
-        """The pattern in one sentence, with the user's names of the classes (and of the voters of a panel)."""
+        """Describe the pattern in a sentence, with the user's names of the classes (and of a panel's voters)."""
         name_k = (
             [str(label) for label in labels] if labels is not None else [f"class {k}" for k in range(len(self.counts))]
         )
@@ -99,7 +97,7 @@ class Witness:
 
 
 def majority_margin(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "exclude") -> float:
-    """How safely majority vote equals the optimal rule on every vote pattern, in nats.
+    """The margin, in nats, by which majority vote agrees with the optimal rule on every vote pattern.
 
     Parameters
     ----------
@@ -110,14 +108,14 @@ def majority_margin(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: 
     n_votes : int
         Independent votes on an item.
     ties : {"exclude", "random", "first", "prior"}
-        What happens to tied votes: left out, drawn, given to class 0, or to the class with the larger prior. With more
-        than two classes only "exclude".
+        How ties are resolved: left out, at random, to class 0, or to the tied class with the largest prior. With more
+        than two classes, only "exclude" is possible.
 
     Returns
     -------
     float
-        Above 0 if the two rules always agree: the smallest log-odds of majority's class over all patterns. Patterns
-        that cannot happen do not count; without a possible disagreement at any odds the margin is inf.
+        The smallest log-odds of the majority class over all possible patterns; above 0 if the rules always agree, and
+        inf if no pattern leaves any doubt.
 
     Notes
     -----
@@ -162,7 +160,7 @@ def majority_margins(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties:
 
 
 def majority_witness(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "exclude") -> Witness:
-    """The vote counts that attain `majority_margin`, and what both rules make of them.
+    """The vote counts that attain `majority_margin`, and what both rules say about them.
 
     Parameters
     ----------
@@ -172,7 +170,7 @@ def majority_witness(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties:
     Returns
     -------
     Witness
-        The pattern on which majority vote stands weakest.
+        The pattern with the least support for the majority class.
 
     Examples
     --------
@@ -188,7 +186,7 @@ def majority_witness(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties:
         odds = float(_log_odds(prior_k, confusion_kl, np.array(votes // 2), votes))
         return Witness((votes // 2, votes // 2), int((odds > 0) != (margin > 0)), int(odds <= 0), margin)
     value_cjm = _fill_margins(prior_k[None], confusion_kl[None], votes)[0]
-    if np.isposinf(value_cjm.min()):  # every class that occurs is always named rightly
+    if np.isposinf(value_cjm.min()):  # the classes that occur are never mislabelled
         certain = int(prior_k.argmax())
         return Witness(tuple(votes * (k == certain) for k in range(len(prior_k))), certain, certain, margin)
     c, j, m = (int(i) for i in np.unravel_index(value_cjm.argmin(), value_cjm.shape))
@@ -198,7 +196,7 @@ def majority_witness(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties:
 
 
 def uniform_noise_margin(prior: ArrayLike, noise: float, n_votes: int) -> float:
-    """`majority_margin` in closed form if errors are spread evenly over the other classes; ties left out.
+    """`majority_margin` in closed form if wrong labels are equally likely; ties are left out.
 
     Parameters
     ----------
@@ -216,8 +214,8 @@ def uniform_noise_margin(prior: ArrayLike, noise: float, n_votes: int) -> float:
 
     Notes
     -----
-    Up to noise (K - 1) / K only the ratio of the extreme priors matters, and not the number of votes, save that two
-    votes (and an even number for two classes) cannot split by one. Proof: docs/theory/multiclass.md.
+    Up to a noise of (K - 1) / K, only the ratio of the extreme priors matters and not the number of votes, except that
+    two votes (or for two classes, an even number) cannot differ by one. Proof: docs/theory/multiclass.md.
 
     Examples
     --------
@@ -236,12 +234,12 @@ def uniform_noise_margin(prior: ArrayLike, noise: float, n_votes: int) -> float:
 
 
 def _margins(prior_bk: FloatArray, confusion_bkl: FloatArray, votes: int, ties: str) -> FloatArray:
-    """The margins of models that have been checked."""
+    """The margins of models that are already checked."""
     batch, n_classes = prior_bk.shape[:-1], prior_bk.shape[-1]
     if n_classes == 2:
         return _two_class_margins(prior_bk, confusion_bkl, votes, ties)
     prior_bk, confusion_bkl = prior_bk.reshape(-1, n_classes), confusion_bkl.reshape(-1, n_classes, n_classes)
-    # What one step of a multiclass batch may hold: models x pairs of classes x vote counts
+    # The size of one step of a multiclass batch: models x pairs of classes x vote counts
     size = max(1, 2_000_000 // (n_classes**2 * votes))
     parts = [
         _fill_margins(prior_bk[i : i + size], confusion_bkl[i : i + size], votes).min(axis=(1, 2, 3))
@@ -251,9 +249,9 @@ def _margins(prior_bk: FloatArray, confusion_bkl: FloatArray, votes: int, ties: 
 
 
 def log_odds_terms(prior_bk: FloatArray, confusion_bkl: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(start, skew, beta) of two classes; k of H votes for class 0 give it log-odds start + H/2 skew + (k - H/2) beta.
+    """For two classes, (start, skew, beta) such that k of H votes for class 0 give it the log-odds below.
 
-    They are not finite where a probability is 0.
+    The log-odds are start + H/2 skew + (k - H/2) beta. They are not finite if a probability is 0.
     """
     log_prior_bk, log_bkl = safe_log(prior_bk), safe_log(confusion_bkl)
     with np.errstate(invalid="ignore"):
@@ -264,13 +262,13 @@ def log_odds_terms(prior_bk: FloatArray, confusion_bkl: FloatArray) -> tuple[Flo
 
 
 def closed_form(middle_b: FloatArray, beta_b: FloatArray, votes: int) -> FloatArray:
-    """The margin of two classes, ties left out: the narrowest majority decides if votes inform, the widest if not."""
+    """The margin for two classes without ties: the narrowest majority is the worst if votes inform, else the widest."""
     narrow = votes // 2 + 1 - votes / 2
     return np.asarray(np.minimum(narrow * beta_b, votes / 2 * beta_b) - np.abs(middle_b))
 
 
 def _two_class_margins(prior_bk: FloatArray, confusion_bkl: FloatArray, votes: int, ties: str) -> FloatArray:
-    """The closed form and the odds of the tied pattern; where there are zeros, the few extreme patterns."""
+    """The closed form and the log-odds of the tied pattern or, if there are zeros, the few extreme patterns."""
     start_b, skew_b, beta_b = log_odds_terms(prior_bk, confusion_bkl)
     with np.errstate(invalid="ignore"):  # zeros give inf - inf here; they are replaced below
         middle_b = start_b + votes / 2 * skew_b
@@ -285,7 +283,7 @@ def _two_class_margins(prior_bk: FloatArray, confusion_bkl: FloatArray, votes: i
 
 
 def _pattern_margins(prior_bk: FloatArray, confusion_bkl: FloatArray, votes: int, ties: str) -> FloatArray:
-    """The margin where some probability is 0: log-odds are still extreme at the widest or the narrowest majority."""
+    """The margin if some probability is 0: log-odds are still extreme at the widest or the narrowest majority."""
     most = votes // 2 + 1
     margin_b = np.full(prior_bk.shape[:-1], np.inf)
     for zeros, sign in ((most, 1), (votes, 1), (votes - most, -1), (0, -1)):
@@ -297,7 +295,7 @@ def _pattern_margins(prior_bk: FloatArray, confusion_bkl: FloatArray, votes: int
 
 
 def _log_odds(prior_bk: FloatArray, confusion_bkl: FloatArray, zeros: NDArray[np.int_], votes: int) -> FloatArray:
-    """Log-odds of class 0 given that many votes for it; NaN where neither class can give them."""
+    """Log-odds of class 0 given `zeros` votes for it; NaN if neither class can produce them."""
     log_prior_bk, log_bkl = safe_log(prior_bk), safe_log(confusion_bkl)
     with np.errstate(invalid="ignore"):
         joint_bk = log_prior_bk + _times(zeros, log_bkl[..., 0]) + _times(votes - zeros, log_bkl[..., 1])
@@ -305,7 +303,7 @@ def _log_odds(prior_bk: FloatArray, confusion_bkl: FloatArray, zeros: NDArray[np
 
 
 def _tie_margin(odds_b: FloatArray, prior_bk: FloatArray, ties: str) -> FloatArray:
-    """The margin of a tied pattern of two classes, given its log-odds of class 0 and the policy for ties."""
+    """The margin of a tied pattern of two classes, from its log-odds of class 0 and the policy for ties."""
     if ties == "first":
         return odds_b
     drawn_b = 0.0 - np.abs(odds_b)
@@ -316,18 +314,18 @@ def _tie_margin(odds_b: FloatArray, prior_bk: FloatArray, ties: str) -> FloatArr
 
 
 def _fill_margins(prior_bk: FloatArray, confusion_bkl: FloatArray, votes: int) -> FloatArray:
-    """The smallest log-odds of c against j when c wins with own_m[m] votes, (b, c, j, m); inf where that cannot be.
+    """The smallest log-odds of c against j if c wins with own_m[m] votes, (b, c, j, m); inf if that is impossible.
 
-    With c's votes fixed, the others are filled in increasing order of what they add, each label up to one vote less
-    than c.  Labels that j never gives are out: where j is impossible it cannot beat c.
+    With c's votes fixed, the other votes go to the labels in increasing order of their weight, each with up to one vote
+    fewer than c.  Labels that j never gives are excluded, because j cannot beat c if it is impossible.
     """
     n_classes = prior_bk.shape[1]
     own_m = _own_votes(n_classes, votes)
     cap_m, rest_m = own_m - 1, votes - own_m
-    full_m, part_m = np.divmod(rest_m, np.maximum(cap_m, 1))  # labels at their cap, votes on the next one
+    full_m, part_m = np.divmod(rest_m, np.maximum(cap_m, 1))  # labels at the cap, votes on the next one
     weight_bcjl = label_weights(confusion_bkl)
     own_bcj = np.einsum("bcjc->bcj", weight_bcjl)
-    # Weights of the labels other than c, smallest first; those that cannot be given, and c itself, are inf.
+    # Weights of the labels other than c, smallest first; inf for c itself and for impossible labels.
     c_is_l = np.eye(n_classes, dtype=bool)[:, None, :]
     other_bcjl = np.sort(np.where(c_is_l, np.inf, weight_bcjl), axis=-1)
     possible_bcj = np.isfinite(safe_log(prior_bk))[:, None, :] & (own_bcj < np.inf) & ~np.eye(n_classes, dtype=bool)
@@ -336,7 +334,7 @@ def _fill_margins(prior_bk: FloatArray, confusion_bkl: FloatArray, votes: int) -
     filled_bcjl = np.cumsum(np.where(other_bcjl < np.inf, other_bcjl, 0.0), axis=-1)
     filled_bcjl = np.concatenate([np.zeros((*own_bcj.shape, 1)), filled_bcjl[..., :-1]], axis=-1)
     log_prior_bk = safe_log(prior_bk)
-    with np.errstate(invalid="ignore"):  # inf - inf only where not feasible
+    with np.errstate(invalid="ignore"):  # inf - inf occurs only if infeasible
         start_bcj = log_prior_bk[:, :, None] - log_prior_bk[:, None, :]
         value_bcjm = (
             (start_bcj[..., None] + own_m * own_bcj[..., None])
@@ -347,15 +345,15 @@ def _fill_margins(prior_bk: FloatArray, confusion_bkl: FloatArray, votes: int) -
 
 
 def optimal_class(joint_k: FloatArray, majority: int, margin: float) -> int:
-    """The optimal rule's class on a pattern with these log-probabilities: majority's, or the best other if that is it.
+    """The optimal rule's class on a pattern with these log-probabilities: the majority class, or the best other one.
 
-    The rival that proved the margin need not be the best one where majority's class is ruled out.
+    The rival that attains the margin need not be the best class if the majority class is impossible.
     """
     return majority if margin > 0 else int(np.where(np.arange(len(joint_k)) == majority, -np.inf, joint_k).argmax())
 
 
 def _fill_counts(confusion_kl: FloatArray, c: int, j: int, own: int, votes: int) -> NDArray[np.int_]:
-    """The counts behind one entry of `_fill_margins`."""
+    """The vote counts behind one entry of `_fill_margins`."""
     weight_l = label_weights(confusion_kl)[c, j]
     counts_l = np.zeros(len(confusion_kl), dtype=int)
     counts_l[c], rest = own, votes - own
@@ -367,7 +365,7 @@ def _fill_counts(confusion_kl: FloatArray, c: int, j: int, own: int, votes: int)
 
 
 def label_weights(confusion_bkl: FloatArray) -> FloatArray:
-    """What a vote for l adds to the log-odds of c against j, (..., c, j, l); inf where j never gives l."""
+    """What a vote for l adds to the log-odds of c against j, (..., c, j, l); inf if j never gives l."""
     log_bkl = safe_log(confusion_bkl)
     with np.errstate(invalid="ignore"):
         weight_bcjl = log_bkl[..., :, None, :] - log_bkl[..., None, :, :]
@@ -375,11 +373,11 @@ def label_weights(confusion_bkl: FloatArray) -> FloatArray:
 
 
 def _own_votes(n_classes: int, votes: int) -> NDArray[np.int_]:
-    """The vote counts with which one class can beat every other: from an even split upward."""
+    """The numbers of votes with which one class can beat all others, from an even split upwards."""
     return np.arange(-(-(votes + n_classes - 1) // n_classes), votes + 1)
 
 
 def _times(count: NDArray[np.int_], log_probability: FloatArray) -> FloatArray:
-    """count * log_probability, in which an event that does not take place adds nothing even if it is impossible."""
+    """count * log_probability, where a count of 0 gives 0 even if the probability is 0."""
     with np.errstate(invalid="ignore"):
         return np.where(count == 0, 0.0, count * log_probability)

@@ -1,6 +1,6 @@
-"""How safely majority vote equals the optimal rule when every voter has a confusion matrix of their own.
+"""The margin of majority vote: how safely it agrees with the optimal rule if voters differ in their confusion matrices.
 
-Margins of many panels drawn from the same voters, under many models at once.
+Also computes the margins of many panels drawn from the same voters, under many models at once.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from majorant.theory.margin import Witness, label_weights, optimal_class
 from majorant.values import FloatArray, safe_log
 
 Ballot = NDArray[np.int_]
-WorstBallot = tuple[float, Ballot, int]  # log-odds, who said what, majority's class
+WorstBallot = tuple[float, Ballot, int]  # log-odds, who said what, the majority class
 
 
 def panel_margin(prior: ArrayLike, confusions: ArrayLike, ties: str = "exclude") -> float:
-    """How safely majority vote equals the optimal rule that knows each voter, in nats.
+    """The margin, in nats, by which majority vote agrees with the optimal rule that knows each voter.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def panel_margin(prior: ArrayLike, confusions: ArrayLike, ties: str = "exclude")
         Probability of each class.
     confusions : array_like of shape (H, K, K)
         The confusion matrix of each voter: `confusions[h, k, l] = P(voter h says l | class k)`.
-        Adversaries are allowed, and the optimal rule uses them.
+        Voters may be worse than chance; the optimal rule makes use of them.
     ties : {"exclude", "random", "first", "prior"}
         What happens to tied votes: left out, drawn, given to class 0, or to the class with the larger prior. With more
         than two classes only "exclude".
@@ -36,11 +36,11 @@ def panel_margin(prior: ArrayLike, confusions: ArrayLike, ties: str = "exclude")
     Returns
     -------
     float
-        Above 0 if the two rules always agree. Patterns that cannot happen do not count.
+        Above 0 if the two rules always agree. Impossible patterns do not count.
 
     Notes
     -----
-    Two classes cost O(H log H); more are assignment problems, one for each pair of classes and few vote counts.
+    Two classes take O(H log H) time; more classes, an assignment problem per pair of classes and a few vote counts.
     Proof: docs/theory/panel.md.
 
     Examples
@@ -53,7 +53,7 @@ def panel_margin(prior: ArrayLike, confusions: ArrayLike, ties: str = "exclude")
 
 
 def panel_witness(prior: ArrayLike, confusions: ArrayLike, ties: str = "exclude") -> Witness:
-    """A ballot that attains `panel_margin`: who says what, and what both rules make of it.
+    """A ballot that attains `panel_margin`: who says what, and what both rules conclude.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def panel_witness(prior: ArrayLike, confusions: ArrayLike, ties: str = "exclude"
     Returns
     -------
     Witness
-        The ballot on which majority vote stands weakest.
+        The ballot with the least support for the majority class.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def panel_witness(prior: ArrayLike, confusions: ArrayLike, ties: str = "exclude"
 
 
 def _two_class_worst(prior_k: FloatArray, confusion_hkl: FloatArray, ties: str) -> WorstBallot | None:
-    """The worst ballot over both classes as winners, and over the tied ballots if the policy counts them."""
+    """The worst ballot with either class as the winner, or tied if the policy counts ties."""
     n_voters = len(confusion_hkl)
     minority = (n_voters - 1) // 2
     tasks = [(c, 0, minority) for c in (0, 1)]
@@ -102,8 +102,8 @@ def _two_class_fill(
 ) -> WorstBallot | None:
     """The ballot, with `fewest` to `most` votes against c, with the least evidence for c; None if there is none.
 
-    Everyone starts with a vote for c; then those change who take most from c's odds, first those who cannot vote
-    for c at all.  Only ballots that the other class j can give count, so a weight is never +inf where it is used.
+    Start with everyone voting for c, then change the votes that reduce c's odds most, beginning with voters who cannot
+    vote for c at all.  Only ballots that the other class j can produce count, so no weight that is used is +inf.
     """
     j = 1 - c
     if prior_k[j] == 0:
@@ -115,7 +115,7 @@ def _two_class_fill(
         return None
     with np.errstate(invalid="ignore"):
         gain_h = np.where(possible_hl[:, c], weight_hl[:, j] - weight_hl[:, c], -np.inf)
-    # Who cannot change must rank behind who only loses by it: both have a gain of inf.
+    # Voters who cannot change must come after those whose change only helps c: both have a gain of inf.
     order_h = np.lexsort((gain_h, ~possible_hl[:, j], possible_hl[:, c]))
     wanted = int(((gain_h < 0) & possible_hl[:, j]).sum())
     changed = min(max(wanted, fewest, forced), most)
@@ -126,7 +126,7 @@ def _two_class_fill(
 
 
 def _worst(prior_k: FloatArray, confusion_hkl: FloatArray) -> WorstBallot | None:
-    """The worst ballot over all pairs of classes, the pairs with the lowest bound first."""
+    """The worst ballot over all pairs of classes, trying those with the lowest bounds first."""
     n_classes = len(prior_k)
     weight_hcjl = label_weights(confusion_hkl)
     log_prior_k = safe_log(prior_k)
@@ -147,10 +147,10 @@ def _worst(prior_k: FloatArray, confusion_hkl: FloatArray) -> WorstBallot | None
 
 
 def _pair_worst(weight_hl: FloatArray, c: int) -> tuple[float, Ballot]:
-    """The smallest sum of weights over ballots that c wins; convex in c's votes, so their number is found by halving.
+    """The smallest sum of weights over ballots that c wins, by bisection, since it is convex in c's votes.
 
-    Impossible votes are priced above everything else, votes that rule c out below: a ballot is judged by the count
-    of the former, then of the latter, then by its sum.
+    Impossible votes get a price above everything else, and votes that rule out c a price below: ballots are compared
+    first by the number of the former, then of the latter, then by their sum.
     """
     n_voters, n_classes = weight_hl.shape
     finite_hl = np.where(np.isfinite(weight_hl), weight_hl, 0.0)
@@ -175,9 +175,9 @@ def _pair_worst(weight_hl: FloatArray, c: int) -> tuple[float, Ballot]:
 
 
 def _assign(price_hl: FloatArray, c: int, own: int) -> tuple[float, Ballot]:
-    """The cheapest ballot with exactly `own` votes for c and fewer for every other class, and its price.
+    """The cheapest ballot, and its price, with exactly `own` votes for c and fewer for every other class.
 
-    Each vote that may be cast is a seat: `own` seats of c, made so cheap that all are taken, `own - 1` of the others.
+    An assignment of voters to seats: `own` seats for c, so cheap that all are taken, and `own - 1` per other class.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -189,16 +189,15 @@ def _assign(price_hl: FloatArray, c: int, own: int) -> tuple[float, Ballot]:
     return float(price_hl[np.arange(n_voters), ballot_h].sum()), ballot_h
 
 
-PANEL_ELEMENTS = 100_000  # models x panels that one step holds for each voter, or ballot: they stay in the cache
-MOST_BALLOTS = 2_500  # of a panel of more than two classes: up to so many are gone through one by one
+PANEL_ELEMENTS = 100_000  # models x panels (x ballots) per step, so that arrays fit in the cache
 
 
 def panel_margins(prior: ArrayLike, confusions: ArrayLike, panels: ArrayLike) -> FloatArray:
     """`panel_margin` of each panel under each model, (..., S), ties left out.
 
-    prior (..., K) and confusions (..., J, K, K) hold the models, panels (S, H) the voters of each panel.  Two classes
-    are sorted all at once, more classes go through all ballots while these are few; larger panels of more classes, and
-    probabilities of 0, are taken one by one.
+    prior (..., K) and confusions (..., J, K, K) hold the models, panels (S, H) the voters of each panel.  With two
+    classes, all are sorted at once; with more, all ballots are enumerated if there are few.  Larger panels with more
+    classes, and models with probabilities of 0, are computed one by one.
 
     >>> voter = [[[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]], [[.6, .4], [.4, .6]], [[.6, .4], [.4, .6]]]
     >>> panel_margins([.5, .5], voter, [[1, 2, 3], [0, 1, 2]]).round(3).tolist()
@@ -221,28 +220,29 @@ def panel_margins(prior: ArrayLike, confusions: ArrayLike, panels: ArrayLike) ->
 
 
 def ballot_work(n_classes: int, n_voters: int) -> float:
-    """About how many steps the margin of one panel of more than two classes takes.
+    """Roughly how many steps it takes to compute the margin of one panel with more than two classes.
 
     >>> ballot_work(3, 3), ballot_work(4, 20)
     (243.0, 20000.0)
     """
     if not can_enumerate_ballots(n_classes, n_voters):
-        return 20_000.0  # steps that the assignment problems of a margin are worth
+        return 20_000.0  # the assignment problems of one margin cost about as much
     return float(n_classes ** (n_voters + 1) * n_voters)
 
 
 def can_enumerate_ballots(n_classes: int, n_voters: int) -> bool:
-    """Whether the ballots of a panel are few enough to go through one by one."""
-    return n_voters * log(n_classes) <= log(MOST_BALLOTS)
+    """Whether a panel has few enough possible ballots to enumerate them."""
+    most_ballots = 2_500  # with more, assignment problems are faster
+    return n_voters * log(n_classes) <= log(most_ballots)
 
 
 def _two_class_margins(
     prior_bk: FloatArray, confusion_bjkl: FloatArray, panel_sh: NDArray[np.integer[Any]]
 ) -> FloatArray:
-    """The sorted sums of docs/theory/panel.md; NaN where a probability is 0."""
+    """Margins by the sorted sums of docs/theory/panel.md; NaN if a probability is 0."""
     log_jklb, log_prior_kb = safe_log(confusion_bjkl).transpose(1, 2, 3, 0), safe_log(prior_bk).T
     with np.errstate(invalid="ignore"):
-        none_jb = log_jklb[:, 0, 1] - log_jklb[:, 1, 1]  # what a vote for class 1 adds to the odds of class 0
+        none_jb = log_jklb[:, 0, 1] - log_jklb[:, 1, 1]  # what a vote for class 1 adds to the log-odds of class 0
         beta_jb = log_jklb[:, 0, 0] - log_jklb[:, 1, 0] - none_jb
         start_b = log_prior_kb[0] - log_prior_kb[1]
     zero_jb = ~(np.isfinite(beta_jb) & np.isfinite(none_jb) & np.isfinite(start_b))
@@ -263,7 +263,7 @@ def _two_class_margins(
 
 
 def _ballot_margins(prior_bk: FloatArray, confusion_bjkl: FloatArray, panel_sh: NDArray[np.integer[Any]]) -> FloatArray:
-    """The smallest log-odds of the winner over all ballots that have one; NaN where a probability is 0."""
+    """The smallest log-odds of the winner over all ballots that have one; NaN if a probability is 0."""
     (n_models, n_classes), n_voters = prior_bk.shape, panel_sh.shape[1]
     ballot_ph = np.indices([n_classes] * n_voters).reshape(n_voters, -1).T
     count_pk = (ballot_ph[:, :, None] == np.arange(n_classes)).sum(axis=1)
@@ -287,9 +287,9 @@ def _ballot_margins(prior_bk: FloatArray, confusion_bjkl: FloatArray, panel_sh: 
 
 
 def count_distribution(confusions: ArrayLike) -> tuple[FloatArray, NDArray[np.int_]]:
-    """P(vote counts | class) of a panel, (..., K, C), and the counts, (K, C): a Poisson-binomial, a voter at a time.
+    """P(vote counts | class) of a panel, (..., K, C), and the counts, (K, C), adding one voter at a time.
 
-    confusions (..., H, K, K): leading axes hold different models of the panel.
+    The leading axes of confusions, (..., H, K, K), are different models of the panel.
 
     >>> given, counts = count_distribution([[[.9, .1], [.2, .8]], [[.6, .4], [.4, .6]]])
     >>> counts.tolist(), given.round(2).tolist()
@@ -298,7 +298,7 @@ def count_distribution(confusions: ArrayLike) -> tuple[FloatArray, NDArray[np.in
     confusion_hkl = np.asarray(confusions, dtype=float)
     batch, (n_voters, n_classes) = confusion_hkl.shape[:-3], confusion_hkl.shape[-3:-1]
     confusion_bhkl = confusion_hkl.reshape(-1, n_voters, n_classes, n_classes)
-    axes = [n_voters + 1] * (n_classes - 1)  # the votes for each class but the last
+    axes = [n_voters + 1] * (n_classes - 1)  # the numbers of votes for each class but the last
     column = (-1, n_classes, *[1] * len(axes))
     given = np.zeros((len(confusion_bhkl), n_classes, *axes))
     given.reshape(len(given), n_classes, -1)[..., 0] = 1

@@ -1,4 +1,4 @@
-"""Every possible vote pattern on an item with its probability, from which exact accuracies are summed."""
+"""Every possible vote pattern on an item with its probability, to sum exact accuracies over."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from majorant.values import FloatArray, safe_log
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.integer[Any]]
-MAX_ENTRIES = 2**22  # patterns times classes that are enumerated: about a second and 200 MB
+MAX_ENTRIES = 2**22  # most patterns times classes to enumerate: about a second and 200 MB
 EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VotePatterns:
-    """Vote patterns b (vote counts, or who voted what), complete and without overlap.
+    """All vote patterns b (vote counts, or who voted what), without overlap.
 
-    `log_given_kb` is log P(pattern b | class k), `deficit_kb` the nats by which class k falls short of the likeliest
-    class given b (0 for that class), `top_kb` whether class k has the most votes.
+    `log_given_kb` is log P(pattern b | class k); `deficit_kb` is by how many nats class k is less likely, given b, than
+    the most likely class; `top_kb` is whether class k has the most votes.
     """
 
     log_given_kb: FloatArray
     deficit_kb: FloatArray
     top_kb: BoolArray
-    rounding: float  # nats by which rounding of the inputs and of sums may have moved a deficit
+    rounding: float  # the largest error of a deficit, in nats, from rounding of inputs and sums
 
 
 def can_enumerate(n_votes: int, n_classes: int) -> bool:
-    """Whether there are few enough vote counts to enumerate; always true for two classes."""
+    """Whether there are few enough vote counts to enumerate; always True for two classes."""
     return n_classes == 2 or n_patterns([n_votes], n_classes) * n_classes <= MAX_ENTRIES
 
 
@@ -43,21 +43,21 @@ def shared_patterns(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int)
     """The vote counts of `n_votes` voters with one confusion matrix."""
     n_classes = len(prior_k)
     if n_classes == 2:
-        # b votes for class 0, b = 0..n_votes, in full precision at any number of votes
+        # b votes for class 0, b = 0..n_votes, in full precision for any number of votes
         log_odds_b, twice_b = log_odds(prior_k, confusion_kl, n_votes), 2 * np.arange(n_votes + 1)
         deficit_kb = np.maximum([-log_odds_b, log_odds_b], 0)
         top_kb = np.array([twice_b >= n_votes, twice_b <= n_votes])
         return VotePatterns(log_binomial(n_votes, confusion_kl), deficit_kb, top_kb, rounding=8 * EPS * (n_votes + 1))
     if not can_enumerate(n_votes, n_classes):
         raise ConfigError(
-            f"{n_votes} votes over {n_classes} classes fall in {n_patterns([n_votes], n_classes):,} ways, too many to "
-            f"enumerate (limit {MAX_ENTRIES // n_classes:,}): use estimate_accuracy or estimate_gap."
+            f"{n_votes} votes over {n_classes} classes can fall in {n_patterns([n_votes], n_classes):,} ways, too many "
+            f"to enumerate (limit {MAX_ENTRIES // n_classes:,}): use estimate_accuracy or estimate_gap."
         )
     return group_patterns(prior_k, confusion_kl[None], [n_votes])
 
 
 def group_patterns(prior_k: FloatArray, confusion_gkl: FloatArray, sizes: list[int]) -> VotePatterns:
-    """The vote counts of each group of voters, every combination; group g has `sizes[g]` equal voters."""
+    """All combinations of vote counts of several groups of voters; group g has `sizes[g]` identical voters."""
     n_classes = len(prior_k)
     log_ways_b, log_kernel_kb = np.zeros(1), np.zeros((n_classes, 1))
     count_lb = np.zeros((n_classes, 1), dtype=np.int32)
@@ -75,7 +75,7 @@ def group_patterns(prior_k: FloatArray, confusion_gkl: FloatArray, sizes: list[i
 
 
 def n_patterns(sizes: list[int], n_classes: int) -> int:
-    """How many combinations of vote counts the groups have."""
+    """The number of combinations of the groups' vote counts."""
     return prod(comb(size + n_classes - 1, n_classes - 1) for size in sizes)
 
 
@@ -99,7 +99,7 @@ def compositions(total: int, n_classes: int) -> IntArray:
 
 
 def log_kernel(count_lc: IntArray, confusion_kl: FloatArray) -> FloatArray:
-    """Sum over labels of count times log probability, (K, C); a label that got no vote costs nothing."""
+    """Sum over labels of count times log probability, (K, C); a label without votes adds 0."""
     never_kl = confusion_kl == 0
     kernel_kc = np.log(confusion_kl + never_kl) @ count_lc
     for k, l in zip(*never_kl.nonzero(), strict=True):
@@ -108,22 +108,22 @@ def log_kernel(count_lc: IntArray, confusion_kl: FloatArray) -> FloatArray:
 
 
 def deficits(log_joint_kb: FloatArray) -> FloatArray:
-    """Log-odds of the likeliest class against each class; 0 if no class is possible."""
+    """Log-odds of the most likely class against each class; 0 if no class is possible."""
     best_b = log_joint_kb.max(axis=0)
     possible_b = np.isfinite(best_b)
     return np.where(possible_b, np.where(possible_b, best_b, 0) - log_joint_kb, 0)
 
 
 def most_votes(count_lb: IntArray) -> BoolArray:
-    """Which classes have the most votes: several on a tie."""
+    """Which classes have the most votes; several if there is a tie."""
     return np.asarray(count_lb == count_lb.max(axis=0))
 
 
 def shares(top_kb: BoolArray, ties: Ties, prior_k: FloatArray) -> FloatArray:
-    """How much of pattern b each class is given: all to a single top class, a tie as `ties` says.
+    """Each class's share of pattern b: all for a single top class, or divided as `ties` says.
 
     random: equal shares; first: all to the class listed first; prior: all to the tied class with the largest prior,
-    equal shares where priors tie too; exclude: nothing to any class.
+    or equal shares if priors tie too; exclude: nothing to any class.
 
     >>> tie = np.array([[True], [True]])
     >>> [shares(tie, ties, np.array([.3, .7])).ravel().tolist() for ties in ("random", "first", "prior", "exclude")]
@@ -141,12 +141,12 @@ def shares(top_kb: BoolArray, ties: Ties, prior_k: FloatArray) -> FloatArray:
 
 
 def majority_share_right(patterns: VotePatterns, prior_k: FloatArray, ties: Ties) -> float:
-    """The probability that the majority label is right; under `exclude` among the patterns without a tie."""
+    """The probability that the majority label is right; under `exclude`, among the patterns without a tie."""
     return _share_right(patterns, prior_k, shares(patterns.top_kb, ties, prior_k))
 
 
 def map_share_right(patterns: VotePatterns, prior_k: FloatArray, ties: Ties) -> float:
-    """The probability that the likeliest class is right; which of several equally likely ones does not matter."""
+    """The probability that the most likely class is right; among equally likely classes, any will do."""
     share_kb = shares(patterns.deficit_kb == 0, "first", prior_k)
     return _share_right(patterns, prior_k, share_kb * ~_left_out(patterns, ties))
 
@@ -169,7 +169,7 @@ def _left_out(patterns: VotePatterns, ties: Ties) -> BoolArray:
 
 
 def _share_right(patterns: VotePatterns, prior_k: FloatArray, share_kb: FloatArray) -> float:
-    """Right over right plus wrong: near 1 only the small sum, that of the wrong, decides the last digits."""
+    """Right over right plus wrong: near 1, the last digits depend only on the wrong, which is a small sum."""
     joint_kb = np.exp(patterns.log_given_kb + safe_log(prior_k)[:, None])
     right = (joint_kb * share_kb).sum()
     wrong = (joint_kb * (share_kb.any(axis=0) - share_kb)).sum()
@@ -178,17 +178,17 @@ def _share_right(patterns: VotePatterns, prior_k: FloatArray, share_kb: FloatArr
 
 def _refuse_nothing(probability: float) -> float:
     if probability == 0:
-        raise ConfigError("every vote that can happen is a tie: with ties='exclude' nothing is left to judge.")
+        raise ConfigError("every possible vote is a tie, so nothing is left with ties='exclude'.")
     return probability
 
 
 def central_cells_criterion(share: ArrayLike) -> float:
-    """Tell from the distribution of vote counts whether majority vote is optimal.
+    """Whether majority vote is optimal, judged by the distribution of vote counts.
 
     Parameters
     ----------
     share : array_like of shape (H + 1,)
-        Shares, or numbers, of items with 0..H votes for class 0; H odd and at least 3.
+        Shares or numbers of items with 0..H votes for class 0; H must be odd and at least 3.
 
     Returns
     -------
@@ -197,8 +197,9 @@ def central_cells_criterion(share: ArrayLike) -> float:
 
     Notes
     -----
-    Two classes, independent votes of one shared confusion matrix that are better than guessing (T00 + T11 > 1). Exact
-    for the true distribution; on a sample it is an estimate without an error bar. Proof: docs/theory/majority.md.
+    For two classes and independent votes from one shared confusion matrix that is better than guessing (T00 + T11 > 1).
+    Exact for the true distribution; for a sample, it is an estimate without an error bar. Proof:
+    docs/theory/majority.md.
 
     Examples
     --------
@@ -214,9 +215,9 @@ def central_cells_criterion(share: ArrayLike) -> float:
         )
     bad = np.flatnonzero(~((share_k >= 0) & (share_k < np.inf)))
     if len(bad):
-        raise ConfigError(f"share[{bad[0]}] is {share_k[bad[0]]:g}: a share of items must be at least 0 and finite.")
+        raise ConfigError(f"share[{bad[0]}] is {share_k[bad[0]]:g}: a share must be finite and at least 0.")
     most = len(share_k) // 2
-    # Only the ratio of the outer to the inner binomial coefficients matters, here (m - 1) / (m + 1).
+    # Only the ratio of the outer to the inner binomial coefficients matters, which is (m - 1) / (m + 1).
     q0, q1, q2, q3 = share_k[most - 2 : most + 2] / share_k.max(initial=1e-300)
     q0, q3 = (q * (most + 1) / (most - 1) for q in (q0, q3))
     return min(
@@ -225,7 +226,7 @@ def central_cells_criterion(share: ArrayLike) -> float:
 
 
 def _log_ratio(above: float, below: float) -> float:
-    """log(above / below), and 0 where both are 0: two empty sides are the boundary."""
+    """log(above / below), or 0 if both are 0, which is the boundary case."""
     with np.errstate(divide="ignore"):
         return 0.0 if above == below else float(np.log(above) - np.log(below))
 
@@ -237,7 +238,7 @@ def log_binomial(n_votes: int, confusion_kl: FloatArray) -> FloatArray:
     [[0.125, 0.375, 0.375, 0.125], [1.0, 0.0, 0.0, 0.0]]
     """
     hits = np.arange(n_votes + 1.0)
-    if n_votes > 1_000:  # log-gamma functions lose 1e-9 nats at a million votes
+    if n_votes > 1_000:  # log-gamma functions are off by 1e-9 nats at a million votes
         from scipy.stats import binom
 
         return safe_log(binom.pmf(hits, n_votes, confusion_kl[:, :1]))
@@ -246,9 +247,9 @@ def log_binomial(n_votes: int, confusion_kl: FloatArray) -> FloatArray:
 
 
 def log_odds(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int) -> FloatArray:
-    """Log-odds of class 0 given h votes for it, h = 0..n_votes; exactly 0 where they are 0 up to rounding.
+    """Log-odds of class 0 given h votes for it, h = 0..n_votes; exactly 0 if they are 0 up to rounding.
 
-    Certainty is +-inf; a count that neither class can give has log-odds 0.
+    They are +-inf if the class is certain, and 0 for a count that neither class can produce.
 
     >>> log_odds(np.array([.6, .4]), np.array([[.6, .4], [.4, .6]]), 3).round(3).tolist()
     [-0.811, 0.0, 0.811, 1.622]
@@ -267,7 +268,7 @@ def log_odds(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int) -> Flo
 
 
 def _never(prior: float, confusion_l: FloatArray, n_votes: int) -> NDArray[np.bool_]:
-    """Which numbers of votes for class 0 a class cannot give."""
+    """The numbers of votes for class 0 that a class cannot produce."""
     never_h = np.full(n_votes + 1, prior == 0)
     never_h[1:] |= confusion_l[0] == 0
     never_h[:-1] |= confusion_l[1] == 0

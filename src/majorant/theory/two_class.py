@@ -1,6 +1,6 @@
-"""Two classes, one shared confusion matrix: the handicap in votes, the numbers of votes that suit majority, the map.
+"""Two classes and one shared confusion matrix: the handicap, the optimal numbers of votes, and maps of the margin.
 
-How unlike the voters may be before majority vote stops being the optimal rule, and where it is optimal at all.
+Also how different voters may be before majority vote stops being the optimal rule.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from majorant.theory.checks import as_confusion, as_prior, as_vote_count
 from majorant.theory.margin import closed_form, log_odds_terms, majority_margin, majority_margins
 from majorant.values import FloatArray, safe_log
 
-Span = tuple[int, int | None]  # first and last number of votes; None: no last one
-GRID = 601  # points along each axis, ends included: thin ends of the region stay whole
+Span = tuple[int, int | None]  # first and last number of votes; None means no last one
+GRID = 601  # points along each axis, ends included; enough for thin parts of the region
 
 
 @dataclass(frozen=True, slots=True)
 class OptimalVotes:
-    """The numbers of votes for which majority is optimal: a span of odd and a span of even ones, None if empty.
+    """The numbers of votes for which majority vote is optimal: a span of odd and one of even numbers, None if empty.
 
     >>> votes = OptimalVotes(odd=(1, 5), even=(2, None))
     >>> 3 in votes, 7 in votes, 100 in votes
@@ -47,7 +47,7 @@ class OptimalVotes:
 
 
 def handicap(prior: ArrayLike, confusion: ArrayLike, n_votes: int) -> float:
-    """How many votes class 0 starts behind.
+    """How many votes class 0 is behind at the start.
 
     Parameters
     ----------
@@ -61,13 +61,13 @@ def handicap(prior: ArrayLike, confusion: ArrayLike, n_votes: int) -> float:
     Returns
     -------
     float
-        Majority vote is optimal if and only if this lies within 1/2 (odd numbers of votes) or 1 (even) of 0.
+        Majority vote is optimal if and only if this is within 1/2 of 0 (odd numbers of votes) or within 1 (even).
 
     Notes
     -----
-    Two classes and votes that are better than guessing (T00 + T11 > 1); ties left out. If votes mislead, the number is
-    formal; if they say nothing it is infinite, or 0 if nothing else says anything either. Probabilities of 0 are taken
-    as limits, all at the same pace. Proof: docs/theory/majority.md.
+    For two classes and votes that are better than guessing (T00 + T11 > 1); ties are left out. If votes are worse than
+    guessing, the number has no meaning; if they carry no information, it is infinite, or 0 if the prior is even too.
+    Probabilities of 0 are limits of positive ones, all at the same rate. Proof: docs/theory/majority.md.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def handicap(prior: ArrayLike, confusion: ArrayLike, n_votes: int) -> float:
     votes = as_vote_count(n_votes)
     zero_k, zero_kl = prior_k == 0, confusion_kl == 0
     if zero_k.any() or zero_kl.any():
-        # A probability of 0 is exp(-t) for t to infinity: what multiplies t decides, unless it cancels.
+        # A probability of 0 is the limit of exp(-t): the factors of t decide, unless they cancel.
         lead, step = _lead_and_step(np.where(zero_k, np.exp(-1.0), 1.0), np.where(zero_kl, np.exp(-1.0), 1.0), votes)
         if lead or step:
             return _steps_behind(lead, step)
@@ -87,7 +87,7 @@ def handicap(prior: ArrayLike, confusion: ArrayLike, n_votes: int) -> float:
 
 
 def optimal_votes(prior: ArrayLike, confusion: ArrayLike) -> OptimalVotes:
-    """The numbers of votes for which majority vote is optimal, a span of odd and a span of even ones.
+    """The numbers of votes for which majority vote is optimal, as a span of odd and one of even numbers.
 
     Parameters
     ----------
@@ -97,11 +97,11 @@ def optimal_votes(prior: ArrayLike, confusion: ArrayLike) -> OptimalVotes:
     Returns
     -------
     OptimalVotes
-        Unless both classes are equally easy, both spans end: more votes make the harder class's handicap grow.
+        Unless both classes are equally easy, both spans end, because the handicap grows with the number of votes.
 
     Notes
     -----
-    Ties left out. Proof: docs/theory/majority.md.
+    Ties are left out. Proof: docs/theory/majority.md.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def _two_class_prior(name: str, prior: ArrayLike) -> FloatArray:
 
 
 def _lead_and_step(prior_k: FloatArray, confusion_kl: FloatArray, votes: int) -> tuple[float, float]:
-    """(c, beta): class 0's lead at an even split, and the step of the log-odds per vote."""
+    """(c, beta): the log-odds of class 0 at an even split, and how much each vote adds."""
     start, skew, beta = (float(term) for term in log_odds_terms(prior_k, confusion_kl))
     return start + votes / 2 * skew, beta
 
@@ -141,7 +141,7 @@ def _steps_behind(lead: float, step: float) -> float:
 
 
 def _span(start: FloatArray, skew: FloatArray, beta: FloatArray, parity: int) -> Span | None:
-    """Where |start + skew H / 2| < parity beta / 2, H odd (parity 1) or even (parity 2)."""
+    """The H with |start + skew H / 2| < parity beta / 2, for odd H (parity 1) or even H (parity 2)."""
 
     def optimal(votes: int) -> bool:
         return bool(closed_form(start + votes / 2 * skew, beta, votes) > 0)
@@ -151,7 +151,7 @@ def _span(start: FloatArray, skew: FloatArray, beta: FloatArray, parity: int) ->
     if beta <= 0:
         return None
     low, high = sorted(float((sign * parity * beta - 2 * start) / skew) for sign in (-1, 1))
-    # The ends come from a quotient; the margin itself has the last word on its neighbours.
+    # The ends come from a quotient, so check neighbouring numbers by the margin itself.
     first, last = (max(parity, _at_least(end, parity)) for end in (low, high))
     first = next((votes for votes in range(max(parity, first - 2), first + 4, 2) if optimal(votes)), 0)
     last = next((votes for votes in range(last + 2, max(parity, last - 4) - 1, -2) if optimal(votes)), 0)
@@ -159,14 +159,14 @@ def _span(start: FloatArray, skew: FloatArray, beta: FloatArray, parity: int) ->
 
 
 def _span_with_zeros(prior_k: FloatArray, confusion_kl: FloatArray, parity: int) -> Span | None:
-    """With a probability of 0, all numbers of votes from 3 on are alike: see docs/theory/majority.md."""
+    """The span if a probability is 0: all numbers of votes from 3 on give the same answer (docs/theory/majority.md)."""
     if majority_margin(prior_k, confusion_kl, parity + 2) > 0:
         return parity, None
     return (parity, parity) if majority_margin(prior_k, confusion_kl, parity) > 0 else None
 
 
 def _at_least(votes: float, parity: int) -> int:
-    """The smallest number of votes of that parity that is not below `votes`."""
+    """The smallest number of that parity that is at least `votes`."""
     whole = int(np.ceil(votes))
     return whole + (whole - parity) % 2
 
@@ -179,7 +179,7 @@ def _span_words(span: Span) -> str:
 
 
 def perturbation_radius(prior: ArrayLike, confusion: ArrayLike, n_votes: int) -> float:
-    """How far each voter's accuracies may move, in any direction, with majority vote still optimal.
+    """How far each voter's accuracies may vary in any direction with majority vote still optimal.
 
     Parameters
     ----------
@@ -189,13 +189,13 @@ def perturbation_radius(prior: ArrayLike, confusion: ArrayLike, n_votes: int) ->
     Returns
     -------
     float
-        The largest sigma such that majority vote stays optimal for voters T_h = T + s_h [[-1, 1], [1, -1]],
-        |s_h| <= sigma, as far as T_h stays a confusion matrix; 0 if it is not optimal for T itself.
+        The largest sigma such that majority vote is optimal for all voters T_h = T + s_h [[-1, 1], [1, -1]] with
+        |s_h| <= sigma for which T_h is a confusion matrix; 0 if it is not optimal for T itself.
 
     Notes
     -----
-    The optimal rule knows every s_h; ties left out. Exact: the worst panel is known, so this is one equation, solved by
-    bisection. Proof: docs/theory/perturbation.md.
+    The optimal rule knows every s_h; ties are left out. The result is exact: the worst panel is known, so this is one
+    equation, solved by bisection. Proof: docs/theory/perturbation.md.
 
     Examples
     --------
@@ -213,9 +213,9 @@ def perturbation_radius(prior: ArrayLike, confusion: ArrayLike, n_votes: int) ->
 
 
 def worst_margin(prior_k: FloatArray, confusion_kl: FloatArray, votes: int, sigma: float) -> float:
-    """The smallest margin of any panel within sigma > 0 of a shared two-class confusion; both priors positive.
+    """The smallest margin of all panels within sigma > 0 of a shared two-class confusion; both priors are positive.
 
-    Voters for the winner are at their least convincing, the others at their most: m against H - m, or all alike.
+    Voters for the winner are as weak as possible and the others as strong: the narrowest majority, or unanimity.
     """
     right_k = float(confusion_kl[0, 0]), float(confusion_kl[1, 1])
     worse, better = min(sigma, *right_k), min(sigma, 1 - max(right_k))
@@ -236,9 +236,9 @@ def _log(probability: float) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Region:
-    """Margins in nats over a grid of two quantities, and the model that asked, as a point on it.
+    """Margins in nats over a grid of two quantities, with the user's model as a point on it.
 
-    `margin_yx[i, j]` belongs to `y_i[i]` and `x_j[j]`; majority is optimal where it is positive.
+    `margin_yx[i, j]` is for `y_i[i]` and `x_j[j]`; majority vote is optimal where it is positive.
     """
 
     title: str
@@ -259,12 +259,12 @@ class Region:
 
     @property
     def share(self) -> float:
-        """The share of the grid on which majority is optimal."""
+        """The share of the grid on which majority vote is optimal."""
         return float((self.margin_yx > 0).mean())
 
 
 def accuracy_region(prior: ArrayLike, n_votes: int, confusion: ArrayLike | None = None, grid: int = GRID) -> Region:
-    """The margin over both accuracies T00 (across) and T11 (up), for one prior and number of votes.
+    """The margin as a function of the accuracies T00 (x) and T11 (y), for one prior and number of votes.
 
     Parameters
     ----------
@@ -275,12 +275,12 @@ def accuracy_region(prior: ArrayLike, n_votes: int, confusion: ArrayLike | None 
     confusion : array_like of shape (2, 2), optional
         The point to mark.
     grid : int
-        Points along each axis.
+        Number of points along each axis.
 
     Returns
     -------
     Region
-        Ties left out.
+        The margins; ties are left out.
 
     Examples
     --------
@@ -303,7 +303,7 @@ def accuracy_region(prior: ArrayLike, n_votes: int, confusion: ArrayLike | None 
 def one_coin_region(
     n_votes: int, prior: ArrayLike | None = None, noise: float | None = None, grid: int = GRID
 ) -> Region:
-    """The margin over the prior of class 0 (across) and one error rate for both classes (up).
+    """The margin as a function of the prior of class 0 (x) and one error rate for both classes (y).
 
     Parameters
     ----------
@@ -314,12 +314,12 @@ def one_coin_region(
     noise : float, optional
         Probability that a vote is wrong.
     grid : int
-        Points along each axis.
+        Number of points along each axis.
 
     Returns
     -------
     Region
-        For an odd number of votes the triangle noise < prior < 1 - noise, whatever their number; ties left out.
+        For odd numbers of votes, always the triangle noise < prior < 1 - noise; ties are left out.
 
     Examples
     --------
@@ -347,7 +347,7 @@ def _region(
     point: tuple[float, float] | None = None,
     point_margin: float | None = None,
 ) -> Region:
-    """A region with the same axis both ways; `names` says what is fixed, what runs across, and what runs up."""
+    """A region with the same grid on both axes; `names` are what is fixed, the x axis and the y axis."""
     fixed, x_name, y_name = names
     title = f"{votes} vote{'s' * (votes > 1)}, {fixed}"
     return Region(title, x_name, y_name, axis, axis, margin_yx, votes, point, point_margin)

@@ -24,7 +24,7 @@ from majorant.read.formats import (
 )
 from majorant.read.formats.base import Format, Record, TableFormat, reporting_structure
 
-FORMATS: list[Format | TableFormat] = [  # the first that recognises a file reads it
+FORMATS: list[Format | TableFormat] = [  # a file is read by the first format that recognises it
     *inspect_log.FORMATS,
     *promptfoo.FORMATS,
     *lm_eval.FORMATS,
@@ -44,7 +44,7 @@ FORMATS: list[Format | TableFormat] = [  # the first that recognises a file read
 
 
 def recognise(names: Iterable[str], first: Record, source: str) -> Format | None:
-    """The format of some records, by all their keys and the first of them; one that cannot be read is an error.
+    """Recognise the format of records by their keys and the first record; one that cannot be read is an error.
 
     >>> recognise(["id", "data", "annotations", "predictions"], {"data": {}, "annotations": []}, "p.json").name
     'Label Studio export'
@@ -64,7 +64,7 @@ def recognise(names: Iterable[str], first: Record, source: str) -> Format | None
 
 
 def recognise_table(names: Sequence[str]) -> TableFormat | None:
-    """The format of a table, by the names of its columns.
+    """Recognise the format of a table by its column names.
 
     >>> recognise_table(["INPUT:text", "OUTPUT:mood", "ASSIGNMENT:worker_id"]).name
     'Toloka assignments'
@@ -73,7 +73,7 @@ def recognise_table(names: Sequence[str]) -> TableFormat | None:
 
 
 def fits_table(format: TableFormat, names: Sequence[str]) -> bool:
-    """Whether a table with these columns is of a format."""
+    """Whether a table with these columns has this format."""
     if not format.columns <= frozenset(names) or not any(name.startswith(format.prefix) for name in names):
         return False
     return format.workers is None or bool(format.workers(names))

@@ -14,7 +14,7 @@ USERS = ".responses.users"
 
 
 def _flat(record: Record, _: Context) -> Iterator[Vote]:
-    """Submitted responses are votes, drafts and discarded ones abstentions."""
+    """Submitted responses are votes; drafts and discarded ones are abstentions."""
     workers: dict[Any, dict[str, Any]] = {}
     for key in record:
         if not key.endswith(USERS) or record[key] is None:
@@ -30,7 +30,7 @@ def _flat(record: Record, _: Context) -> Iterator[Vote]:
 
 
 def _nested(record: Record, _: Context) -> Iterator[Vote]:
-    """Records as Argilla writes them itself: responses by question, each with its user, none with a status."""
+    """Records as Argilla itself writes them: responses by question, with users but without status."""
     workers: dict[Any, dict[str, Any]] = {}
     for question, responses in (record["responses"] or {}).items():
         for response in responses:

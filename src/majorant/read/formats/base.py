@@ -1,4 +1,4 @@
-"""What a format of another tool is: how to recognise it, and where a record or a table keeps its votes.
+"""What defines a tool's format: how to recognise it, and where its records or tables keep the votes.
 
 The votes of recognised records are written to a temporary file, one per line, and read like any other table.
 """
@@ -17,7 +17,7 @@ from majorant.read.options import Choice
 from majorant.votes import Note, NoteKind
 
 Record = Mapping[str, Any]
-DATA = "data."  # prefix of the names of an item's own fields, so that none is taken for a role
+DATA = "data."  # prefix of the names of item fields, so that none is mistaken for a role
 
 
 @dataclass(slots=True, kw_only=True)
@@ -29,8 +29,8 @@ class Vote:
     answers: Mapping[str, Any]  # question -> label, or a list of labels
     seconds: float | None = None
     is_gold: bool = False
-    partial: bool = False  # a missing answer is no abstention: another record may answer that question
-    fields: Mapping[str, Any] = field(default_factory=dict)  # what the file says about the item; lists are left out
+    partial: bool = False  # another record may answer the question, so a missing answer is not an abstention
+    fields: Mapping[str, Any] = field(default_factory=dict)  # what the file says about the item, except lists
 
 
 @dataclass(slots=True, kw_only=True)
@@ -38,9 +38,9 @@ class Context:
     """Where the records come from, and the options that apply to them."""
 
     source: str
-    question: str | None = None  # as the caller named it
-    predicted: bool = False  # models' predictions are the votes
-    responses: int = 0  # that a model gave, where a log keeps only some of them
+    question: str | None = None  # the question that the caller chose
+    predicted: bool = False  # whether votes are the predictions of models
+    responses: int = 0  # number given by a model, if a log keeps only some
     kept: int = 0
 
 
@@ -49,31 +49,31 @@ class Format:
     """A format that keeps the votes of an item or a run inside one JSON record, document or archive."""
 
     name: str  # "Label Studio export"
-    recognise: Callable[[frozenset[str], Record], bool]  # by all keys of the records, and the first record
+    recognise: Callable[[frozenset[str], Record], bool]  # given all keys of the records, and the first record
     votes: Callable[[Record, Context], Iterator[Vote]]
-    nouns: tuple[str, str] = ("annotator", "item")  # what the tool calls workers and items
-    default: str | None = None  # the question, if there are several and the caller names none
-    # Why this export cannot be read and which one can, by its first record and the name of the file
+    nouns: tuple[str, str] = ("annotator", "item")  # the tool's words for workers and items
+    default: str | None = None  # the question to use if the caller does not choose
+    # why this export cannot be read and which one can, given its first record and the file name
     refusal: Callable[[Record, str], str | None] = lambda first, source: None  # noqa: ARG005
-    judges: bool = False  # its workers judge a model's answers
+    judges: bool = False  # whether workers judge a model's answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableFormat:
-    """A table of another tool, with a row per vote or per item, and what its columns mean."""
+    """The table of a tool, with a row per vote or per item, and what its columns mean."""
 
     name: str
-    columns: frozenset[str]  # it has all of these columns,
-    prefix: str = ""  # and one that begins like this
+    columns: frozenset[str]  # the table has all of these columns,
+    prefix: str = ""  # and one that starts with this
     roles: Callable[[Sequence[str]], Mapping[str, str]]  # role -> column; other roles are detected as usual
-    workers: Callable[[Sequence[str]], Sequence[str]] | None = None  # the workers' columns, if a row is an item
+    workers: Callable[[Sequence[str]], Sequence[str]] | None = None  # the worker columns, if each row is an item
     answer: Callable[[str], Any] | None = None  # decodes a label cell that contains JSON
     judges: bool = False
 
 
 @contextmanager
 def reporting_structure(name: str, where: str) -> Iterator[None]:
-    """Report a record that does not have the structure of its format."""
+    """Report a record that lacks the structure of its format."""
     try:
         yield
     except (AttributeError, LookupError, TypeError, ValueError) as error:
@@ -84,12 +84,12 @@ def reporting_structure(name: str, where: str) -> Iterator[None]:
 
 
 def scalar_fields(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The single values of a record."""
+    """The fields of a record that are single values."""
     return {key: value for key, value in record.items() if isinstance(value, (str, int, float))}
 
 
 class VoteLines(NamedTuple):
-    """The keys that all lines of a written file have, a description for the account, and notes."""
+    """The keys of all lines in a written file, a description for the account, and notes."""
 
     names: tuple[str, ...]
     described: str
@@ -100,9 +100,9 @@ def write_votes(
     path: Path, records: Iterable[Record], format: Format, context: Context, choice: Choice, *,
     split: bool = False, item_prefix: str = "", worker_suffix: str = "",
 ) -> VoteLines:  # fmt: skip
-    """Write the votes, one JSON object per line; `split` keeps several labels of a vote.
+    """Write the votes as one JSON object per line; `split` allows several labels per vote.
 
-    The prefix and the suffix tell the items and workers of one log from those of others.
+    The prefix and suffix distinguish the items and workers of one log from those of others.
     """
     source, predicted_by = context.source, "model_version"
     context.question = str(choice.named.get("label") or "") or None

@@ -1,4 +1,4 @@
-"""CVAT for images: an XML file per job or annotator, the tags of an image its labels.
+"""CVAT for images: an XML file per job or annotator; the tags of an image are its labels.
 
 Layout: cvat-ai/cvat, cvat/apps/dataset_manager/formats/cvat.py and bindings.py (who owns a task, who has a job).
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def _images(stream: IO[bytes]) -> Iterator[dict[str, Any]]:
-    """The images of an annotations.xml as records, and who annotated: the assignee, else the owner of the task."""
+    """The images in an annotations.xml as records, with the annotator: the assignee, or else the task's owner."""
     shapes = ("box", "polygon", "polyline", "points", "cuboid", "mask", "ellipse", "skeleton")
     worker = None
     for _, element in ElementTree.iterparse(stream, events=("end",)):
@@ -48,7 +48,7 @@ def open_annotations(file: File, how: ReadOptions, stack: ExitStack) -> RowSourc
         else:
             with file.open() as stream:
                 records = list(_images(stream))
-    except (ElementTree.ParseError, NotImplementedError) as error:  # the latter: unsupported compression
+    except (ElementTree.ParseError, NotImplementedError) as error:  # NotImplementedError: unsupported compression
         raise DataError(f"{file.name} is a CVAT export that cannot be read ({error}). Export it again.") from None
     if not records:
         raise DataError(f"{file.name} is a CVAT export without images. Export the job as CVAT for images.")

@@ -1,4 +1,4 @@
-"""DeepEval: the test run that it keeps as JSON; each metric by its model is a judge of a test case.
+"""DeepEval: a test run as JSON; each metric with its model is a judge of the test cases.
 
 Layout: confident-ai/deepeval, deepeval/test_run/api.py and test_run.py, deepeval/tracing/api.py (metrics).
 """
@@ -12,14 +12,14 @@ from majorant.read.formats.base import Context, Format, Record, Vote
 
 
 def _cases(run: Record) -> list[Any]:
-    """The test cases; none if no metric has judged any of them."""
+    """The test cases; empty if no metric has judged any of them."""
     run = run.get("testRunData") or run
     found = [*(run.get("testCases") or ()), *(run.get("conversationalTestCases") or ())]
     return found if any("metricsData" in case for case in found) else []
 
 
 def _votes(run: Record, _: Context) -> Iterator[Vote]:
-    """Passed or failed is the label, label=score reads the score; a metric with an error abstains."""
+    """The label is passed or failed, or the score with label=score; a metric with an error abstains."""
     for case in _cases(run):
         fields = {"text": case.get("input") or case.get("scenario"), "output": case.get("actualOutput")}
         for metric in case.get("metricsData") or ():

@@ -22,7 +22,7 @@ def _votes(record: Record, context: Context) -> Iterator[Vote]:
 
 
 def _refusal(first: Record, source: str) -> str | None:
-    if Path(source).name.split(".")[0] == "all":  # the one file of a project whose members share their labels
+    if Path(source).name.split(".")[0] == "all":  # the only file, if members share their labels
         return (
             "of a project whose members share annotations, so individual labels are unknown. Turn off 'Share "
             "annotations across all users' in the project, and export again: one file per member."

@@ -1,4 +1,4 @@
-"""SageMaker Ground Truth: the payload for consolidation, the workers' responses, the output manifest.
+"""SageMaker Ground Truth: the consolidation request, the workers' responses, and the output manifest.
 
 Layout: docs.aws.amazon.com/sagemaker, labelling job output data; aws-samples/aws-sagemaker-ground-truth-recipe,
 aws_sagemaker_ground_truth_sample_lambda/annotation_consolidation_lambda.py.
@@ -15,7 +15,7 @@ from majorant.read.table import loads
 
 
 def template_answers(content: Any) -> dict[str, Any]:
-    """What a template wrote: {"question": {"label": "x"}}, {"question": {"labels": [...]}} or {"question": "x"}."""
+    """Answers from a template: {"question": {"label": "x"}}, {"question": {"labels": [...]}} or {"question": "x"}."""
     content = loads(content) if isinstance(content, str) else content
     found: dict[str, Any] = {}
     for question, answer in content.items():
@@ -39,7 +39,7 @@ def _consolidation(record: Record, _: Context) -> Iterator[Vote]:
 
 
 def _manifest(record: Record, _: Context) -> Iterator[Vote]:
-    """A custom job may write every worker's answer into the manifest."""
+    """A custom job may store every worker's answer in the manifest."""
     return _annotations(record.get("source-ref") or record["source"], _of_all_workers(record) or (), {})
 
 
@@ -58,7 +58,7 @@ def _refuse_merged(first: Record, _: str) -> str | None:
 
 
 def _responses(record: Record, context: Context) -> Iterator[Vote]:
-    """One file an object: worker-response/iteration-1/OBJECT/TIME.json, or a file named after it."""
+    """One file per object: worker-response/iteration-1/OBJECT/TIME.json, or a file named after the object."""
     path = Path(context.source)
     place = path.parent.name if path.parent.parent.name.startswith("iteration-") else path.stem
     item = record.get("datasetObjectId") or record.get("humanLoopName") or place

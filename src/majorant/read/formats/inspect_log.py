@@ -1,7 +1,7 @@
-"""Inspect: logs as .json, or as .eval, an archive with a header and a file per sample; each scorer is a judge.
+"""Inspect: logs as .json or as .eval, an archive with a header and a file per sample; each scorer is a judge.
 
-An item is a model's answer to a sample, so logs of another model or task have other items, and logs of the same model
-and task other judges of the same items.  Layout: UKGovernmentBEIS/inspect_ai, src/inspect_ai/log:
+An item is a model's answer to a sample, so logs of different models or tasks have different items, while logs of the
+same model and task have different judges of the same items.  Layout: UKGovernmentBEIS/inspect_ai, src/inspect_ai/log:
 _recorders/eval.py (archive), _recorders/chunked/format.py (large samples), _log.py and ../scorer/_metric.py (values).
 """
 
@@ -35,13 +35,13 @@ def open_archive(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
 
 
 def read_archive(path: Path, name: str) -> dict[str, Any]:
-    """An .eval archive as the document that the .json of the same log would be, without messages and events."""
+    """Read an .eval archive as the document in the .json of the same log, without messages and events."""
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
             start = "header.json" if "header.json" in names else "_journal/start.json"
             log = loads(read_member(name, archive, start))
-            sample = r"samples/.+_epoch_\d+(\.json|/sample\.json)"  # the latter has its messages in other members
+            sample = r"samples/.+_epoch_\d+(\.json|/sample\.json)"  # in the latter, messages are in other members
             members = [one for one in names if re.fullmatch(sample, one)]
             return {**log, "samples": [_essentials(loads(read_member(name, archive, one))) for one in members]}
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, EOFError, OSError) as error:
@@ -56,7 +56,7 @@ def read_archive(path: Path, name: str) -> dict[str, Any]:
 
 
 def _essentials(sample: Record) -> dict[str, Any]:
-    """What votes need of a sample: its messages and events can be a thousand times as long."""
+    """The parts of a sample that votes need; messages and events can be a thousand times as long."""
     kept = {
         key: sample[key]
         for key in ("id", "epoch", "target", "error", "invalidation", "score", "scores")
@@ -66,7 +66,7 @@ def _essentials(sample: Record) -> dict[str, Any]:
 
 
 def tell_logs_apart(files: Sequence[File]) -> list[File]:
-    """Several logs: items get the task or model where these differ, judges the file where they would clash."""
+    """For several logs, add the task or model to items if they differ, and the file to judges if they clash."""
     headers = [_header_of(file) for file in files] if len(files) > 1 else [None]
     known = [header for header in headers if header is not None]
     if len(known) < 2:
@@ -102,13 +102,13 @@ def _is_log(keys: frozenset[str], first: Record) -> bool:
 
 
 def header(log: Record) -> dict[str, Any]:
-    """Identity of a log: task, judged model and scorers."""
+    """What identifies a log: task, judged model and scorers."""
     said = log.get("eval") or {}
     return {"task": said.get("task"), "model": said.get("model"), "scorers": frozenset(_scorers(log))}
 
 
 def _scorers(log: Record) -> list[str]:
-    """The scorers by the names that the samples' scores have; where no sample has one, as the log announces them."""
+    """The scorers, by their names in the samples' scores or, if no sample has any, by those in the log's header."""
     scored = [name for sample in log.get("samples") or () for name in _scores(sample, log)]
     announced = [score["name"] for score in _named(log.get("results"), "scores")]
     return list(dict.fromkeys(scored)) or list(dict.fromkeys([*announced, *_numbered(log)]))
@@ -122,10 +122,10 @@ def _named(part: Any, key: str) -> list[Record]:
 
 
 def _numbered(log: Record) -> dict[str, Record]:
-    """The announced scorers; the second of the same name is called NAME1 in the scores, as Inspect does it."""
+    """The scorers in the header; like Inspect, call the second one of the same name NAME1."""
     found: dict[str, Record] = {}
     for one in _named(log.get("eval"), "scorers"):
-        name = base = one["name"].rsplit("/", 1)[-1]  # without the package
+        name = base = one["name"].rsplit("/", 1)[-1]  # without the package name
         number = 0
         while name in found:
             number += 1
@@ -135,7 +135,7 @@ def _numbered(log: Record) -> dict[str, Record]:
 
 
 def _graders(log: Record) -> dict[str, str]:
-    """Scorers with the model that grades: their own, or the one that has the role of grader."""
+    """Scorers with their grading model: their own, or the model with the role of grader."""
     role = ((log.get("eval") or {}).get("model_roles") or {}).get("grader") or {}
     found = {}
     for name, one in _numbered(log).items():
@@ -154,7 +154,7 @@ def _scores(sample: Record, log: Record) -> Mapping[str, Any]:
 
 
 def _votes(log: Record, _: Context) -> Iterator[Vote]:
-    """A score is a vote; a sample that failed, an unscored one and "no answer" are abstentions of its scorers."""
+    """A score is a vote; for a failed or unscored sample, or "no answer", scorers abstain."""
     scorers, graders = _scorers(log), _graders(log)
     for sample in log["samples"] or ():
         scores, failed = _scores(sample, log), sample.get("error") or sample.get("invalidation")
@@ -208,7 +208,7 @@ FORMATS: list[Format | TableFormat] = [
         refusal=_refusal,
         judges=True,
     ),
-    TableFormat(  # samples_df() of inspect_ai.analysis, a column per scorer
+    TableFormat(  # from samples_df() in inspect_ai.analysis, with a column per scorer
         name="Inspect samples",
         columns=frozenset(["sample_id", "eval_id", "epoch"]),
         roles=lambda names: {"item": "id" if "id" in names else "sample_id", "gold": ""},

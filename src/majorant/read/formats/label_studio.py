@@ -1,4 +1,4 @@
-"""Label Studio: JSON (a task with its annotations), JSON-MIN and CSV (a row per annotation).
+"""Label Studio: JSON (tasks with their annotations), JSON-MIN and CSV (a row per annotation).
 
 Layout: HumanSignal/label-studio-sdk, src/label_studio_sdk/converter: converter.py, exports/csv2.py and
 utils.py (prettify_result: one choice is text, several are {"choices": [...]}, other answers [{"rating": 4}]).
@@ -24,7 +24,7 @@ OF_TASK = frozenset(["text", "image", "audio", "video", "html", "url", "title", 
 
 
 def _export(task: Record, context: Context) -> Iterator[Vote]:
-    """Annotations are votes; one marked as ground truth is gold and no vote, a skipped one an abstention."""
+    """Annotations are votes; one marked as ground truth is gold instead, and a skipped one is an abstention."""
     fields = task.get("data") or {}
     if context.predicted:
         for prediction in task.get("predictions") or ():
@@ -56,7 +56,7 @@ def _results(annotation: Record) -> dict[str, Any]:
 
 
 def _refusal(first: Record, _: str) -> str | None:
-    """Boxes and spans have no item shared by two annotators."""
+    """Refuse boxes and spans, which are not votes on a shared item."""
     found = {r.get("type") for a in first.get("annotations") or () for r in a.get("result") or ()}
     if found and found <= {
         "labels",
@@ -70,7 +70,7 @@ def _refusal(first: Record, _: str) -> str | None:
 
 
 def _minimal(row: Record, context: Context) -> Iterator[Vote]:
-    """Keys that are not task fields are questions; a single row cannot tell which is which."""
+    """Keys that are not task fields are questions; a single row does not show which is which."""
     own = [key for key in row if key not in OF_ROW]
     answers = {key: given for key in own if (given := _chosen(row[key])) is not None}
     if context.question is None:
@@ -109,7 +109,7 @@ def _is_text(value: Any) -> bool:
 
 
 def _roles(names: Sequence[str]) -> Mapping[str, str]:
-    """Older files put the question right before the annotator, newer ones anywhere, so two candidates may remain."""
+    """Older files have the question just before the annotator, newer ones anywhere, so two candidates may remain."""
     roles = {"item": "id", "worker": "annotator", "status": ""}
     if "lead_time" in names:
         roles["seconds"] = "lead_time"

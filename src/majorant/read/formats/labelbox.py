@@ -1,4 +1,4 @@
-"""Labelbox: the NDJSON of an export, classifications at the level of the data row.
+"""Labelbox: an export as NDJSON, with classifications at the level of data rows.
 
 Layout: docs.labelbox.com, export glossary and quality analysis; Labelbox/labelbox-python,
 libs/labelbox/tests/data/annotation_import/conftest.py.
@@ -13,13 +13,13 @@ from majorant.read.formats.base import Context, Format, Record, Vote
 
 
 def _votes(record: Record, _: Context) -> Iterator[Vote]:
-    """A label of a data row is a vote by its creator; each classification is a question."""
+    """Each label of a data row is a vote by its creator; each classification is a question."""
     row = record["data_row"]
     item = row.get("global_key") or row.get("external_id") or row["id"]
     for project in record["projects"].values():
         labels = project.get("labels") or ()
         benchmarks = {(one.get("performance_details") or {}).get("benchmark_reference_label") for one in labels}
-        for label in labels:  # a label that is measured by the benchmark names it, the benchmark names none
+        for label in labels:  # a label compared with a benchmark refers to it; the benchmark itself refers to none
             performed = label.get("performance_details") or {}
             yield Vote(
                 item=item,

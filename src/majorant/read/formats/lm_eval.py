@@ -1,4 +1,4 @@
-"""lm-evaluation-harness: samples_TASK_DATE.jsonl, what one model answered; several files are several models.
+"""lm-evaluation-harness: samples_TASK_DATE.jsonl holds one model's answers; several files are several models.
 
 Layout: EleutherAI/lm-evaluation-harness, lm_eval/loggers/evaluation_tracker.py (save_results_samples: the target is
 written as text, so the position of a choice is "1").
@@ -15,7 +15,7 @@ from majorant.read.table import whole_number
 
 
 def _votes(sample: Record, context: Context) -> Iterator[Vote]:
-    """Each model answer is a vote and the target is gold; each filter is a question."""
+    """Each model answer is a vote, the target is gold, and each filter is a question."""
     path = Path(context.source)
     model = path.parent.name or path.name.split(".")[0]
     question = sample.get("filter") or "answer"
@@ -44,7 +44,7 @@ def _votes(sample: Record, context: Context) -> Iterator[Vote]:
 
 
 def _answers(responses: Any) -> list[Any]:
-    """The texts that were generated, one or several per item; of log likelihoods, the position of the largest.
+    """The generated texts, one or several per item; for log likelihoods, the position of the largest.
 
     >>> _answers(["a"]), _answers([["a", "b"]]), _answers([[-3.5, False], [-1.5, True]])
     (['a'], ['a', 'b'], [1])

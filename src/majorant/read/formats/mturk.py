@@ -1,4 +1,4 @@
-"""Mechanical Turk: the table of results that a batch downloads.
+"""Mechanical Turk: the table of results of a batch.
 
 An answer has its own column (`Answer.mood.label`) or stands with all others as JSON in
 `Answer.taskAnswers`.  Layout: docs.aws.amazon.com/AWSMechTurk, and the batches that public projects read.
@@ -24,7 +24,7 @@ def _roles(names: Sequence[str]) -> Mapping[str, str]:
 
 
 def _cell(text: str) -> Any:
-    """The answer in a cell: plain, or the single answer in `[{"mood": {"label": "pos"}}]`.
+    """The answer in a cell: plain text, or the only answer in `[{"mood": {"label": "pos"}}]`.
 
     >>> _cell("pos"), _cell('[{"mood": {"label": "pos"}}]'), _cell('[{"mood": {"pos": true, "neg": false}}]')
     ('pos', 'pos', 'pos')

@@ -1,4 +1,4 @@
-"""Prodigy: the lines of db-out.
+"""Prodigy: the output of db-out.
 
 Layout: prodi.gy/docs, interfaces (`choice`: options and accept) and named multi-user sessions (_session_id).
 """
@@ -18,7 +18,7 @@ def _votes(task: Record, _: Context) -> Iterator[Vote]:
         item = task["_input_hash"]
         answers = {"accept": list(task.get("accept") or ())} if task["answer"] == "accept" else {}
     else:
-        item = task["_task_hash"] if "label" in task else task["_input_hash"]  # is it this label? of text and label
+        item = task["_task_hash"] if "label" in task else task["_input_hash"]  # text with its label
         answers = {} if task["answer"] == "ignore" else {"answer": task["answer"]}
     yield Vote(item=item, worker=worker, answers=answers, fields=fields)
 

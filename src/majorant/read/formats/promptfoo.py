@@ -28,7 +28,7 @@ def _results(document: Record, _: Context) -> Iterator[Vote]:
 
 
 def _votes(out: Record, several: dict[str, bool]) -> Iterator[Vote]:
-    """Pass or fail is the label, label=score reads the score; a grader that failed abstains."""
+    """The label is pass or fail, or the score with label=score; a grader that failed abstains."""
     item = f"test {out['testIdx']}"
     item += f", {_provider(out)}" if several["provider"] else ""
     item += f", prompt {out['promptIdx']}" if several["prompt"] else ""
@@ -45,7 +45,7 @@ def _votes(out: Record, several: dict[str, bool]) -> Iterator[Vote]:
 
 
 def _judge(assertion: Record) -> str:
-    """The metric that the user named, else the grader's model, else the kind of assertion."""
+    """The user's name of the metric, or else the grader's model, or else the type of assertion."""
     provider = assertion.get("provider")
     provider = provider.get("id") if isinstance(provider, dict) else provider
     kind = str(assertion.get("type", "assertion"))

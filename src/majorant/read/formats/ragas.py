@@ -1,4 +1,4 @@
-"""Ragas: the table of an evaluation, a row per sample, a column per metric.
+"""Ragas: the table of an evaluation, with a row per sample and a column per metric.
 
 Layout: explodinggradients/ragas, src/ragas/dataset_schema.py (the samples' columns, EvaluationResult.to_pandas).
 """

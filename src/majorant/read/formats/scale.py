@@ -1,4 +1,4 @@
-"""Scale AI: a finished task has one merged response, so it contains no individual votes.
+"""Scale AI: refused, because a finished task has one merged response and no individual votes.
 
 Layout: scale.com/docs/api-reference (callbacks).
 """

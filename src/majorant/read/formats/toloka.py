@@ -1,4 +1,4 @@
-"""Toloka: the table of assignments that a pool downloads.
+"""Toloka: the table of assignments of a pool.
 
 Layout: Toloka/toloka-kit, src/client/assignment.py (GetAssignmentsTsvParameters).
 """
@@ -11,7 +11,7 @@ from majorant.read.formats.base import TableFormat
 
 
 def _roles(names: Sequence[str]) -> Mapping[str, str]:
-    """One input is the item, one output the label, its golden answer gold; several are for the caller to name."""
+    """The input is the item, the output the label, and its golden answer gold; the caller chooses among several."""
     inputs, outputs = ([n for n in names if n.startswith(part)] for part in ("INPUT:", "OUTPUT:"))
     roles = {"worker": "ASSIGNMENT:worker_id", "status": "ASSIGNMENT:status" if "ASSIGNMENT:status" in names else ""}
     ids = [name for name in inputs if name.casefold().endswith((":id", "_id"))]
