@@ -201,7 +201,7 @@ def _answer(backend: Backend, settings: Settings) -> Result:
     answer = decide(evidence, tolerance=settings.tolerance)
 
     # 4. Evidence from models of the votes, if there is no proof yet. It takes a while, so it is computed when needed.
-    examined = cache(partial(examine, inputs, level=level, rng=seed, beside=no_copies))
+    examined = cache(partial(examine, inputs, level=level, rng=seed, known=no_copies))
     certify = cache(lambda: certification_of(examined()))
     if answer.certainty is not Certainty.PROVED:
         settings.stage("testing")

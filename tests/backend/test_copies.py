@@ -1,6 +1,7 @@
 """Workers who repeat another one count as one wherever the votes are: in memory, in files, on Spark."""
 
 import csv
+from functools import partial
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -46,7 +47,7 @@ def sampled(request, monkeypatch):
     """Whether what needs votes in memory sees a sample of the items only."""
     if request.param:
         monkeypatch.setattr(claims, "sampled_share", lambda *_, **more: 2 / 3)
-        monkeypatch.setattr(copies, "COMPARED_VOTES", 2000)
+        monkeypatch.setattr(copies, "_take_sample", partial(copies._take_sample, most_votes=2000))
     return request.param
 
 
@@ -97,7 +98,7 @@ def test_spark_counts_copies_as_memory_does(spark, file, tmp_path, sampled):
 
 
 def test_a_difference_outside_the_sample_is_counted(monkeypatch):
-    monkeypatch.setattr(copies, "COMPARED_VOTES", 1000)
+    monkeypatch.setattr(copies, "_take_sample", partial(copies._take_sample, most_votes=1000))
     votes = panel_with_copies()
     label_n = votes.label_n.copy()
     said = np.flatnonzero(votes.worker_n == 2)[::499]

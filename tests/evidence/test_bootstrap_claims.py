@@ -1,6 +1,7 @@
 """Claims about named workers, panels and many classes: hand-worked cases, and what must be refused."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,9 +12,9 @@ from majorant.evidence.certificate.assumption_tests import check_exchangeable, s
 from majorant.evidence.certificate.bootstrap import (
     bootstrap,
     clearly_negative,
-    drawn_items,
     majority_losses,
-    most_against,
+    most_nonpositive,
+    resample_items,
     vote_odds,
 )
 from majorant.evidence.certificate.bootstrap_claims import (
@@ -244,7 +245,7 @@ def test_loss_without_votes_is_not_a_number():
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("shared", [False, True])
 def test_losses_are_those_of_the_posteriors_item_by_item(n_classes, shared, monkeypatch):
-    monkeypatch.setattr(bootstrap_module, "SCORES_AT_ONCE", 100)
+    monkeypatch.setattr(bootstrap_module, "_scores", partial(bootstrap_module._scores, entries=100))
     rng = np.random.default_rng(n_classes)
     prior, crew = rng.dirichlet(np.ones(n_classes), size=4), rng.dirichlet(np.ones(n_classes), size=(4, 6, n_classes))
     votes = simulate(prior[0], one_coin_workers(np.full(6, 0.6), n_classes), 80, ([1, 2, 4], [1, 1, 1]), rng=rng).votes
@@ -265,8 +266,8 @@ def test_losses_are_those_of_the_posteriors_item_by_item(n_classes, shared, monk
 
 def test_items_are_drawn_with_replacement_whichever_way():
     copies = np.array([1.0, 3.0, 6.0])
-    few = drawn_items(copies, 20_000, np.random.default_rng(0))
-    many = drawn_items(10 * copies, 20_000, np.random.default_rng(0))
+    few = resample_items(copies, 20_000, np.random.default_rng(0))
+    many = resample_items(10 * copies, 20_000, np.random.default_rng(0))
     for drawn, n_items in ((few, 10), (many, 100)):
         assert (drawn.sum(axis=1) == n_items).all()
         np.testing.assert_allclose(drawn.mean(axis=0), n_items * copies / 10, rtol=0.03)
@@ -317,7 +318,7 @@ def test_a_shuffle_mixes_the_votes_of_each_item_evenly_and_no_others():
 def test_a_margin_within_monte_carlo_error_of_zero_is_not_above_it(n_replicates):
     """If 5% of all replicates are at 0 or below, hardly any draw of them says that the margin is above 0."""
     against = np.random.default_rng(0).binomial(n_replicates, 0.05, size=100_000)
-    assert (against <= most_against(n_replicates, 0.95)).mean() < 0.025
+    assert (against <= most_nonpositive(n_replicates, 0.95)).mean() < 0.025
 
 
 def test_a_spread_by_replicates_refutes_no_more_often_than_the_level():

@@ -9,12 +9,12 @@ from scipy.stats import hypergeom, norm, t
 from majorant.evidence.certificate.dependence import (
     GoldItems,
     agreement_moments,
+    effective_panel_size,
     gold_items,
     label_matrix,
     normal_score,
     pair_tests,
     squared_errors,
-    worth_by_gold,
 )
 from majorant.items import merge_equal_items
 from majorant.methods.fit import NO_LABEL
@@ -30,16 +30,16 @@ def test_few_errors_leave_the_worth_open():
     """One error in 60 items, of one judge, says nothing about whether five err together."""
     label_gj = np.zeros((60, 5), dtype=np.int64)
     label_gj[0, 0] = 1
-    found = worth_by_gold(GoldItems(label_gj, np.zeros(60, dtype=np.int64), np.ones(60), 2), 0.95)
+    found = effective_panel_size(GoldItems(label_gj, np.zeros(60, dtype=np.int64), np.ones(60), 2), 0.95)
     assert (found.low, found.value, found.high) == pytest.approx((1, 5, 5))
 
 
 def test_judges_who_avoid_each_others_errors_are_worth_their_number_and_no_more():
     label_gj = np.array([[0, 1], [1, 0], [0, 1], [0, 0], [1, 1]] * 20)
-    found = worth_by_gold(GoldItems(label_gj, np.zeros(100, dtype=np.int64), np.ones(100), 2), 0.95)
+    found = effective_panel_size(GoldItems(label_gj, np.zeros(100, dtype=np.int64), np.ones(100), 2), 0.95)
     assert (found.value, found.high) == (2, 2)
     apart = GoldItems(label_gj[:2].repeat(30, axis=0), np.zeros(60, dtype=np.int64), np.ones(60), 2)
-    assert worth_by_gold(apart, 0.95).value is None
+    assert effective_panel_size(apart, 0.95).value is None
 
 
 def small_gold(n_items=14, n_workers=4, n_classes=3, missing=0.0):
@@ -87,7 +87,7 @@ def test_the_interval_is_that_of_the_jackknife_with_an_item_more(end, side):
     error = np.sqrt(n / (n + 1) * ((effects - effects.mean()) ** 2).sum())
     expected = 5 * apart / together * np.exp(-side * t.ppf(0.95, n) * error)
     assert 1.1 < expected < 4.9
-    assert getattr(worth_by_gold(gold, 0.9), end) == pytest.approx(expected)
+    assert getattr(effective_panel_size(gold, 0.9), end) == pytest.approx(expected)
 
 
 def test_agreements_have_the_moments_of_all_ways_to_deal_the_votes():
@@ -161,7 +161,7 @@ def test_copies_count_as_items():
     assert few.n_items == gold.n_items
     for one, other in zip(pair_tests(few, [(0, 1), (2, 4)]), pair_tests(gold, [(0, 1), (2, 4)]), strict=True):
         assert one == pytest.approx(other)
-    assert worth_by_gold(few, 0.95).low == pytest.approx(worth_by_gold(gold, 0.95).low)
+    assert effective_panel_size(few, 0.95).low == pytest.approx(effective_panel_size(gold, 0.95).low)
 
 
 def test_votes_that_are_missing_are_left_out():
@@ -172,7 +172,7 @@ def test_votes_that_are_missing_are_left_out():
     rest = gold._replace(label_gj=gold.label_gj[150:], class_g=gold.class_g[150:], copies_g=gold.copies_g[150:])
     for pair in ((0, 1), (1, 0)):
         assert pair_tests(half, [pair]).z_q == pytest.approx(pair_tests(rest, [pair]).z_q)
-    assert worth_by_gold(half, 0.95).value <= 4.5
+    assert effective_panel_size(half, 0.95).value <= 4.5
 
 
 def test_gold_items_with_one_vote_are_not_evidence():

@@ -10,10 +10,10 @@ from guarantees.levels import ALPHA, lowest_rate
 from majorant.evidence.certificate.claims import certify
 from majorant.evidence.certificate.dependence import (
     dependence,
+    effective_panel_size,
     gold_items,
     label_matrix,
     pair_tests,
-    worth_by_gold,
 )
 from majorant.simulate import one_coin_workers, simulate
 from majorant.values import Missing
@@ -89,7 +89,7 @@ def assert_worth_is_covered(skill, name, n_items, runs):
     skill_j, rng = SKILLS[skill], np.random.default_rng([len(name), n_items, 5])
     truth, missed = exact_worth(skill_j, **SHARED[name]), 0
     for _ in range(runs):
-        found = worth_by_gold(
+        found = effective_panel_size(
             gold_of(simulate([0.5, 0.5], one_coin_workers(skill_j), n_items, 5, rng=rng, **SHARED[name])), 0.95
         )
         missed += found.value is not None and not found.low - 1e-9 <= truth <= found.high + 1e-9

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from guarantees.levels import ALPHA, assert_loss_covered, assert_rarely_decided, claims, untied_gap, verdict_counts
-from majorant.evidence.certificate.bootstrap import bootstrap, most_against
+from majorant.evidence.certificate.bootstrap import bootstrap, most_nonpositive
 from majorant.evidence.certificate.bootstrap_claims import PanelModels, count_cells, panel_claim
 from majorant.evidence.certificate.design import WorkerSets, worker_sets
 from majorant.items import merge_equal_items
@@ -145,7 +145,7 @@ def certified_sets(seed, n_items=20_000):
     replicates = bootstrap(case_of(votes, fit, copies), rng=rng)
     [sets] = worker_sets(votes, copies)
     margin_bs = panel_margins(replicates.prior_bk, replicates.confusion, sets.worker_sh)
-    certified_s = (margin_bs <= 0).sum(axis=0) <= most_against(len(margin_bs), 1 - ALPHA)
+    certified_s = (margin_bs <= 0).sum(axis=0) <= most_nonpositive(len(margin_bs), 1 - ALPHA)
     return certified_s, panel_margins(prior, crew, sets.worker_sh)
 
 

@@ -1,14 +1,13 @@
-"""Workers who repeat another worker, found from raw agreement.
+"""Find workers who copy another worker, from raw agreement.
 
-Two workers A and B agree because both are often right, or because one repeats the other.  How often each agrees with
-the other voters R on the same items, and how often those agree among themselves, says how much agreement skill
-explains: with votes centred at each worker's label shares, `AB = AR * BR / RR` for workers who err independently,
-whatever their skills, and nearly so where items differ in difficulty.  What is left over, as a share of what could be
-left over, estimates how often one repeats the other.  No model is fitted, because a model would trust exactly the
-copies, who agree most.
+Two workers A and B agree because both are often right, or because one copies the other.  The agreement of each with the
+other voters R on the same items, and of these among themselves, shows how much agreement skill explains: with votes
+centred at each worker's label shares, `AB = AR * BR / RR` for workers who err independently, whatever their skills, and
+approximately so if items differ in difficulty.  The unexplained agreement, as a share of its maximum, estimates how
+often one copies the other.  No model is fitted, because a model would trust the copies most, since they agree most.
 
-Without two voters outside the pair, copies cannot be told from two excellent workers.  Identical answers count
-regardless of other voters.
+Without two voters outside the pair, copies cannot be distinguished from two excellent workers.  Identical answers count
+as copies regardless of other voters.
 """
 
 from __future__ import annotations
@@ -30,28 +29,27 @@ from majorant.tally import PairCounts, is_panel, pair_counts, votes_by_worker
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
-SHARED_ITEMS = 30  # that a pair must share to be tested
-REPEATED = 0.5  # a copy surely repeats the other on more than this share of the items
+SHARED_ITEMS = 30  # a pair is tested only if it shares this many items
+REPEATED = 0.5  # a pair are copies if one clearly repeats more than this share of the other's votes
 STANDARD_ERRORS = 2.0
-COMPARED_VOTES = 1_000_000  # beyond, those on a random sample of the items
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyGroup:
-    """Workers who repeat each other and count as one.
+    """Workers who copy each other and count as one.
 
     Parameters
     ----------
     workers : tuple of Hashable
-        Their names, the one with the most votes first.
+        Names of the workers, starting with the one with the most votes.
     identical : bool
-        Whether every two of them that were compared gave the same answer on all items they share.
+        Whether all compared pairs gave the same answers on all items that they share.
     shared, agreed : int
-        Items that the least similar of these pairs shares, and on how many of them it agrees.
+        Number of items that the least similar of these pairs shares, and number on which it agrees.
     expected : float or None
-        Share of these items on which the two would agree if they voted independently; None if that cannot be known.
+        Share of these items on which the two would agree if they voted independently; None if unknown.
     with_first : tuple of (int, int)
-        For each worker but the first, on how many items it agrees with the first, of how many that they share.
+        For each worker but the first: number of items on which it agrees with the first, and number that they share.
     """
 
     workers: tuple[Hashable, ...]
@@ -64,7 +62,7 @@ class CopyGroup:
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """Groups of workers who repeat each other, and the status of the assumption that there are none."""
+    """Groups of workers who copy each other, and the status of the assumption that there are none."""
 
     groups: tuple[CopyGroup, ...]
     tested: Tested
@@ -76,18 +74,19 @@ class Copies:
 
 
 def find_copies(votes: Votes | Backend) -> Copies:
-    """Find workers who repeat another one.
+    """Find workers who copy another worker.
 
     Parameters
     ----------
     votes : Votes or Backend
-        The votes, wherever they are.  Of more than a million, those of a random sample of the items are compared.
+        The votes, on any backend.  If there are more than a million, those on a random sample of the items are
+        compared.
 
     Returns
     -------
     Copies
         The groups, and the status of `Assumption.NO_COPIES`: failed if there is a group; untestable if two judges of a
-        panel may be copies or just excellent; untested if no two workers share enough items to tell; else passed.
+        panel may be either copies or excellent; untested if no two workers share enough items; else passed.
 
     Examples
     --------
@@ -100,19 +99,19 @@ def find_copies(votes: Votes | Backend) -> Copies:
     >>> copies.workers, copies.tested.status.value
     ((('a', 'b'),), 'failed')
     """
-    near_copy = 0.75  # a pair is cleared once it surely repeats less than this
+    near_copy = 0.75  # a pair is cleared if one clearly repeats less than this share
     backend = MemoryBackend(votes) if isinstance(votes, Votes) else votes
     sample = _take_sample(backend)
     pairs = _similar_pairs(sample)
     index = _VoteIndex(sample)
     partners = _partners(pairs.similar)
-    # In a crowd no single pair matters much; in a panel each does.
+    # A single pair matters in a panel, but hardly in a crowd.
     matters = is_panel(backend.votes.shape, backend.votes.n_votes)
     links: list[_Link] = []
     is_open = False
     for pair in pairs.similar:
         in_doubt = matters and pair.upper > near_copy
-        # Identical answers on many items are a fact, whoever else voted.
+        # Identical answers on many items are enough, whoever else voted.
         identical = pair.shared >= 100 and pair.agreed == pair.shared
         if not (in_doubt or identical or _differ_rarely(pair, pair.chance, pairs.n_tested)):
             continue  # they differ too often for copies, even if they otherwise agreed only by chance
@@ -131,13 +130,13 @@ def find_copies(votes: Votes | Backend) -> Copies:
 
 
 def without_copies(backend: Backend) -> tuple[Backend, Copies]:
-    """The votes with workers who repeat each other counted as one, and who they are."""
+    """Merge workers who copy each other; return the merged votes and the copies."""
     copies = find_copies(backend)
     return with_merged(backend, copies.workers), copies
 
 
 def merge_copies(votes: Votes, groups: Sequence[Sequence[Hashable]]) -> Votes:
-    """Count each group of workers as one.
+    """Merge each group of workers into one.
 
     Parameters
     ----------
@@ -150,7 +149,7 @@ def merge_copies(votes: Votes, groups: Sequence[Sequence[Hashable]]) -> Votes:
     -------
     Votes
         At most one vote per group and item, under the name of the group's first worker: the label that most of the
-        group gave, the first worker's among equals.  All workers keep their places; the others have no votes left.
+        group gave or, if tied, the first worker's.  All workers keep their codes; the others have no votes left.
 
     Examples
     --------
@@ -168,13 +167,13 @@ def one_vote_each(votes: Votes) -> Votes:
     return votes if len(first) == votes.n_votes else take_votes(votes, np.sort(first))
 
 
-def _take_sample(backend: Backend) -> Votes:
-    """The votes to compare, in memory: at most about a million, and 20 million pairs of votes on the same item.
+def _take_sample(backend: Backend, *, most_votes: int = 1_000_000) -> Votes:
+    """Load the votes to compare: about `most_votes`, and 20 million pairs of votes on the same item, at most.
 
-    Items are drawn by their names, so they are the same wherever the votes are.
+    Items are drawn by hashes of their names, so every backend draws the same ones.
     """
     n_items, n_votes = backend.votes.shape[0], backend.votes.n_votes
-    share = COMPARED_VOTES / max(n_votes, 1)
+    share = most_votes / max(n_votes, 1)
     if share < 1:
         votes = backend.take(np.sort(backend.draw(share, 0)))
     else:
@@ -187,7 +186,7 @@ def _take_sample(backend: Backend) -> Votes:
 
 
 def _count_agreement(pair_l2: IntArray, part: Part) -> NDArray[np.int64]:
-    """Number of items each pair of workers shares and agrees on, (pairs, 2)."""
+    """Number of items that each pair of workers shares, and on which it agrees, (pairs, 2)."""
     worker_c, column_l2 = np.unique(pair_l2, return_inverse=True)
     column_j = np.full(len(part.votes.workers), -1)
     column_j[worker_c] = np.arange(len(worker_c))
@@ -212,8 +211,8 @@ class _Pair(NamedTuple):
     b: int
     shared: int
     agreed: int
-    chance: float  # share of items on which they would agree by their label shares alone
-    similarity: float  # agreement beyond chance, 1 where they never differ
+    chance: float  # share of items on which they would agree by chance, given their label shares
+    similarity: float  # agreement beyond chance; 1 if they never differ
     upper: float  # upper bound on the share of votes that one may repeat
 
 
@@ -225,7 +224,7 @@ class _Similar(NamedTuple):
 
 
 class _Link(NamedTuple):
-    """Two workers who repeat each other, by code."""
+    """Two workers who copy each other, by code."""
 
     a: int
     b: int
@@ -255,7 +254,7 @@ def _similar_pairs(votes: Votes) -> _Similar:
 
 
 def _covariance(counts: PairCounts, agreement_p: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Agreement beyond chance, and its maximum, which is 0 if one worker always gives the same label."""
+    """Agreement beyond chance, and its maximum (0 if one worker always gives the same label)."""
     n_pairs, n_cells = counts.table_pc.shape
     n_classes = round(n_cells**0.5)
     table = counts.table_pc.tocoo()
@@ -268,7 +267,7 @@ def _covariance(counts: PairCounts, agreement_p: FloatArray) -> tuple[FloatArray
 
 
 def _partners(similar: Sequence[_Pair]) -> dict[int, list[tuple[int, float]]]:
-    """Similar workers of each worker with their similarity, most similar first."""
+    """The workers similar to each worker, with their similarity, the most similar first."""
     partners: dict[int, list[tuple[int, float]]] = {}
     for pair in similar:
         partners.setdefault(pair.a, []).append((pair.b, pair.similarity))
@@ -285,7 +284,7 @@ class _VoteIndex:
         self.start_j = np.concatenate([[0], np.cumsum(np.bincount(votes.worker_n, minlength=n_workers))])
         self.item_n, self.label_n = votes.item_n[order], votes.label_n[order]
         votes_jl = votes_by_worker(votes).astype(float)
-        # Label shares of workers with few votes are drawn to those of all.
+        # Label shares of workers with few votes are shrunk towards those of all workers.
         all_l = votes_jl.sum(axis=0) / max(votes_jl.sum(), 1.0)
         self.share_jl = (votes_jl + 20 * all_l) / (votes_jl.sum(axis=1, keepdims=True) + 20)
         self.n_classes = n_classes
@@ -298,12 +297,12 @@ class _VoteIndex:
         self.votes_i = votes.votes_i
 
     def of(self, j: int) -> tuple[IntArray, IntArray]:
-        """The items and labels of a worker, in the order of the items."""
+        """The items and labels of a worker, ordered by item."""
         rows = slice(self.start_j[j], self.start_j[j + 1])
         return self.item_n[rows], self.label_n[rows]
 
     def centred(self, j: int, label_p: IntArray) -> FloatArray:
-        """Labels of a worker as indicator rows less its label shares."""
+        """Labels of a worker as indicator rows, minus the worker's label shares."""
         rows_pl = np.tile(-self.share_jl[j], (len(label_p), 1))
         rows_pl[np.arange(len(label_p)), label_p] += 1
         return rows_pl
@@ -317,25 +316,25 @@ class _Compared:
     ar_i: FloatArray
     br_i: FloatArray
     rr_i: FloatArray
-    most_i: FloatArray  # what `ab_i` would be if the two never differed
+    most_i: FloatArray  # the value of `ab_i` if the two never differed
     chance: float
-    has_outsiders: bool  # whether the rest leaves out everybody who may be a copy of one of the two
+    has_outsiders: bool  # whether the rest excludes everyone who may be a copy of one of the two
 
     @property
     def expected(self) -> float | None:
-        """How often A and B would agree if they voted independently."""
+        """Share of items on which A and B would agree if they voted independently."""
         if len(self.rr_i) < SHARED_ITEMS or self.rr_i.mean() <= 0:
             return None
         return float(np.clip(self.chance + self.ar_i.mean() * self.br_i.mean() / self.rr_i.mean(), 0, 1))
 
     def explains(self, repeated: float) -> bool:
-        """Whether skill explains the agreement, and neither repeats that share of the other's votes."""
+        """Whether skill explains the agreement: neither repeats this share of the other's votes."""
         return self.has_outsiders and self.z(repeated) < -STANDARD_ERRORS
 
     def z(self, repeated: float) -> float:
-        """Standard errors by which A and B agree more than if one repeated that share of the other's votes.
+        """Standard errors by which A and B agree more than if one repeated this share of the other's votes.
 
-        0 where the rest cannot tell.
+        It is 0 if the other voters do not allow a comparison.
         """
         n_items = len(self.rr_i)
         if n_items < SHARED_ITEMS or self.rr_i.mean() <= 0:
@@ -351,15 +350,15 @@ class _Compared:
 def _compare(index: _VoteIndex, pair: _Pair, partners: dict[int, list[tuple[int, float]]]) -> _Compared:
     """Compare two workers with the other voters on the items they share.
 
-    Others who agree with one of the two nearly as well may be copies too, and are left out where enough voters remain.
+    Others who agree with one of the two nearly as well may be copies too, and are left out if enough voters remain.
     """
-    compared_items = 20_000  # compared for one pair
-    most_close = 10  # maximum number left out; among more voters a few copies matter little
+    most_items = 20_000  # compared for one pair
+    most_close = 10  # maximum number left out; among more voters, a few copies hardly matter
     item_a, label_a = index.of(pair.a)
     item_b, label_b = index.of(pair.b)
     item, at_a, at_b = np.intersect1d(item_a, item_b, assume_unique=True, return_indices=True)
-    if len(item) > compared_items:
-        some = np.linspace(0, len(item) - 1, compared_items).astype(int)
+    if len(item) > most_items:
+        some = np.linspace(0, len(item) - 1, most_items).astype(int)
         item, at_a, at_b = item[some], at_a[some], at_b[some]
     label_a, label_b = label_a[at_a], label_b[at_b]
     close: set[int] = set()
@@ -369,13 +368,13 @@ def _compare(index: _VoteIndex, pair: _Pair, partners: dict[int, list[tuple[int,
                 break
             if other not in (pair.a, pair.b):
                 close.add(other)
-    said = [(pair.a, np.arange(len(item)), label_a), (pair.b, np.arange(len(item)), label_b)]
-    rest = _without(index, item, said)
+    own = [(pair.a, np.arange(len(item)), label_a), (pair.b, np.arange(len(item)), label_b)]
+    rest = _remove_votes(index, item, own)
     has_outsiders = False
     if len(close) <= most_close:
-        apart = _without(index, item, [*said, *(_votes_on(index, j, item) for j in sorted(close))])
-        has_outsiders = bool((apart.votes_i >= 2).sum() >= max(SHARED_ITEMS, 0.5 * (rest.votes_i >= 2).sum()))
-        rest = apart if has_outsiders else rest
+        others = _remove_votes(index, item, [*own, *(_votes_on(index, j, item) for j in sorted(close))])
+        has_outsiders = bool((others.votes_i >= 2).sum() >= max(SHARED_ITEMS, 0.5 * (rest.votes_i >= 2).sum()))
+        rest = others if has_outsiders else rest
     usable = np.flatnonzero(rest.votes_i >= 2)
     votes_i, sum_il = rest.votes_i[usable], rest.sum_il[usable]
     a_il, b_il = np.eye(index.n_classes)[label_a[usable]], np.eye(index.n_classes)[label_b[usable]]
@@ -395,10 +394,10 @@ def _compare(index: _VoteIndex, pair: _Pair, partners: dict[int, list[tuple[int,
 
 
 def _differ_rarely(pair: _Pair, expected: float | None, n_tested: int) -> bool:
-    """Whether the pair differs too rarely for a worker who repeats only REPEATED of the votes, among that many pairs.
+    """Whether the pair differs too rarely for one who repeats only REPEATED of the votes, corrected for `n_tested`.
 
-    `expected` is their agreement rate if independent.  With few items or few differences the standard errors
-    are too small; these binomial tails are not.
+    `expected` is their agreement rate if independent.  This binomial test is needed because standard errors are too
+    small with few items or few differences.
     """
     from scipy.special import bdtr
 
@@ -416,16 +415,17 @@ class _Rest(NamedTuple):
 
 
 def _votes_on(index: _VoteIndex, j: int, item: IntArray) -> tuple[int, IntArray, IntArray]:
-    """A worker's places in `item`, and labels there."""
+    """The positions in `item` on which a worker voted, and the labels."""
     own, label = index.of(j)
     _, place, at = np.intersect1d(item, own, assume_unique=True, return_indices=True)
     return j, place, label[at]
 
 
-def _without(index: _VoteIndex, item: IntArray, said: Sequence[tuple[int, IntArray, IntArray]]) -> _Rest:
+def _remove_votes(index: _VoteIndex, item: IntArray, removed: Sequence[tuple[int, IntArray, IntArray]]) -> _Rest:
+    """Sums over the votes on some items, without those of some workers."""
     votes_i, sum_il = index.votes_i[item].copy(), index.sum_il[item].copy()
     square_i: FloatArray = index.square_i[item].copy()
-    for j, place, label in said:
+    for j, place, label in removed:
         centred = index.centred(j, label)
         votes_i[place] -= 1
         sum_il[place] -= centred
@@ -434,7 +434,7 @@ def _without(index: _VoteIndex, item: IntArray, said: Sequence[tuple[int, IntArr
 
 
 def _as_groups(backend: Backend, links: Sequence[_Link]) -> tuple[CopyGroup, ...]:
-    """Workers linked as copies, directly or through others; groups and members with the most votes first."""
+    """Groups of workers linked as copies, directly or through others; groups and members with the most votes first."""
     if not links:
         return ()
     from scipy.sparse import csr_array

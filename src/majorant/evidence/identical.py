@@ -1,4 +1,4 @@
-"""Nearly identical rules: the number of changed labels bounds the gain or loss of a switch."""
+"""Evidence for nearly identical rules: the number of changed labels bounds the gain or loss of a switch."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from majorant.values import Estimate
 
 
 class Difference(NamedTuple):
-    """On how many items two rules differ; the differences of parts of the items add up."""
+    """Number of items on which two rules differ; numbers for parts of the items can be added."""
 
-    items: int  # with votes
+    items: int  # number of items with votes
     differ: int
 
     @property
     def stake(self) -> float:
-        """The largest possible difference of their accuracies."""
+        """The largest possible difference between the accuracies of the rules."""
         return self.differ / self.items if self.items else 0.0
 
 
@@ -35,18 +35,18 @@ def _differences(_: object, present: Fit, other: Fit) -> Difference:
 
 
 def differences(present: Fit, other: Fit) -> Difference:
-    """The same for fits to votes in memory."""
+    """Count differences between two fits to votes in memory."""
     voted_i = present.votes_i > 0
-    apart_i = (chances(present.posterior[voted_i]) != chances(other.posterior[voted_i])).any(axis=1)
-    return Difference(items=int(voted_i.sum()), differ=int(np.count_nonzero(apart_i)))
+    differs_i = (chances(present.posterior[voted_i]) != chances(other.posterior[voted_i])).any(axis=1)
+    return Difference(items=int(voted_i.sum()), differ=int(np.count_nonzero(differs_i)))
 
 
-def identical_evidence(other: str, apart: Difference, assumptions: tuple[Tested, ...] = ()) -> Evidence:
-    """What the number of changed labels says about the gain of a switch: it lies between plus and minus that share.
+def identical_evidence(other: str, difference: Difference, assumptions: tuple[Tested, ...] = ()) -> Evidence:
+    """Evidence that the gain of a switch is at most the share of changed labels, in either direction.
 
     >>> identical_evidence("weighted-vote", Difference(items=200, differ=1)).gain.high
     0.005
     """
-    value = None if apart.differ else 0.0
-    gain = Estimate(value, 0.0 - apart.stake, apart.stake)  # never -0
+    value = None if difference.differ else 0.0
+    gain = Estimate(value, 0.0 - difference.stake, difference.stake)  # avoids -0
     return Evidence(source=Source.IDENTICAL, present=MAJORITY, other=other, gain=gain, assumptions=assumptions)

@@ -1,4 +1,4 @@
-"""Evidence from gold labels in the votes: exact at any number of labels."""
+"""Evidence from gold labels that came with the votes: valid at any number of labels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ORDER_SEED = 2**32 + 1  # seed of the order of the labels, chosen independently 
 
 
 class Leads(NamedTuple):
-    """Gold items on which two rules differ: which rule is right, a random key, and the number of all gold items."""
+    """Gold items on which two rules differ: the lead of the other rule, a random key, and the number of gold items."""
 
     lead_g: FloatArray
     key_g: Keys
@@ -40,11 +40,11 @@ def gold_evidence(
     present : Fit
         Majority vote.
     rules : mapping
-        Other rules, each with where it differs.  They must not have learned from these labels.
+        Other rules, each with its difference from majority vote.  They must not have learned from these labels.
     level : float
-        Probability that all intervals hold at once, at every number of labels: several rules share the error.
+        Probability that all intervals hold at once, at every number of labels; rules share the error.
     n_rules : int
-        How many rules share it, where these labels also decide about others.
+        Number of rules that share the error, if these labels also decide about other rules.
 
     Returns
     -------
@@ -59,14 +59,14 @@ def gold_evidence(
 
 
 def _evidence(
-    backend: Backend, present: Fit, name: str, fit: Fit, apart: Difference, *, alpha: float, level: float
+    backend: Backend, present: Fit, name: str, fit: Fit, difference: Difference, *, alpha: float, level: float
 ) -> Evidence | None:
     parts = list(backend.map(of_fits(leads_of, present, fit), doing="comparing"))
     labels = sum(part.labels for part in parts)
     if not labels:
         return None
     lead_g, key_g = (np.concatenate([part[n] for part in parts]) for n in range(2))
-    return lead_evidence(name, lead_g, key_g, labels, apart, alpha=alpha, level=level)
+    return lead_evidence(name, lead_g, key_g, labels, difference, alpha=alpha, level=level)
 
 
 def holdout_evidence(
@@ -74,8 +74,8 @@ def holdout_evidence(
     rules: tuple[Fit, Fit],
     name: str,
     gold: tuple[IntArray, IntArray],
-    taught: NDArray[np.bool_],
-    apart: Difference,
+    learned_from: NDArray[np.bool_],
+    difference: Difference,
     *,
     alpha: float,
     level: float,
@@ -88,20 +88,29 @@ def holdout_evidence(
         Majority vote, and the rule that was learned from some of the labels.
     gold : tuple of arrays
         Codes of the labelled items, and of their classes.
-    taught : array of bool
-        The labels that taught the rule; which they are must not depend on any label.
-    apart : Difference
-        Of the two rules, on all items.
+    learned_from : array of bool
+        Whether the rule was learned from each label; the choice must not depend on any label.
+    difference : Difference
+        Difference between the two rules on all items.
     """
     item_g, truth_g = gold
     before_gk, after_gk = (chances(np.asarray(fit_of_items(backend, fit, item_g).posterior)) for fit in rules)
     differ = (before_gk != after_gk).any(axis=1)
-    rows = np.flatnonzero(differ & ~taught)
+    rows = np.flatnonzero(differ & ~learned_from)
     lead_g = after_gk[rows, truth_g[rows]] - before_gk[rows, truth_g[rows]]
-    rest = Difference(apart.items - int(taught.sum()), apart.differ - int((differ & taught).sum()))
+    rest = Difference(
+        difference.items - int(learned_from.sum()), difference.differ - int((differ & learned_from).sum())
+    )
     key_g = name_hashes(backend.take(item_g[rows]).items, ORDER_SEED) if len(rows) else np.empty(0, np.uint64)
     return lead_evidence(
-        name, lead_g, key_g, int((~taught).sum()), rest, alpha=alpha, level=level, beyond=len(item_g) == apart.items
+        name,
+        lead_g,
+        key_g,
+        int((~learned_from).sum()),
+        rest,
+        alpha=alpha,
+        level=level,
+        beyond=len(item_g) == difference.items,
     )
 
 
@@ -110,25 +119,25 @@ def lead_evidence(
     lead_g: FloatArray,
     key_g: Keys,
     labels: int,
-    apart: Difference,
+    difference: Difference,
     *,
     alpha: float,
     level: float,
     beyond: bool = False,
 ) -> Evidence:
-    """Evidence from labels where two rules differ; `lead_g` is the other rule's lead, and keys set the order.
+    """Evidence from labels on items where two rules differ; `lead_g` is the other rule's lead, `key_g` sets the order.
 
-    `alpha` is the probability that the interval misses, at any number of labels ever.  The gain is that on the items
-    at hand; with `beyond`, on more items of which these are a sample.
+    `alpha` bounds the probability that the interval ever misses, at any number of labels.  The gain is that on the
+    present items or, with `beyond`, on a larger population of which they are a sample.
     """
-    lead_g, share = lead_g[np.argsort(key_g, kind="stable")], apart.stake
-    whole = labels == apart.items
+    lead_g, share = lead_g[np.argsort(key_g, kind="stable")], difference.stake
+    whole = labels == difference.items
     value = share * float(lead_g.mean()) if len(lead_g) else 0.0 if whole else None
     if whole and not beyond:
         gain = Estimate(value, value, value)
     else:
-        population = 10**9 if beyond else apart.differ
-        low, high = bounds((lead_g + 1) / 2, population, alpha / 2, alpha / 2) if apart.differ else (0.5, 0.5)
+        population = 10**9 if beyond else difference.differ
+        low, high = bounds((lead_g + 1) / 2, population, alpha / 2, alpha / 2) if difference.differ else (0.5, 0.5)
         gain = Estimate(value, share * (2 * low - 1), share * (2 * high - 1))
     status = Status.PASSED if whole else Status.UNTESTED
     return Evidence(
@@ -141,12 +150,12 @@ def lead_evidence(
         n_labels=labels,
         n_used=len(lead_g),
         wins=float(lead_g[lead_g > 0].sum()),
-        losses=float(-lead_g[lead_g < 0].sum() + 0.0),  # never -0
+        losses=float(-lead_g[lead_g < 0].sum() + 0.0),  # avoids -0
     )
 
 
 def leads_of(votes: Votes, present: Fit, fit: Fit) -> Leads:
-    """Which rule is right on the gold items where two rules differ."""
+    """The lead of the second rule on each gold item where two rules differ."""
     known = known_items(votes)
     before_gk, after_gk = chances(np.asarray(present.posterior)[known]), chances(np.asarray(fit.posterior)[known])
     differ = np.flatnonzero((before_gk != after_gk).any(axis=1))
@@ -158,7 +167,7 @@ def leads_of(votes: Votes, present: Fit, fit: Fit) -> Leads:
 
 
 def known_items(votes: Votes) -> IntArray:
-    """The items with votes whose gold label is known."""
+    """Codes of the items that have votes and a gold label."""
     if votes.gold_i is None:
         return np.empty(0, dtype=np.int64)
     return np.flatnonzero((votes.gold_i >= 0) & (votes.votes_i > 0))
@@ -166,7 +175,7 @@ def known_items(votes: Votes) -> IntArray:
 
 @dataclass(frozen=True, slots=True)
 class GoldAccuracy:
-    """The share of gold items that are labelled right, a tie counting as a fair draw among the tied classes."""
+    """Share of gold items that a rule labels correctly; ties count by their share."""
 
     value: float
     low: float
@@ -175,10 +184,10 @@ class GoldAccuracy:
 
 
 def gold_accuracy(votes: Votes, fit: Fit, *, level: float) -> GoldAccuracy | None:
-    """Accuracy on the items with gold, with its exact binomial (Clopper-Pearson) interval; None without gold.
+    """Accuracy on gold items, with its exact binomial (Clopper-Pearson) interval; None without gold.
 
-    The interval is about all items, of which the gold ones are taken for a random sample; where all have gold, it is a
-    point.
+    The interval is for all items, assuming that the gold items are a random sample.  If all items have gold, it is a
+    single point.
 
     >>> from majorant.methods.majority import Majority
     >>> votes = Votes.from_codes([0, 0, 1, 1], [0, 1, 0, 1], [1, 1, 0, 1], items="ab", workers="wx", labels="ny",
@@ -196,7 +205,7 @@ def gold_accuracy(votes: Votes, fit: Fit, *, level: float) -> GoldAccuracy | Non
 
 
 def right_share(posterior_gk: FloatArray, gold_g: IntArray) -> FloatArray:
-    """For each item 1 if its label is right, 0 if not; a tie counts as a fair draw among the tied classes.
+    """For each item, 1 if its label is right and 0 if not; ties count by their share.
 
     >>> right_share(np.array([[.9, .1], [.5, .5]]), np.array([1, 1])).tolist()
     [0.0, 0.5]

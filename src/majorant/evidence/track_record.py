@@ -1,4 +1,4 @@
-"""Track record: results of the weighted vote on similar public data sets, and how far to trust the models.
+"""Track record: results of the weighted vote on similar public data sets, and how reliable the models were.
 
 `track_record.json` is written by `benchmarks/track_record.py` from every public data set with gold labels.
 """
@@ -18,16 +18,16 @@ from majorant.evidence.evidence import Assumption, Evidence, Record, Source, Sta
 from majorant.methods.fit import Fit, chances
 from majorant.values import Estimate, FloatArray
 
-FEWEST_VOTES = 10  # per worker, on average: with fewer the models cannot tell workers apart
+FEWEST_VOTES = 10  # average votes per worker; with fewer, models cannot distinguish workers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What is known without labels: who voted on what, and whether workers differ."""
+    """What the votes show without gold labels: who voted on what, and whether workers differ."""
 
     panel: bool  # the same few judges vote on (nearly) everything
     votes_per_worker: float
-    workers_differ: bool  # beyond noise
+    workers_differ: bool  # more than by chance
 
     @property
     def teaches(self) -> bool:
@@ -37,19 +37,19 @@ class Setting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicSet:
-    """A public data set with gold: its setting, what the models expected, and what was true."""
+    """A public data set with gold labels: its setting, what the models expected, and what was true."""
 
     name: str
     setting: Setting
-    expected_gain: float | None  # of the weighted vote over majority vote, on untied items, by the models
-    gain: float  # the same by gold
-    confidence: float  # mean confidence of the labels that were written
-    accuracy: float  # the share of them that is right
+    expected_gain: float | None  # the models' expected gain of the weighted vote over majority vote, on untied items
+    gain: float  # the actual gain according to gold
+    confidence: float  # mean confidence of the labels
+    accuracy: float  # share of the labels that are right
 
 
 @cache
 def public_sets() -> tuple[PublicSet, ...]:
-    """The data sets of the track record."""
+    """Load the data sets of the track record."""
     rows = json.loads(resources.files("majorant.evidence").joinpath("track_record.json").read_text(encoding="utf-8"))
     return tuple(PublicSet(**{**row, "setting": Setting(**row["setting"])}) for row in rows["sets"])
 
@@ -57,7 +57,7 @@ def public_sets() -> tuple[PublicSet, ...]:
 def track_record(
     setting: Setting, expected: float | None, sets: Sequence[PublicSet] | None = None, *, stake: float = 1.0
 ) -> tuple[Evidence, ...]:
-    """What the weighted vote gained on public data sets like this one; empty where it has no good record.
+    """Evidence from gains of the weighted vote on public data sets like this one; empty if it has no good record.
 
     Parameters
     ----------
@@ -66,20 +66,20 @@ def track_record(
     expected : float or None
         The gain that the models expect, as a share of the items.
     sets : sequence of PublicSet
-        The record to look at, all of it by default.
+        The data sets to use; by default all.
     stake : float
-        The share of the items on which the two rules differ, which the gain cannot exceed.
+        Share of the items on which the two rules differ, which bounds the gain.
 
     Returns
     -------
     tuple of Evidence
-        One, or none for panels, thin crowds and workers who do not differ.
+        One item of evidence; none for panels, for crowds with few votes per worker, and if workers do not differ.
     """
     like = [one for one in (public_sets() if sets is None else sets) if one.setting.teaches]
     if not setting.teaches or expected is None or expected <= 0 or not like:
         return ()
     gains = np.array([one.gain for one in like])
-    shares = _trust([(one.expected_gain or 0.0, one.gain) for one in like])
+    shares = _realised_shares([(one.expected_gain or 0.0, one.gain) for one in like])
     value, low, high = (float(np.clip(share * expected, -stake, stake)) for share in shares)
     return (
         Evidence(
@@ -90,7 +90,7 @@ def track_record(
             assumptions=(Tested(Assumption.LIKE_PUBLIC_SETS, Status.UNTESTED),),
             record=Record(
                 sets=len(like),
-                better=int((gains > 0.0005).sum()),  # differences below half a label per thousand count as none
+                better=int((gains > 0.0005).sum()),  # smaller differences, in shares of the items, count as none
                 worse=int((gains < -0.0005).sum()),
                 mean_gain=float(gains.mean()),
                 worst_gain=float(gains.min()),
@@ -99,20 +99,21 @@ def track_record(
     )
 
 
-def _trust(pairs: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
-    """Realised share of expected gains: the mean and the 80% range."""
+def _realised_shares(pairs: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
+    """Share of the expected gain that was realised: the mean and an 80% range."""
     expected, gained = np.array([pair for pair in pairs if pair[0] > 0]).T
     ratio = gained / expected
     order = np.argsort(ratio)
-    middle = (np.cumsum(expected[order]) - expected[order] / 2) / expected.sum()  # each set counts by its stake
+    # Data sets are weighted by their expected gain.
+    middle = (np.cumsum(expected[order]) - expected[order] / 2) / expected.sum()
     low, high = np.interp([0.1, 0.9], middle, ratio[order])
     return float(gained.sum() / expected.sum()), float(low), float(high)
 
 
 def overstatement(panel: bool, sets: Sequence[PublicSet] | None = None) -> tuple[int, Estimate]:
-    """Mean excess of confidence over accuracy on public panels or crowds, and the number of data sets.
+    """Number of public panels or crowds, and the mean excess of confidence over accuracy on them.
 
-    The interval covers eight of ten sets.
+    The interval covers eight of ten data sets.
     """
     records = public_sets() if sets is None else sets
     excess = [record.confidence - record.accuracy for record in records if record.setting.panel == panel]
@@ -123,7 +124,7 @@ def overstatement(panel: bool, sets: Sequence[PublicSet] | None = None) -> tuple
 
 
 def expected_gain(present: Fit, other: Fit, belief_ik: FloatArray) -> float:
-    """The gain of a rule over another if `belief_ik` are the true probabilities, as a share of the items with votes."""
+    """Gain of a rule over another if `belief_ik` are the true probabilities, as a share of the items with votes."""
     voted_i = present.votes_i > 0
     lead_ik = chances(other.posterior[voted_i]) - chances(present.posterior[voted_i])
     return float((belief_ik[voted_i] * lead_ik).sum()) / max(int(voted_i.sum()), 1)

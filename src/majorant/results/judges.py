@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.defaults import LEVEL, MAJORITY
-from majorant.evidence.certificate.dependence import gold_items, label_matrix, worth_by_gold
+from majorant.evidence.certificate.dependence import effective_panel_size, gold_items, label_matrix
 from majorant.evidence.copies import Copies, find_copies
 from majorant.evidence.labels import known_items, right_share
 from majorant.methods.majority import Majority
@@ -198,7 +198,7 @@ def _worth(votes: Votes, level: float) -> Estimate:
     """Number of independent judges that the votes on an item are equivalent to, from errors on gold items."""
     label_ij = label_matrix(votes)
     gold = gold_items(label_ij, votes.gold_i, np.ones(len(label_ij)), len(votes.labels))
-    return Estimate(None, reason=Missing.TOO_FEW_GOLD) if gold is None else worth_by_gold(gold, level)
+    return Estimate(None, reason=Missing.TOO_FEW_GOLD) if gold is None else effective_panel_size(gold, level)
 
 
 def _each_judge(votes: Votes, level: float) -> tuple[list[Judge], tuple[Hashable, ...]]:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import expit, gammaincinv, logit
 
 from majorant.evidence.certificate.anonymous import as_histograms
-from majorant.evidence.certificate.count_models import held_cells, suprema
+from majorant.evidence.certificate.count_models import nonempty_cells, suprema
 from majorant.evidence.certificate.likelihood_region import ConfidenceRegion, outline
 from majorant.tally import histograms
 from majorant.theory import majority_margin
@@ -62,7 +62,7 @@ def data_map(votes: Votes, *, level: float) -> tuple[MapPanel, ...]:
     """
     if len(votes.labels) != 2 or votes.votes_i.max(initial=0) < 3:
         return ()
-    cells, items_c = held_cells(as_histograms(histograms(votes)))
+    cells, items_c = nonempty_cells(as_histograms(histograms(votes)))
     theta_3 = suprema(cells, items_c[None])[1][0, 0]
     edge_d3 = outline(ConfidenceRegion.around(cells, items_c, theta_3, float(gammaincinv(1.0, level))), theta_3)
     # A few items cannot show shares of 0 or 1, so the point stays half an item away from the border.

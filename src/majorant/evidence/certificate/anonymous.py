@@ -1,7 +1,8 @@
 """The anonymous claim for two classes, from counts of votes that are independent given the class.
 
-Evidence for and against is in likelihood ratios, for many data sets at once (axis b). Large-sample statistics support a
-verdict; a bound that holds at any number of items proves "optimal". Arguments: docs/theory/certificate.md.
+Likelihood ratios are the evidence for and against, computed for many data sets at once (axis b). Large-sample
+statistics support a verdict; a bound that holds for any number of items proves "optimal". Derivations:
+docs/theory/certificate.md.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from majorant.evidence.certificate.certificate import (
     Reason,
     Verdict,
     assume,
-    doubt,
+    open_reason,
 )
 from majorant.evidence.certificate.count_models import (
     EVERYWHERE,
@@ -34,13 +35,13 @@ from majorant.evidence.certificate.count_models import (
     Histograms,
     contradictions,
     flatten,
-    held_cells,
     join_sides,
     log_likelihood,
     log_odds,
     log_shares,
     main_sizes,
     narrowest_majority,
+    nonempty_cells,
     opposite,
     suprema,
 )
@@ -60,14 +61,14 @@ def certify_counts(
 ) -> Certificate:
     """Compare majority vote with all rules that ignore who voted, from histograms of vote counts alone.
 
-    Two classes. Assumes that votes are independent given the class (tested where the data allow it), that workers are
+    For two classes. Assumes that votes are independent given the class (tested if the data allow it), that workers are
     exchangeable and better than guessing, and that the number of votes on an item is unrelated to the item.
-    Statistics and their proofs: docs/theory/certificate.md.
+    Statistics and proofs: docs/theory/certificate.md.
 
     Parameters
     ----------
     histograms : mapping
-        `{H: [n_0 .. n_H]}`: `n_k` items with H votes have k votes for class 0.
+        `{H: [n_0 .. n_H]}`, where `n_k` of the items with H votes have k votes for class 0.
     level : float
         Confidence level.
     rng : int or numpy.random.Generator
@@ -76,7 +77,7 @@ def certify_counts(
     Returns
     -------
     Certificate
-        With one claim, `anonymous`.
+        A certificate with one claim, `anonymous`.
 
     Examples
     --------
@@ -91,22 +92,22 @@ def certify_counts(
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class CountTests:
-    """Histograms, the likeliest pair of binomials, and which of its assumptions pass.
+    """Histograms, the most likely pair of binomials, and tests of its assumptions.
 
     Parameters
     ----------
     histograms : mapping
-        Those of the most common numbers of votes, if all would take too long.
+        Histograms of all numbers of votes, or of the most common ones if all would take too long.
     sizes : tuple of int
-        The numbers of votes that hold at least 1% of all items.
+        Numbers of votes with at least 1% of the items.
     n_items : int
-        All items.
+        Number of all items.
     theta_3 : array or None
-        The likeliest model; None if counts identify none: no item has three votes.
+        The most likely model; None if no item has three votes, because counts then do not identify one.
     independence : Tested
         Whether votes are independent given the class.
     assumptions : tuple of Tested
-        What the claim assumes.
+        Assumptions of the claim, with their status.
     """
 
     histograms: Histograms
@@ -118,15 +119,15 @@ class CountTests:
 
 
 def examine_counts(histograms: Histograms, rng: np.random.Generator) -> CountTests:
-    """Fit two binomials to the histograms, and test what they assume."""
+    """Fit two binomials to the histograms, and test their assumptions."""
     totals = {h: float(items_k.sum()) for h, items_k in histograms.items()}
     kept = _in_fixed_order({h: histograms[h] for h in sizes_within(totals)})
     untested = (Assumption.EXCHANGEABLE_WORKERS, Assumption.BETTER_THAN_GUESSING, Assumption.INDEPENDENT_ITEMS)
     assumptions, theta_3 = tuple(Tested(one, Status.UNTESTED) for one in untested), None
     independence = Tested(Assumption.INDEPENDENT_VOTES, Status.UNTESTABLE)
     if max(kept, default=0) >= 3:
-        held, held_c = held_cells(kept)
-        theta_3 = suprema(held, held_c[None])[1][0, 0]
+        nonempty, items_c = nonempty_cells(kept)
+        theta_3 = suprema(nonempty, items_c[None])[1][0, 0]
         independence, by_size = check_independence(*flatten(kept), theta_3, rng), check_sizes(kept)
         assumptions = (independence, *([] if by_size is None else [by_size]), *assumptions)
     return CountTests(
@@ -140,16 +141,16 @@ def examine_counts(histograms: Histograms, rng: np.random.Generator) -> CountTes
 
 
 def _in_fixed_order(histograms: Histograms) -> Histograms:
-    """The histograms with the classes in an order that depends on the counts, not on which label came first."""
+    """The histograms with the two classes in an order that depends on the counts, not on which label came first."""
     mirrored = {h: items_k[::-1].copy() for h, items_k in histograms.items()}
     forward, backward = ([tuple(items_k) for items_k in some.values()] for some in (histograms, mirrored))
     return histograms if forward <= backward else mirrored
 
 
 def claim_from_counts(tests: CountTests, level: float, assumptions: tuple[Tested, ...] | None = None) -> Claim:
-    """The anonymous claim of examined counts; a point estimate if one of its assumptions failed.
+    """The anonymous claim from tested counts; a point estimate if one of the assumptions failed.
 
-    `assumptions` replaces those of the tests if more is known, such as whether workers are exchangeable.
+    `assumptions` replaces those in `tests` if more is known, such as whether workers are exchangeable.
     """
     known = tests.assumptions if assumptions is None else assumptions
     claim = Claim(family=Family.ANONYMOUS, model=Model.INDEPENDENT_VOTES, level=level, n_items=tests.n_items)
@@ -166,12 +167,12 @@ def claim_from_counts(tests: CountTests, level: float, assumptions: tuple[Tested
         loss=Estimate(float(count_loss(theta_3, cells, total_c)), reason=Missing.NO_INTERVAL),
         accuracy=count_accuracy(theta_3, cells, total_c),
     )
-    if doubt(known) == Reason.ASSUMPTION_FAILED:
+    if open_reason(known) == Reason.ASSUMPTION_FAILED:
         return assume(claim, *known)
-    held, held_c = held_cells(tests.histograms)
-    evidence = weigh(held, held_c[None], sizes)
+    nonempty, items_n = nonempty_cells(tests.histograms)
+    evidence = weigh(nonempty, items_n[None], sizes)
     verdict = verdict_by_ratios(float(evidence.ratio_b[0]), float(evidence.against_b[0]), level)
-    region = ConfidenceRegion.around(held, held_c, theta_3, ratio_cut(level))
+    region = ConfidenceRegion.around(nonempty, items_n, theta_3, ratio_cut(level))
     claim = replace(
         claim,
         loss=loss_interval(
@@ -188,7 +189,7 @@ def claim_from_counts(tests: CountTests, level: float, assumptions: tuple[Tested
 
 
 def as_histograms(histograms: Mapping[int, ArrayLike]) -> dict[int, FloatArray]:
-    """Histograms by increasing number of votes, checked; those without items left out."""
+    """Validate histograms, sort them by number of votes, and drop those without items."""
     try:
         histograms = dict(histograms)
     except (TypeError, ValueError):
@@ -202,7 +203,7 @@ def as_histograms(histograms: Mapping[int, ArrayLike]) -> dict[int, FloatArray]:
 
 
 def _as_counts(n_votes: int, counts: ArrayLike) -> FloatArray:
-    """Items with 0, 1, ..., n_votes votes for class 0."""
+    """Validate the numbers of items with 0, 1, ..., n_votes votes for class 0."""
     try:
         items_k = np.asarray(counts, dtype=float)
     except (TypeError, ValueError):
@@ -212,7 +213,7 @@ def _as_counts(n_votes: int, counts: ArrayLike) -> FloatArray:
             f"histograms[{n_votes}] must list the items with 0, 1, ..., {n_votes} votes for class 0, "
             f"{n_votes + 1} counts, not an array of shape {items_k.shape}."
         )
-    largest = 2.0**53  # up to here every whole number is a float of its own
+    largest = 2.0**53  # floats represent all whole numbers up to here
     wrong = ~((items_k >= 0) & (items_k == np.floor(items_k)) & (items_k <= largest))
     if wrong.any():
         k = int(wrong.argmax())
@@ -226,9 +227,10 @@ def _as_counts(n_votes: int, counts: ArrayLike) -> FloatArray:
 
 
 def deciding_sizes(sizes: Iterable[int]) -> list[int]:
-    """The smallest and largest odd and even numbers of votes: majority vote is optimal for all sizes if for these.
+    """The smallest and largest odd and even numbers of votes.
 
-    The log-odds of the narrowest majority are linear in the number of votes, among odd and among even numbers.
+    Majority vote is optimal for all sizes if it is for these, because the log-odds of the narrowest majority are linear
+    in the number of votes, separately for odd and for even numbers.
 
     >>> deciding_sizes([3, 4, 5, 7, 8, 9])
     [3, 4, 8, 9]
@@ -238,19 +240,19 @@ def deciding_sizes(sizes: Iterable[int]) -> list[int]:
 
 
 class CountEvidence(NamedTuple):
-    """For each data set the likeliest model, and its lead in nats over models of either kind."""
+    """The most likely model of each data set, and its lead in nats over models of either kind."""
 
     theta_b3: FloatArray
-    ratio_b: FloatArray  # over every model in which majority is not optimal for some size
-    against_b: FloatArray  # over every model in which majority is optimal for all sizes, at least
-    nearest_bp3: FloatArray  # the likeliest models in which majority is not optimal, two for each size
+    ratio_b: FloatArray  # lead over every model in which majority is not optimal for some size
+    against_b: FloatArray  # lower bound on the lead over every model in which majority is optimal for all sizes
+    nearest_bp3: FloatArray  # the most likely models in which majority is not optimal, two for each size
 
 
 def weigh(cells: HistogramCells, items_bc: FloatArray, sizes: Sequence[int]) -> CountEvidence:
     """The likelihood ratios for and against majority vote being optimal for all these numbers of votes.
 
-    The models in which it is optimal lie within the opposite of each contradiction, so a lead over one of these is a
-    lead over all of them.
+    All models in which it is optimal lie in the opposite of each contradiction, so a lead over one of these opposites
+    is a lead over all these models.
     """
     wrong = contradictions(sizes)
     value_bp, theta = suprema(cells, items_bc, join_sides(EVERYWHERE, wrong, opposite(wrong)))
@@ -275,9 +277,9 @@ def verdict_by_ratios(ratio: float, against: float, level: float) -> Verdict:
 
 
 def is_proved(histograms: Histograms, evidence: CountEvidence, level: float) -> bool:
-    """Whether majority vote is optimal at the level whatever the number of items.
+    """Whether majority vote is proved optimal at the level, for any number of items.
 
-    It is if the histograms diverge from every model in which it is not by more than they may from the true one.
+    It is if the histograms diverge more from every model in which it is not optimal than they can from the true model.
 
     >>> histograms = {3: np.array([520.0, 480.0, 480.0, 520.0])}
     >>> cells, items_c = flatten(histograms)
@@ -291,11 +293,11 @@ def is_proved(histograms: Histograms, evidence: CountEvidence, level: float) -> 
 
 
 def divergence_cut(n_draws: int, error: float) -> float:
-    """What the divergence of histograms from the true model exceeds with probability at most `error`, in nats.
+    """Bound in nats that the divergence of histograms from the true model exceeds with probability at most `error`.
 
     A histogram of H votes is drawn by H binomials, one after the other. The divergence of each exceeds u with
-    probability at most 2 exp(-u) (Chernoff, twice), so their sum is stochastically below n log 2 plus a gamma variable,
-    n the sum of all H.
+    probability at most 2 exp(-u) (by two Chernoff bounds), so their sum is stochastically smaller than n log 2 plus a
+    gamma variable with shape n, where n is the sum of all H.
 
     >>> round(divergence_cut(3, .05), 2)
     8.38
@@ -304,9 +306,9 @@ def divergence_cut(n_draws: int, error: float) -> float:
 
 
 def count_margin(theta_3: FloatArray, sizes: Sequence[int]) -> float:
-    """The smallest margin over the numbers of votes: `theory.majority_margin` from logits.
+    """The smallest margin over the numbers of votes.
 
-    An estimate may lie so close to certainty that its probabilities round to 1.
+    This is `theory.majority_margin`, computed from logits because probabilities so close to certainty would round to 1.
     """
     return min(
         float(min(log_odds(theta_3, h, narrowest_majority(h)), -log_odds(theta_3, h, h - narrowest_majority(h))))
@@ -317,10 +319,10 @@ def count_margin(theta_3: FloatArray, sizes: Sequence[int]) -> float:
 def plan_items(
     cells: HistogramCells, items_c: FloatArray, theta_3: FloatArray, sizes: Sequence[int], level: float
 ) -> int | None:
-    """Fresh items that would decide on their own with 80% power; None if no feasible number would.
+    """Number of new items that would decide on their own with 80% power; None if no feasible number would.
 
-    By the nats per item between the fitted model and the nearest one on the other side. Only new items count, because
-    retesting the present ones together with others would not control the error.
+    It follows from the nats per item between the fitted model and the nearest one on the other side. Only new items
+    count, because testing the present items again together with others would not control the error.
     """
     expected_c = cells.totals(items_c) * np.exp(log_shares(cells, theta_3))
     wrong, inside = contradictions(sizes), count_margin(theta_3, sizes) > 0
@@ -331,23 +333,24 @@ def plan_items(
 
 
 def fresh_items(information: float, level: float) -> int | None:
-    """Items with which the likelihood ratio decides with 80% power; None if there are too many.
+    """Number of items with which the likelihood ratio decides with 80% power; None if it is too large.
 
     `information` is the lead of the fitted model over the nearest one on the other side, in nats per item.
 
     >>> fresh_items(.01, .95), fresh_items(1e-13, .95)
     (393, None)
     """
-    if information <= 1e-12:  # nats per item: less is rounding
+    if information <= 1e-12:  # in nats per item; smaller values are rounding errors
         return None
     needed = (np.sqrt(2 * ratio_cut(level)) + 0.8416212335729143) ** 2 / 2 / information  # the normal quantile at .8
-    return int(np.ceil(needed)) if needed <= 1e9 else None  # more items than this are out of reach
+    return int(np.ceil(needed)) if needed <= 1e9 else None  # more items are out of reach
 
 
 def ratio_cut(level: float) -> float:
     """The lead in nats that a likelihood ratio must exceed: half the two-sided chi-square quantile.
 
-    Each side is tested alone, so the one-sided quantile would do in large samples; in small ones it is too easy.
+    Each side is tested separately, so the one-sided quantile would suffice in large samples, but in small ones it is
+    too lenient.
 
     >>> round(ratio_cut(.95), 3)
     1.921

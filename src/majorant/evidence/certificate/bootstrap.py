@@ -1,7 +1,7 @@
-"""The bootstrap over items: the model refitted to items drawn with replacement, starting from the fit.
+"""Bootstrap over items: the model is refitted to items drawn with replacement, starting from the fit.
 
-Each replicate has log-odds of the labels given who voted what, and a loss of majority vote. Verdicts come from limits
-of resampled margins, with room for the Monte Carlo error of the replicates.
+Each replicate gives log-odds of labels given who voted for what, and a loss of majority vote. Verdicts come from
+quantiles of resampled margins, with an allowance for the Monte Carlo error of the replicates.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from majorant.values import Estimate, FloatArray, Missing, as_generator, safe_lo
 from majorant.votes import IntArray, Votes
 
 N_REPLICATES = 200
-SCORES_AT_ONCE = 250_000  # items x models, few enough to stay in the cache
-LEAST = -1e9  # log-probability of the impossible: finite, so that differences are
+LEAST = -1e9  # replaces a log-probability of -inf, so that differences stay finite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -32,13 +31,13 @@ class Replicates:
     """Estimates of each replicate b: class probabilities, confusion matrices, and the loss of majority vote."""
 
     prior_bk: FloatArray
-    confusion: FloatArray  # (B, workers, K, K), or (B, K, K) where all share one
+    confusion: FloatArray  # (B, workers, K, K), or (B, K, K) if all workers share one
     loss_b: FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Case:
-    """Votes and a fit of them; `copies` says how many items each item stands for, if equal items were merged."""
+    """Votes and their fit; `copies` is the number of items that each item stands for, if equal items were merged."""
 
     votes: Votes
     fit: Fit
@@ -46,37 +45,37 @@ class Case:
 
 
 def bootstrap(case: Case, *, rng: int | np.random.Generator) -> Replicates:
-    """Refit to items drawn with replacement, starting from the fit.
+    """Refit the model to items drawn with replacement, starting from the fit.
 
-    A row of a confusion matrix with a cell of less than 5 expected votes is redrawn around the replicate
-    (Dirichlet, half a vote more in each cell): a worker without an error in the data has none in any replicate, and
-    would pass for perfect.
+    Rows of confusion matrices with fewer than 5 expected votes in a cell are redrawn around the replicate (Dirichlet,
+    with half a vote added to each cell). Otherwise a worker without errors in the data would have none in any replicate
+    and appear perfect.
     """
     votes, fit = case.votes, case.fit
     if fit.confusion is None:
-        raise ConfigError(f"a {fit.method} fit has no confusion matrices: certify needs them.")
+        raise ConfigError(f"A {fit.method} fit has no confusion matrices, which certify needs.")
     generator, copies_i = as_generator(rng), as_copies(votes, case.copies)
     top_ik = leaders(votes)
     expected = _expected_votes(votes, fit, copies_i)
     prior, confusion, loss = [], [], []
-    at_once = max(1, 20_000_000 // max(1, len(votes.items)))  # of the weights held at a time
+    at_once = max(1, 20_000_000 // max(1, len(votes.items)))  # limited by the memory for weights
     for start in range(0, N_REPLICATES, at_once):
-        weight_bi = drawn_items(copies_i, min(at_once, N_REPLICATES - start), generator)
-        again = refit_dawid_skene(votes, weight_bi, fit)
-        prior.append(again.prior_bk)
-        loss.append(majority_losses(votes, top_ik, weight_bi, again.prior_bk, again.confusion))
-        confusion.append(_redraw_thin_rows(again.confusion, expected, generator))
+        weight_bi = resample_items(copies_i, min(at_once, N_REPLICATES - start), generator)
+        refit = refit_dawid_skene(votes, weight_bi, fit)
+        prior.append(refit.prior_bk)
+        loss.append(majority_losses(votes, top_ik, weight_bi, refit.prior_bk, refit.confusion))
+        confusion.append(_redraw_thin_rows(refit.confusion, expected, generator))
     return Replicates(prior_bk=np.concatenate(prior), confusion=np.concatenate(confusion), loss_b=np.concatenate(loss))
 
 
-def drawn_items(copies_i: FloatArray, n_draws: int, rng: np.random.Generator) -> IntArray:
-    """Resample the items: how often each is drawn, (draws, items); item i stands for copies_i[i] items.
+def resample_items(copies_i: FloatArray, n_draws: int, rng: np.random.Generator) -> IntArray:
+    """Resample the items: how often each is drawn, (draws, items).  Item i stands for copies_i[i] items.
 
-    >>> drawn_items(np.array([1., 3.]), 2, np.random.default_rng(0)).sum(axis=1).tolist()
+    >>> resample_items(np.array([1., 3.]), 2, np.random.default_rng(0)).sum(axis=1).tolist()
     [4, 4]
     """
     n_items, n_rows = int(copies_i.sum()), len(copies_i)
-    if n_items > 8 * n_rows:  # items that an item stands for on average, up to which they are drawn one by one
+    if n_items > 8 * n_rows:  # then this is faster than drawing items one by one
         return rng.multinomial(n_items, copies_i / n_items, size=n_draws)
     row_n = np.repeat(np.arange(n_rows), copies_i.astype(np.int64))
     weight_bi = np.empty((n_draws, n_rows), dtype=np.int32)
@@ -86,11 +85,11 @@ def drawn_items(copies_i: FloatArray, n_draws: int, rng: np.random.Generator) ->
 
 
 def loss_estimate(value: float, loss_b: FloatArray, level: float, *, refuted: bool) -> Estimate:
-    """The loss with its bootstrap interval: at each end the farther of the percentile and its reflection.
+    """The loss with its bootstrap interval, whose ends are the more distant of the percentile and its reflection.
 
-    A plug-in loss is never negative and so too large where majority vote is optimal, in replicates twice over:
-    percentiles alone then miss a true loss of 0 up to one time in five.  For the same reason the interval reaches
-    down to 0 unless it is `refuted` that majority vote is optimal.
+    A plug-in loss is never negative, so it is biased upwards if majority vote is optimal, and twice as much in
+    replicates: percentiles alone would miss a true loss of 0 up to one time in five.  For the same reason, the interval
+    starts at 0 unless it is `refuted` that majority vote is optimal.
 
     >>> loss_estimate(.02, np.linspace(.01, .025, 101), level=.9, refuted=True)
     Estimate(value=0.02, low=0.01..., high=0.029..., reason=None)
@@ -116,7 +115,7 @@ def _expected_votes(votes: Votes, fit: Fit, copies_i: FloatArray) -> FloatArray:
 
 def _redraw_thin_rows(confusion: FloatArray, expected: FloatArray, rng: np.random.Generator) -> FloatArray:
     cell = expected[..., None] * confusion
-    thin = cell.min(axis=-1) < 5.0  # expected votes; a bootstrap of fewer cannot tell a rate from 0
+    thin = cell.min(axis=-1) < 5.0  # expected votes; with fewer, the bootstrap cannot distinguish a rate from 0
     if not thin.any():
         return confusion
     drawn = np.maximum(rng.standard_gamma(cell[thin] + 0.5), np.finfo(float).tiny)
@@ -126,9 +125,9 @@ def _redraw_thin_rows(confusion: FloatArray, expected: FloatArray, rng: np.rando
 
 
 def vote_odds(votes: Votes, item: IntArray, label: IntArray, prior_bk: FloatArray, confusion: FloatArray) -> FloatArray:
-    """The log-odds of each item's `label` against the best other class, given who voted what, (models, items).
+    """Log-odds of each item's `label` against the best other class, given who voted for what, (models, items).
 
-    `confusion` holds a matrix for each worker, (B, J, K, K), or one for all, (B, K, K).
+    `confusion` holds one matrix per worker, (B, J, K, K), or one for all workers, (B, K, K).
 
     >>> votes = Votes.from_codes([0, 0], [0, 1], [0, 1], items="a", workers="wx", labels="ny")
     >>> panel = np.array([[[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]]])
@@ -145,10 +144,10 @@ def vote_odds(votes: Votes, item: IntArray, label: IntArray, prior_bk: FloatArra
 def majority_losses(
     votes: Votes, top_ik: NDArray[np.bool_], weight_bi: NDArray[Any], prior_bk: FloatArray, confusion: FloatArray
 ) -> FloatArray:
-    """The loss of majority vote under each model on untied items, as a share of the items with votes.
+    """Loss of majority vote under each model on untied items, as a share of the items with votes.
 
-    Item i counts weight_bi[b, i] times under model b; NaN if no item has votes. Most items are never lost: the worst
-    that any model says of each vote, added up, still favours majority.
+    Item i counts weight_bi[b, i] times under model b; the loss is NaN if no item has votes. Most items can be skipped,
+    because even the sum of the lowest log-odds of each vote under any model favours majority.
 
     >>> from majorant.evidence.certificate.design import leaders
     >>> votes = Votes.from_codes([0, 1], [0, 0], [0, 1], items="ab", workers="w", labels="ny")
@@ -178,7 +177,7 @@ def _probabilities(score_kib: FloatArray) -> FloatArray:
 
 
 def _vote_matrix(votes: Votes, *, shared: bool) -> Any:
-    """Items x (worker, label); one worker stands for all if they share a confusion."""
+    """Sparse matrix of items x (worker, label); if workers share a confusion matrix, they count as one worker."""
     from scipy.sparse import csr_array
 
     _, n_workers, n_classes = votes.shape
@@ -195,12 +194,17 @@ def _tables(prior_bk: FloatArray, confusion: FloatArray) -> tuple[FloatArray, Fl
     return np.maximum(safe_log(prior_bk), LEAST).T, log_vote_kcb
 
 
-def _scores(votes_ic: Any, prior_bk: FloatArray, confusion: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
-    """Yield blocks of items with their class scores, (K, items, models), relative to the first class."""
+def _scores(
+    votes_ic: Any, prior_bk: FloatArray, confusion: FloatArray, *, entries: int = 250_000
+) -> Iterator[tuple[slice, FloatArray]]:
+    """Yield blocks of items with their class scores, (K, items, models), relative to the first class.
+
+    A block has at most `entries` items x models, which fit into the cache.
+    """
     log_prior_kb, log_vote_kcb = _tables(prior_bk, confusion)
     log_vote_kcb -= log_vote_kcb[0].copy()
     n_items, n_models, n_classes = votes_ic.shape[0], *prior_bk.shape
-    size = max(1, SCORES_AT_ONCE // n_models)
+    size = max(1, entries // n_models)
     for start in range(0, n_items, size):
         rows = slice(start, min(start + size, n_items))
         score_kib = np.zeros((n_classes, rows.stop - start, n_models))
@@ -211,7 +215,7 @@ def _scores(votes_ic: Any, prior_bk: FloatArray, confusion: FloatArray) -> Itera
 
 
 def _odds(score_kib: FloatArray, label_i: IntArray) -> FloatArray:
-    """Each label's score less the best other, (items, models)."""
+    """Score of each label minus that of the best other label, (items, models)."""
     own_ib, best_ib = np.empty((2, *score_kib.shape[1:]))
     for k in np.unique(label_i):
         rows = np.flatnonzero(label_i == k)
@@ -221,7 +225,7 @@ def _odds(score_kib: FloatArray, label_i: IntArray) -> FloatArray:
 
 
 def _worst_odds(votes_ic: Any, label_i: IntArray, prior_bk: FloatArray, confusion: FloatArray) -> FloatArray:
-    """A lower bound for each label's odds under all models: every vote as bad for it as under any of them."""
+    """Lower bound on the log-odds of each label under all models: each vote counts as in the worst of them."""
     log_prior_kb, log_vote_kcb = _tables(prior_bk, confusion)
     worst_i = np.full(len(label_i), np.inf)
     for k, m in permutations(range(len(log_prior_kb)), 2):
@@ -232,12 +236,13 @@ def _worst_odds(votes_ic: Any, label_i: IntArray, prior_bk: FloatArray, confusio
     return worst_i
 
 
-def most_against(n_replicates: int, level: float) -> int:
-    """How many replicates may be at 0 or below for a value to be above 0 at the level, safe from Monte Carlo error.
+def most_nonpositive(n_replicates: int, level: float) -> int:
+    """Largest number of replicates at or below 0 with which a value still counts as above 0 at the level.
 
-    With this many, the chance that a replicate is at 0 or below is less than 1 - level by two standard errors.
+    With this number, the estimated probability of a replicate at or below 0 is two standard errors below 1 - level,
+    which allows for Monte Carlo error.
 
-    >>> most_against(200, .95), most_against(60, .95)
+    >>> most_nonpositive(200, .95), most_nonpositive(60, .95)
     (3, 0)
     """
     error = 1 - level
@@ -245,13 +250,13 @@ def most_against(n_replicates: int, level: float) -> int:
 
 
 def deviation(value_b: FloatArray) -> FloatArray:
-    """The bootstrap's standard deviation along the first axis, inf where a value is infinite."""
+    """Standard deviation over replicates (the first axis); inf if a value is infinite."""
     finite = np.isfinite(value_b).all(axis=0)
     return np.where(finite, np.where(finite, value_b, 0.0).std(axis=0, ddof=1), np.inf)
 
 
 def fresh_to_tell_margin(margin: float, deviation: float, n_items: float, level: float) -> int | None:
-    """New items needed to show that the margin is above 0 with 80% power; None if it is not above 0.
+    """Number of new items that would show a margin above 0 with 80% power; None if the margin is not above 0.
 
     >>> fresh_to_tell_margin(.2, .1, 1000, .95)
     1546
@@ -265,31 +270,31 @@ def fresh_to_tell_margin(margin: float, deviation: float, n_items: float, level:
 
 
 def spread_upwards(value_bp: FloatArray) -> FloatArray:
-    """The deviation of the replicates above their median, which for a symmetric law is the standard deviation.
+    """Deviation of the replicates above their median; for a symmetric distribution, the standard deviation.
 
-    Log-odds of a worker who hardly errs have a long tail away from 0, and their whole deviation would hide how far they
-    stay from it; inf where a value is infinite.
+    The log-odds of a worker who hardly errs have a long tail away from 0, so their full standard deviation would hide
+    how far from 0 they are. The result is inf if a value is infinite.
 
     >>> spread_upwards(np.array([[-9.], [-1.], [0.], [1.], [1.]])).round(3).tolist()
     [0.894]
     """
     finite_p = np.isfinite(value_bp).all(axis=0)
-    shown_bp = np.where(finite_p, value_bp, 0.0)
-    above_bp = np.maximum(shown_bp - np.median(shown_bp, axis=0), 0.0)
+    finite_bp = np.where(finite_p, value_bp, 0.0)
+    above_bp = np.maximum(finite_bp - np.median(finite_bp, axis=0), 0.0)
     return np.where(finite_p, np.sqrt(2 * (above_bp**2).mean(axis=0)), np.inf)
 
 
 def clearly_negative(value_p: FloatArray, value_bp: FloatArray, n_tried: int, level: float) -> NDArray[np.bool_]:
-    """Which log-odds are below 0 at the level, all `n_tried` taken together (Bonferroni), by their spread upwards.
+    """Which log-odds are below 0 at the level, judged by their upward spread and corrected for `n_tried` (Bonferroni).
 
-    No replicate may be at 0 or above: with few items the spread alone, a normal law's, refutes too often.
+    All replicates must be below 0, too: with few items, the normal approximation alone would refute too often.
 
     >>> clearly_negative(np.array([-1.]), np.linspace(-1.5, -.5, 100)[:, None], 10, .95).tolist()
     [True]
     """
     from scipy.special import ndtri
 
-    safe = 1 + 2 / np.sqrt(len(value_bp))  # two standard errors of a spread that half of the replicates tell
-    far = safe * float(ndtri(1 - (1 - level) / max(n_tried, 1)))
-    far_p = value_p + far * spread_upwards(value_bp) < 0
-    return np.asarray(far_p & (value_bp < 0).all(axis=0))
+    safe = 1 + 2 / np.sqrt(len(value_bp))  # two standard errors of a spread estimated from half of the replicates
+    distance = safe * float(ndtri(1 - (1 - level) / max(n_tried, 1)))
+    is_far_p = value_p + distance * spread_upwards(value_bp) < 0
+    return np.asarray(is_far_p & (value_bp < 0).all(axis=0))

@@ -1,10 +1,11 @@
-"""Claims by confusion matrices, with a level from the bootstrap over items.
+"""Claims based on confusion matrices, with levels from a bootstrap over items.
 
-The named claim compares majority vote with all rules, by one confusion matrix per worker. The anonymous claim compares
-it with rules that ignore who voted: for a panel by the same matrices, since the vote counts of a fixed panel are not a
-mixture of binomials; for more than two classes by one matrix for all votes. Margins are exact for the fitted matrices
-and uncertain by the bootstrap, so these claims are supported at most. Without replicates a claim is a point estimate:
-its verdict is open. Statements, levels and limits: docs/theory/named.md.
+The named claim compares majority vote with all rules, using one confusion matrix per worker. The anonymous claim
+compares it with rules that ignore who voted. For a panel it uses the same matrices, because the vote counts of a fixed
+panel are not a mixture of binomials; for more than two classes it uses one matrix for all votes. Margins are computed
+exactly from the fitted matrices, but their uncertainty comes from the bootstrap, so these claims are at most
+"supported". Without replicates, a claim is a point estimate and its verdict is open. Statements, levels and limits:
+docs/theory/named.md.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from majorant.evidence.certificate.bootstrap import (
     fresh_to_tell_margin,
     loss_estimate,
     majority_losses,
-    most_against,
+    most_nonpositive,
     vote_odds,
 )
 from majorant.evidence.certificate.certificate import RARE_SHARE, Claim, Family, Model, Reason, Verdict
@@ -43,19 +44,19 @@ VOTES_PER_CLASS = 20  # votes per class that a typical worker must have given to
 
 
 class Finding(NamedTuple):
-    """What a model says about majority vote: at the fit, and in each replicate b, if any."""
+    """What a model implies about majority vote, at the fit and in each bootstrap replicate b."""
 
-    margin: float | None  # None if there are too many ballots to find it
+    margin: float | None  # None if there are too many ballots to compute it
     loss: float
     accuracy: float
     loss_b: FloatArray | None = None
     is_optimal: bool = False  # at the level
     is_beaten: bool = False  # at the level
-    margin_b: FloatArray | None = None  # known if the verdict is open
+    margin_b: FloatArray | None = None  # only if the verdict is open
 
 
 def _claim(family: Family, model: Model, case: Case, finding: Finding, level: float) -> Claim:
-    """Turn a finding into a claim, without looking at assumptions yet."""
+    """Turn a finding into a claim; assumptions are listed but not yet taken into account."""
     copies_i = as_copies(case.votes, case.copies)
     verdict = Verdict.NOT_OPTIMAL if finding.is_beaten else Verdict.OPTIMAL if finding.is_optimal else Verdict.OPEN
     loss, more = Estimate(finding.loss, reason=Missing.NO_INTERVAL), None
@@ -83,7 +84,7 @@ def _claim(family: Family, model: Model, case: Case, finding: Finding, level: fl
 
 
 def unidentified(family: Family, model: Model, level: float) -> Claim:
-    """An open claim, for votes that do not identify the model."""
+    """An open claim for votes that do not identify the model."""
     reason = Reason.NOT_IDENTIFIED
     return Claim(family=family, reason=reason, model=model, assumptions=_assumptions(model), level=level)
 
@@ -98,13 +99,13 @@ def _assumptions(model: Model) -> tuple[Tested, ...]:
 def _is_identified(case: Case, *, per_worker: bool) -> bool:
     """Whether some item has three votes. Raises if the fit has the wrong kind of confusion matrices."""
     if case.fit.confusion is None or case.fit.confusion.ndim != (3 if per_worker else 2):
-        whose = "one confusion matrix per worker" if per_worker else "one confusion matrix for all"
-        raise ConfigError(f"this claim needs {whose}; a {case.fit.method} fit has none.")
+        needed = "one confusion matrix per worker" if per_worker else "one confusion matrix for all"
+        raise ConfigError(f"This claim needs {needed}, which a {case.fit.method} fit does not have.")
     return bool(case.votes.votes_i.max(initial=0) >= 3)
 
 
 def _loss_and_accuracy(case: Case) -> tuple[float, float]:
-    """Loss and accuracy of majority vote on the observed votes, given who cast them."""
+    """Loss and accuracy of majority vote on the observed votes, given who voted."""
     votes, fit, copies_i = case.votes, case.fit, as_copies(case.votes, case.copies)
     assert fit.confusion is not None
     top_ik, voted_i = leaders(votes), votes.votes_i > 0
@@ -117,17 +118,17 @@ def _loss_and_accuracy(case: Case) -> tuple[float, float]:
 
 
 def named_claim(case: Case, replicates: Replicates | None, *, level: float) -> Claim:
-    """Compare majority vote with all rules, by one confusion matrix per worker.
+    """Compare majority vote with all rules, using one confusion matrix per worker.
 
-    Optimal: worker sets whose margin is above 0 at the level hold all but 1% of the items. Not optimal: on some votes
-    seen without a tie, another label than majority's is more probable at the level.
+    Optimal: all but 1% of the items belong to worker sets whose margin is above 0 at the level. Not optimal: on some
+    observed votes without a tie, another label is more probable than majority's at the level.
 
     Parameters
     ----------
     case : Case
         Votes and a fit with one matrix per worker.
     replicates : Replicates or None
-        The bootstrap; None for a point estimate.
+        The bootstrap replicates; None for a point estimate.
     level : float
         Confidence level.
     """
@@ -150,16 +151,16 @@ def named_claim(case: Case, replicates: Replicates | None, *, level: float) -> C
 
 
 def is_thin(votes: Votes, copies: ArrayLike | None = None) -> bool:
-    """Whether there are too few votes per worker to tell workers apart.
+    """Whether there are too few votes per worker to distinguish workers.
 
-    Confusion matrices of workers with few votes fit noise, and overstate what knowing them gains.
+    Confusion matrices of workers with few votes fit noise and overstate what is gained by using them.
     """
     given_j = np.bincount(votes.worker_n, weights=as_copies(votes, copies)[votes.item_n])
     return typical(given_j.astype(float)) < VOTES_PER_CLASS * len(votes.labels)
 
 
 def typical(votes_j: FloatArray) -> float:
-    """Number of votes by the worker who cast the median vote; 0 without votes.
+    """Number of votes of the worker who cast the median vote; 0 without votes.
 
     >>> typical(np.array([3., 1.]))
     3.0
@@ -170,31 +171,31 @@ def typical(votes_j: FloatArray) -> float:
 
 
 class SetMargins(NamedTuple):
-    """The margin of each worker set at the fit: NaN if there are too many ballots to find it."""
+    """The margin of each worker set at the fit; NaN if there are too many ballots to compute it."""
 
     items_s: FloatArray
     margin_s: FloatArray
-    worker: tuple[IntArray, ...]  # the workers of each set
+    worker: tuple[IntArray, ...]  # the workers in each set
 
     @property
     def binding_set(self) -> int:
-        """The set with the smallest margin, once the sets with the smallest that hold 1% of the items are left out."""
+        """The set with the smallest margin after dropping the sets with the smallest margins, up to 1% of the items."""
         order_s = np.argsort(self.margin_s, kind="stable")
         passed_s = np.cumsum(self.items_s[order_s]) > RARE_SHARE * self.items_s.sum()
         return int(order_s[np.argmax(passed_s)])
 
     @property
     def binding(self) -> float | None:
-        """The margin of that set; None if sets without a known margin hold more than 1% of the items."""
+        """The margin of the binding set; None if sets without a known margin hold more than 1% of the items."""
         unknown = self.items_s[np.isnan(self.margin_s)].sum()
         return None if unknown > RARE_SHARE * self.items_s.sum() else float(self.margin_s[self.binding_set])
 
 
 def set_margins(sets: tuple[WorkerSets, ...], fit: Fit) -> SetMargins:
-    """The exact margin of every worker set at the fit, as far as it can be found quickly.
+    """The exact margin of every worker set at the fit, as far as it can be computed quickly.
 
-    Two classes need one sort. With more, the ballots of a few voters are enumerated; more voters take assignment
-    problems, which only a panel's few sets are worth.
+    Two classes need one sort. With more classes, the ballots of a few voters are enumerated. Sets with more voters
+    require assignment problems, which take too long except for the few sets of a panel.
     """
     assert fit.confusion is not None
     margin = []
@@ -215,12 +216,12 @@ def set_margins(sets: tuple[WorkerSets, ...], fit: Fit) -> SetMargins:
 
 
 def _is_optimal_for_sets(margins: SetMargins, replicates: Replicates, level: float) -> bool:
-    """Whether worker sets with a margin above 0 at the level hold all but 1% of the items."""
+    """Whether all but 1% of the items belong to worker sets with a margin above 0 at the level."""
     room = RARE_SHARE * margins.items_s.sum() - margins.items_s[~(margins.margin_s > 0)].sum()
     if room < 0:
         return False
     sizes_s = np.array([len(worker_h) for worker_h in margins.worker])
-    allowed = most_against(len(replicates.prior_bk), level)
+    allowed = most_nonpositive(len(replicates.prior_bk), level)
     for n_votes in np.unique(sizes_s):
         open_s = np.flatnonzero((sizes_s == n_votes) & (margins.margin_s > 0))
         against_s = np.zeros(len(open_s), dtype=np.int64)
@@ -252,17 +253,17 @@ def _is_beaten(case: Case, item: IntArray, replicates: Replicates, level: float)
 
 
 def panel_claim(case: Case, replicates: Replicates | None, *, level: float) -> Claim:
-    """Compare majority vote with rules that ignore who voted, for a panel of unlike workers.
+    """Compare majority vote with rules that ignore who voted, for a panel of different workers.
 
-    The counts of a fixed panel are Poisson-binomial given the class; the margin of each count, and what majority
-    loses, are exact for the fitted confusion matrices, one per worker. The shares of the worker sets are taken as they
-    are. Parameters as in `named_claim`.
+    The vote counts of a fixed panel are Poisson-binomial given the class. The margin of each count and the loss of
+    majority vote are computed exactly from the fitted confusion matrices, one per worker. The shares of the worker sets
+    are treated as known. Parameters are as in `named_claim`.
     """
     if not _is_identified(case, per_worker=True):
         return unidentified(Family.ANONYMOUS, Model.NAMED_WORKERS, level)
     if not can_count(case.votes):
         n_votes, n_classes = case.votes.votes_i.max(), len(case.votes.labels)
-        raise ConfigError(f"{n_votes} votes over {n_classes} classes fall in too many ways to enumerate.")
+        raise ConfigError(f"{n_votes} votes over {n_classes} classes have too many possible counts to enumerate.")
     votes, fit, copies_i = case.votes, case.fit, as_copies(case.votes, case.copies)
     assert fit.confusion is not None
     point, sets = PanelModels(fit.prior[None], fit.confusion[None]), worker_sets(votes, copies_i)
@@ -272,12 +273,12 @@ def panel_claim(case: Case, replicates: Replicates | None, *, level: float) -> C
     margin_n = [float(at_fit[n].margin_b[0]) for n in common]
     finding = Finding(min(margin_n), float(_loss(at_fit)[0]), float(_accuracy(at_fit)))
     if replicates is not None:
-        again = [count_cells(group, PanelModels(replicates.prior_bk, replicates.confusion)) for group in sets]
-        margin_b = again[common[int(np.argmin(margin_n))]].margin_b
+        resampled = [count_cells(group, PanelModels(replicates.prior_bk, replicates.confusion)) for group in sets]
+        margin_b = resampled[common[int(np.argmin(margin_n))]].margin_b
         finding = finding._replace(
-            loss_b=_loss(again),
-            is_optimal=_is_optimal(margin_n, [again[n].margin_b for n in common], level),
-            is_beaten=_is_beaten_on_counts(at_fit, again, common, level),
+            loss_b=_loss(resampled),
+            is_optimal=_is_optimal(margin_n, [resampled[n].margin_b for n in common], level),
+            is_beaten=_is_beaten_on_counts(at_fit, resampled, common, level),
             margin_b=margin_b,
         )
     return _claim(Family.ANONYMOUS, Model.NAMED_WORKERS, case, finding, level)
@@ -285,7 +286,7 @@ def panel_claim(case: Case, replicates: Replicates | None, *, level: float) -> C
 
 def _is_optimal(margin_n: Sequence[float], margin_nb: Sequence[FloatArray], level: float) -> bool:
     """Whether the margin is above 0 at the level for every number of votes (an intersection-union test)."""
-    allowed = most_against(len(margin_nb[0]), level)
+    allowed = most_nonpositive(len(margin_nb[0]), level)
     return min(margin_n) > 0 and all(int((margin_b <= 0).sum()) <= allowed for margin_b in margin_nb)
 
 
@@ -305,8 +306,8 @@ class PanelModels(NamedTuple):
 class PanelCounts(NamedTuple):
     """Probabilities of the vote counts of items with one number of votes, under each model b.
 
-    `own_bc` is P(counts c, majority's class is true), `best_bc` the same for the best other class, `drawn_bc` for a
-    fair draw among the classes with the most votes.
+    `own_bc` is P(counts c, majority's class is true), `best_bc` the same for the best other class, and `drawn_bc` for a
+    random choice among the classes with the most votes.
     """
 
     n_votes: int
@@ -318,19 +319,19 @@ class PanelCounts(NamedTuple):
 
     @property
     def odds_bc(self) -> FloatArray:
-        """The log-odds of majority's class against the best other; inf for tied counts, and for impossible ones."""
+        """Log-odds of majority's class against the best other class; inf for tied and for impossible counts."""
         with np.errstate(invalid="ignore"):
             odds_bc = safe_log(self.own_bc) - safe_log(self.best_bc)
         return np.where(np.isnan(odds_bc) | self.tied_c, np.inf, odds_bc)
 
     @property
     def margin_b(self) -> FloatArray:
-        """The smallest log-odds of the counts without a tie."""
+        """The smallest log-odds of the untied counts."""
         return np.asarray(self.odds_bc.min(axis=1, initial=np.inf))
 
 
 def count_cells(sets: WorkerSets, models: PanelModels) -> PanelCounts:
-    """The vote counts of the items of these worker sets, under each model."""
+    """Probabilities of the vote counts on the items of these worker sets, under each model."""
     total, share_s = np.zeros(()), sets.items_s / sets.items_s.sum()
     for worker_h, share in zip(sets.worker_sh, share_s, strict=True):
         given_bkc, count_lc = count_distribution(models.confusion[:, worker_h])
@@ -345,14 +346,14 @@ def count_cells(sets: WorkerSets, models: PanelModels) -> PanelCounts:
 
 
 def _is_beaten_on_counts(
-    at_fit: Sequence[PanelCounts], again: Sequence[PanelCounts], common: Sequence[int], level: float
+    at_fit: Sequence[PanelCounts], resampled: Sequence[PanelCounts], common: Sequence[int], level: float
 ) -> bool:
-    """Whether the best rule clearly differs from majority on some count of votes, corrected for their number."""
+    """Whether the best rule clearly differs from majority vote on some vote count, corrected for their number."""
     n_tried = sum(int((~cells.tied_c).sum()) for cells in at_fit)
     for n in common:
         odds_c = at_fit[n].odds_bc[0]
         below = np.flatnonzero(odds_c < 0)
-        if clearly_negative(odds_c[below], again[n].odds_bc[:, below], n_tried, level).any():
+        if clearly_negative(odds_c[below], resampled[n].odds_bc[:, below], n_tried, level).any():
             return True
     return False
 
@@ -372,15 +373,16 @@ def _accuracy(parts: Sequence[PanelCounts]) -> float:
 
 
 def multiclass_claim(case: Case, replicates: Replicates | None, *, level: float) -> Claim:
-    """Compare majority vote with rules that ignore who voted, by one confusion matrix for all votes.
+    """Compare majority vote with rules that ignore who voted, using one confusion matrix for all votes.
 
     Optimal: for every number of votes with at least 1% of the items, the exact margin is above 0 at the level. Not
-    optimal: for some vote counts seen without a tie, another label than majority's is more probable at the level.
+    optimal: for some observed vote counts without a tie, another label is more probable than majority's at the level.
 
     Parameters
     ----------
     case : Case
-        Votes and a fit with one matrix (K, K) for all votes, at the best of several starts, aligned (see `align`).
+        Votes and a fit with one matrix (K, K) for all votes, from the best of several starts, and aligned (see
+        `align`).
     replicates : Replicates or None
         The bootstrap; None for a point estimate.
     level : float
@@ -401,7 +403,7 @@ def multiclass_claim(case: Case, replicates: Replicates | None, *, level: float)
         if min(margin_n) > 0:
             margin_nb = [majority_margins(replicates.prior_bk, replicates.confusion, n) for n in common]
             finding = finding._replace(margin_b=margin_nb[int(np.argmin(margin_n))])
-        _, each = np.unique(counts(votes), axis=0, return_index=True)  # an item of each pattern of counts
+        _, each = np.unique(counts(votes), axis=0, return_index=True)  # one item for each pattern of counts
         finding = finding._replace(
             loss_b=replicates.loss_b,
             is_optimal=_is_optimal(margin_n, margin_nb, level),
@@ -421,7 +423,7 @@ def align(fit: Fit) -> Fit:
     assert fit.confusion is not None
     joint_kl = fit.prior[:, None] * fit.confusion
     label_k = joint_kl.argmax(axis=1)
-    if len(set(label_k.tolist())) < len(label_k):  # two classes explain one label best
+    if len(set(label_k.tolist())) < len(label_k):  # one label is the most likely for two classes
         from scipy.optimize import linear_sum_assignment
 
         _, label_k = linear_sum_assignment(-joint_kl)

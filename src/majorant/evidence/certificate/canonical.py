@@ -2,8 +2,8 @@
 
 Every item, worker and label gets a signature that depends only on who agreed with whom on what (color refinement on the
 graph of votes). Sorting by signature gives the same arrays for the same votes, whatever the order of the rows and the
-names. Items, workers or labels with the same signature are interchangeable, except for symmetries that real votes do
-not have.
+names. Items, workers or labels with the same signature are interchangeable, except for symmetries that do not occur in
+real votes.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from majorant.votes import IntArray, Votes
 
 
 class Canonical(NamedTuple):
-    """Votes in canonical order, and the new codes of the old workers and labels."""
+    """Votes in canonical order, and the new codes of the original workers and labels."""
 
     votes: Votes
     worker_j: NDArray[np.int64]
     label_k: NDArray[np.int64]
 
     def restore(self, fit: Fit) -> Fit:
-        """A fit of the canonical votes with workers and labels in their old order; its items stay as they are."""
+        """Put workers and labels of a fit to the canonical votes back in their original order, but not its items."""
         confusion = fit.confusion
         if confusion is not None:
             by_worker = confusion[self.worker_j] if confusion.ndim == 3 else confusion
@@ -39,7 +39,7 @@ class Canonical(NamedTuple):
 
 
 def canonical_order(votes: Votes) -> Canonical:
-    """Put votes in an order that does not depend on the order of rows or on any names.
+    """Put votes in an order that does not depend on the order of rows or on names.
 
     >>> one = Votes.from_codes([0, 0, 1], [0, 1, 0], [1, 1, 0], items="ab", workers="wx", labels="ny")
     >>> two = Votes.from_codes([1, 0, 1], [0, 1, 1], [0, 1, 0], items="ba", workers="xw", labels="yn")

@@ -12,19 +12,19 @@ from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, 
 from majorant.values import Estimate, Missing
 
 NOT_ESTIMATED = Estimate(None, reason=Missing.NOT_ESTIMATED)
-RARE_SHARE = 0.01  # numbers of votes and worker sets that hold fewer of the items do not affect a verdict
+RARE_SHARE = 0.01  # numbers of votes and worker sets with a smaller share of the items do not affect a verdict
 
 
 class Family(StrEnum):
-    """The rules that majority vote is compared with, and by what."""
+    """The rules that majority vote is compared with, and the basis of the comparison."""
 
-    ANONYMOUS = "anonymous"  # rules that ignore who voted, by a model of the votes
-    NAMED = "named"  # all rules, by a model of the votes
-    GOLD = "gold"  # rules that ignore who voted, by gold labels alone
+    ANONYMOUS = "anonymous"  # rules that ignore who voted, compared by a model of the votes
+    NAMED = "named"  # all rules, compared by a model of the votes
+    GOLD = "gold"  # rules that ignore who voted, compared by gold labels alone
 
 
 class Verdict(StrEnum):
-    """Whether majority vote is as good as the best rule of a family, leaving out ties."""
+    """Whether majority vote is as good as the best rule of a family on untied items."""
 
     OPTIMAL = "optimal"
     NOT_OPTIMAL = "not optimal"
@@ -53,41 +53,41 @@ class Model(StrEnum):
 class Claim:
     """Whether majority vote is as good as the best rule of a family, with the supporting facts.
 
-    Items with a tied vote are left out: which label they get is not majority vote's decision. A claim whose
-    assumptions failed, or cannot be tested, keeps its numbers, but its verdict is open: see `assume`.
+    Items with tied votes are left out, because majority vote does not determine their label. A claim with an assumption
+    that failed or cannot be tested keeps its numbers, but its verdict is open (see `assume`).
 
     Parameters
     ----------
     family : Family
         The rules that majority vote is compared with.
     verdict : Verdict
-        What was found.
+        Whether majority vote is as good.
     certainty : Certainty or None
-        `proved` at any number of items, or `supported` by large-sample statistics; None if the verdict is open.
+        `proved` for any number of items, or `supported` by large-sample statistics; None if the verdict is open.
     reason : Reason or None
         Why the verdict is open.
     margin : float or None
-        Log-odds, in nats, by which the model's best rule agrees with majority vote on the closest call; above 0 if it
-        always agrees.
+        Log-odds in nats with which the model favours majority vote's label in the closest case; above 0 if majority
+        vote is always the best rule.
     loss : Estimate
-        Accuracy that majority vote loses to the best rule on untied items, as a share of all items.
+        Accuracy of the best rule minus that of majority vote on untied items, as a share of all items.
     accuracy : float or None
-        How often majority vote is right, by the model or by gold, a tie counted as a fair draw.
+        Accuracy of majority vote according to the model or to gold, with ties decided by a coin.
     tied_share : float
-        Share of the items with votes that are tied.
+        Share of the items with votes whose votes are tied.
     model : Model
         The model of the votes.
     assumptions : tuple of Tested
-        What the claim assumes, and what is known about it.
+        Assumptions of the claim, with their status.
     level : float
-        Probability with which the verdict, and the interval of the loss, are right if the assumptions hold.
+        Probability with which the verdict and the interval of the loss are right if the assumptions hold.
     n_items : int
-        Items that the claim was computed from.
+        Number of items that the claim was computed from.
     n_labels : int
-        Gold labels that the claim rests on.
+        Number of gold labels behind the claim.
     more_items : int or None
-        Fresh items (gold items for the gold claim) that would decide on their own with probability .8; 0 if the verdict
-        is not open, None if no feasible number would.
+        Number of new items (gold items for the gold claim) that would decide on their own with probability .8; 0 if the
+        verdict is not open, None if no feasible number would.
     """
 
     family: Family
@@ -115,12 +115,12 @@ class Claim:
         return tuple(tested for tested in self.assumptions if tested.status in statuses)
 
     def status(self, assumption: Assumption) -> Status | None:
-        """What is known about an assumption; None if the claim does not make it."""
+        """Status of an assumption; None if the claim does not make it."""
         return next((tested.status for tested in self.assumptions if tested.assumption == assumption), None)
 
 
 def assume(claim: Claim, *assumptions: Tested) -> Claim:
-    """The claim with further assumptions: its verdict is open if one of them failed or cannot be tested.
+    """Add assumptions to a claim; its verdict becomes open if one of them failed or cannot be tested.
 
     >>> tested = Tested(Assumption.INDEPENDENT_VOTES, Status.UNTESTABLE)
     >>> optimal = Claim(family=Family.ANONYMOUS, verdict=Verdict.OPTIMAL, certainty=Certainty.PROVED)
@@ -129,14 +129,14 @@ def assume(claim: Claim, *assumptions: Tested) -> Claim:
     ('open', None, 'cannot be tested')
     """
     claim = replace(claim, assumptions=(*claim.assumptions, *assumptions))
-    reason = doubt(claim.assumptions)
+    reason = open_reason(claim.assumptions)
     if reason is None or claim.reason == Reason.NOT_IDENTIFIED:
         return claim
     return replace(claim, verdict=Verdict.OPEN, certainty=None, reason=reason, more_items=None)
 
 
-def doubt(assumptions: tuple[Tested, ...]) -> Reason | None:
-    """Why nothing can be concluded from these assumptions; None if each was tested and passed, or is untested."""
+def open_reason(assumptions: tuple[Tested, ...]) -> Reason | None:
+    """Why these assumptions allow no verdict; None if each of them passed its test or was not tested."""
     statuses = {tested.status for tested in assumptions}
     if Status.FAILED in statuses:
         return Reason.ASSUMPTION_FAILED
@@ -159,13 +159,13 @@ class Dependence:
     Parameters
     ----------
     tested : Tested
-        One test for all pairs.
+        Result of one test for all pairs.
     truth : {"gold", "estimated"}
-        Whether gold labels or the fitted model stand for the truth; estimates of the latter are rough.
+        Whether the truth comes from gold labels or from the fitted model, which gives only rough estimates.
     pairs : tuple of Pair
         Pairs of workers, the most correlated first.
     n_eff : Estimate
-        How many independent workers would be as informative as those who vote on an item.
+        Number of independent workers that would be as informative as those who vote on an item.
     """
 
     tested: Tested
@@ -183,15 +183,15 @@ class Certificate:
     level : float
         Probability with which the verdict of `standing` is right if its assumptions hold.
     anonymous : Claim
-        Majority vote against the best rule that ignores who voted.
+        Comparison of majority vote with the best rule that ignores who voted.
     named : Claim or None
-        Majority vote against the best of all rules; None if there are too many or too few workers for such a model.
+        Comparison with the best of all rules; None if there are too many or too few workers for such a model.
     gold : Claim or None
-        Majority vote against the best rule that ignores who voted, by gold labels alone.
+        Comparison with the best rule that ignores who voted, from gold labels alone; None without gold labels.
     dependence : Dependence or None
         For a panel, whether its workers err together.
     design : VotingDesign or None
-        Panel or crowd; None if it is not known who voted.
+        Panel or crowd; None if the voters are unknown.
     """
 
     level: float
@@ -208,7 +208,7 @@ class Certificate:
 
     @property
     def standing(self) -> Claim:
-        """The decisive claim: gold if it decides, because it assumes least, otherwise the anonymous one."""
+        """The decisive claim: the gold claim if it is not open, because it assumes least, else the anonymous one."""
         return self.anonymous if self.gold is None or self.gold.verdict == Verdict.OPEN else self.gold
 
     def evidence(self) -> tuple[Evidence, ...]:
@@ -226,7 +226,7 @@ class Certificate:
 
 
 def _evidence(claim: Claim) -> Evidence:
-    """The gain is the loss of majority vote; if majority vote is optimal at the level, it is 0 at the level."""
+    """Convert a claim to evidence: the gain is the loss of majority vote, or 0 if majority vote is optimal."""
     optimal = claim.verdict == Verdict.OPTIMAL
     return Evidence(
         source=Source.LABELS if claim.family == Family.GOLD else Source.CERTIFICATE,

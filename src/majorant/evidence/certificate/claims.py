@@ -1,8 +1,8 @@
 """Certify majority vote: collect the inputs of the claims, test their assumptions, and make the claims.
 
-`examine` does the cheap part: it tells a crowd from a panel, fits the models and tests their assumptions.
-`make_certificate` turns that into claims with verdicts and intervals. Both work in canonical order, so the same votes
-give the same certificate, whatever the order of rows and the names of workers and labels.
+`examine` does the cheap part: it distinguishes crowds from panels, fits models and tests their assumptions.
+`make_certificate` turns the results into claims with verdicts and intervals. Both put votes in canonical order, so the
+certificate does not depend on the order of rows or the names of workers and labels.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from majorant.evidence.certificate.certificate import (
     Model,
     Reason,
     assume,
-    doubt,
+    open_reason,
 )
 from majorant.evidence.certificate.dependence import dependence
 from majorant.evidence.certificate.design import VotingDesign, design
@@ -59,11 +59,11 @@ from majorant.votes import IntArray, Votes
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Certification:
-    """A certificate, and what it was made from."""
+    """A certificate, with the voting design and the fit behind it."""
 
     certificate: Certificate
     design: VotingDesign
-    fit: Fit | None  # one confusion matrix per worker; for thin crowds of many classes one for all
+    fit: Fit | None  # one confusion matrix per worker; one for all in crowds with few votes per worker and many classes
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -77,9 +77,9 @@ class ClaimInputs:
     sample : Votes
         All items, or a random sample of them, for the claims about workers.
     item_p : array or None
-        Codes of the items in the sample, None for all.
+        Codes of the items in the sample; None for all.
     n_items : int
-        How many items the sample was drawn from.
+        Number of items that the sample was drawn from.
     gold : GoldCells or None
         Gold labels of all items with votes, if there are any.
     """
@@ -95,7 +95,7 @@ class ClaimInputs:
 def certify(
     votes: Any, *, level: float = LEVEL, rng: int | np.random.Generator = 0, **reading: Unpack[Reading]
 ) -> Certificate:
-    """Compare majority vote with the best rules that ignore, and that know, who voted.
+    """Compare majority vote with the best rules that ignore, and that use, who voted.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def certify(
     Returns
     -------
     Certificate
-        Claims with a verdict each: optimal, not optimal or open.
+        Claims, each with a verdict: optimal, not optimal or open.
 
     Examples
     --------
@@ -123,18 +123,18 @@ def certify(
 
 
 def certification(votes: Votes | Backend, *, level: float = LEVEL, rng: int | np.random.Generator) -> Certification:
-    """The certificate of votes in memory or elsewhere, with the voting design and the named fit.
+    """Certify votes on any backend; also return the voting design and the fit.
 
-    Workers who repeat another one count as one.
+    Workers who copy each other count as one.
     """
     backend, copies = without_copies(MemoryBackend(votes) if isinstance(votes, Votes) else votes)
-    beside = (copies.tested,) if is_panel(backend.votes.shape, backend.votes.n_votes) else ()
+    known = (copies.tested,) if is_panel(backend.votes.shape, backend.votes.n_votes) else ()
     seed = as_seed(rng)
-    return certification_of(examine(claim_inputs(backend, rng=seed), level=level, rng=seed, beside=beside))
+    return certification_of(examine(claim_inputs(backend, rng=seed), level=level, rng=seed, known=known))
 
 
 def certification_of(examination: Examination) -> Certification:
-    """The certificate of examined votes."""
+    """Make the certificate of examined votes."""
     case = examination.fit_workers()
     fitted = case or examination.by_label
     fit = None if fitted is None else examination.ordered.restore(fitted.fit)
@@ -149,7 +149,7 @@ class Counts(NamedTuple):
 
 
 def claim_inputs(backend: Backend, *, rng: int | np.random.Generator, counts: Counts | None = None) -> ClaimInputs:
-    """The input of the claims: counts of all items, and a random sample of the items if there are very many."""
+    """Collect the inputs of the claims: counts of all items, and their votes or, if there are very many, a sample."""
     n_items, _, n_classes = backend.votes.shape
     item_p = sample_codes(backend, backend.votes_by_worker() if counts is None else counts.votes_jl, rng=rng)
     patterns = None
@@ -165,14 +165,14 @@ def claim_inputs(backend: Backend, *, rng: int | np.random.Generator, counts: Co
 
 
 class Sample(NamedTuple):
-    """Votes in memory: of all items, or of a random sample of them."""
+    """Votes in memory, on all items or on a random sample."""
 
     votes: Votes
-    item_p: IntArray | None = None  # the codes of the items, None for all
+    item_p: IntArray | None = None  # codes of the items; None for all
 
 
 def whole_or_sample(backend: Backend, *, rng: int | np.random.Generator) -> Sample:
-    """All votes where they are in memory; else those that claims about workers look at, taken into memory."""
+    """All votes if they are in memory, else those on the sample of items that claims about workers use."""
     if backend.whole is not None:
         return Sample(backend.whole)
     item_p = sample_codes(backend, backend.votes_by_worker(), rng=rng)
@@ -180,9 +180,9 @@ def whole_or_sample(backend: Backend, *, rng: int | np.random.Generator) -> Samp
 
 
 def sample_codes(backend: Backend, votes_jl: NDArray[np.int64], *, rng: int | np.random.Generator) -> IntArray | None:
-    """The codes of the items that claims about workers look at, None for all; in the order of their hashes.
+    """Codes of the items that claims about workers use, in the order of their hashes; None for all items.
 
-    Items are drawn by their names, so every backend draws the same ones.
+    Items are drawn by hashes of their names, so every backend draws the same ones.
     """
     share = sampled_share(backend.votes.n_votes, backend.votes.shape[2], typical(votes_jl.sum(axis=1).astype(float)))
     if backend.whole is None:  # limited by memory
@@ -191,7 +191,7 @@ def sample_codes(backend: Backend, votes_jl: NDArray[np.int64], *, rng: int | np
 
 
 def votes_of_items(backend: Backend, item_p: IntArray | None) -> Votes:
-    """The votes of the items with these codes, None for all, in memory."""
+    """Load the votes on the items with these codes into memory; None loads all votes."""
     if item_p is None:
         return backend.take(np.arange(backend.votes.shape[0])) if backend.whole is None else backend.whole
     order_p = np.argsort(item_p)
@@ -199,7 +199,7 @@ def votes_of_items(backend: Backend, item_p: IntArray | None) -> Votes:
 
 
 def _gold(backend: Backend) -> GoldCells | None:
-    """Gold labels by count cell, None where no item with a vote has one."""
+    """Gold labels by vote count; None if no item with votes has a gold label."""
     if not backend.has_gold:
         return None
     rows = backend.patterns(gold_rows)
@@ -208,9 +208,10 @@ def _gold(backend: Backend) -> GoldCells | None:
 
 
 def sampled_share(n_votes: int, n_classes: int, typical: float, wanted: float | None = None) -> float:
-    """The share of the items that holds so many votes; by default those that the claims about workers look at.
+    """Share of the items whose votes number about `wanted`, by default as many as the claims about workers use.
 
-    The sample leaves a worker with `typical` votes half as many again as it takes to tell workers apart.
+    The share is large enough that a worker with `typical` votes keeps 1.5 times the votes needed to distinguish
+    workers.
 
     >>> sampled_share(5_000_000, 2, typical=1000)
     0.06
@@ -226,30 +227,30 @@ def sampled_share(n_votes: int, n_classes: int, typical: float, wanted: float | 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Examination:
-    """Who voted on what, and which assumptions of the claims passed their tests.
+    """The voting design, and the status of the assumptions of the claims.
 
     Parameters
     ----------
     inputs : ClaimInputs
-        What was examined.
+        The inputs that were examined.
     ordered : Canonical
         The sample in canonical order.
     design : VotingDesign
         Panel or crowd.
     anonymous, named : tuple of Tested
-        What the claims about rules that ignore, and that know, who voted assume, as far as it was tested.
+        Tested assumptions of the claims about rules that ignore, and that use, who voted.
     level : float
         Confidence level.
     seed : int
-        Random seed of everything that is drawn.
+        Random seed of all random draws.
     dependence : Dependence or None
-        For a panel, whether its workers err together.
+        For a panel, whether its workers make the same mistakes.
     panel : Case or None
-        For a panel, its votes with one confusion matrix per worker.
+        For a panel, its votes and a fit with one confusion matrix per worker.
     by_label : Case or None
-        For a crowd and more than two classes, its votes with one confusion matrix for all.
+        For a crowd and more than two classes, its votes and a fit with one confusion matrix for all workers.
     counts : CountTests or None
-        For a crowd and two classes, its vote counts and the model that explains them.
+        For a crowd and two classes, its vote counts and the model fitted to them.
     """
 
     inputs: ClaimInputs
@@ -266,20 +267,20 @@ class Examination:
 
     @property
     def assumptions(self) -> tuple[Tested, ...]:
-        """All assumptions that were tested or turned out untestable."""
+        """All assumptions that were tested or found untestable."""
         return tuple(dict.fromkeys((*self.anonymous, *self.named)))
 
     @property
     def is_open(self) -> bool:
-        """Whether all model-based claims are open whatever the votes say, so there is no need to make them."""
-        return doubt(self.anonymous) is not None and doubt(self.named) is not None
+        """Whether all model-based claims will be open, so there is no need to make them."""
+        return open_reason(self.anonymous) is not None and open_reason(self.named) is not None
 
     def fit_workers(self) -> Case | None:
         """Fit one confusion matrix per worker; None if there are too few votes per worker or too many workers."""
         votes = self.ordered.votes
         if self.panel is not None or is_thin(votes):
             return self.panel
-        # As many items as the bootstrap handles in about a second.
+        # As many items as the bootstrap can process in about a second.
         given = typical(np.bincount(votes.worker_n).astype(float))
         share = sampled_share(votes.n_votes, len(votes.labels), given, wanted=125_000 / len(votes.labels))
         if share < 1:
@@ -290,43 +291,43 @@ class Examination:
 
 
 def examine(
-    inputs: ClaimInputs, *, level: float, rng: int | np.random.Generator, beside: tuple[Tested, ...] = ()
+    inputs: ClaimInputs, *, level: float, rng: int | np.random.Generator, known: tuple[Tested, ...] = ()
 ) -> Examination:
-    """Tell a panel from a crowd, and test what claims about it assume.
+    """Distinguish panels from crowds, and test the assumptions of the claims.
 
     Parameters
     ----------
     inputs : ClaimInputs
-        The votes, see `claim_inputs`.
+        The inputs from `claim_inputs`.
     level : float
         Confidence level.
     rng : int or numpy.random.Generator
         Random seed.
-    beside : tuple of Tested
-        Assumptions of all claims that were tested elsewhere, such as that no worker repeats another.
+    known : tuple of Tested
+        Assumptions of all claims that were tested elsewhere, such as that no worker copies another.
 
     Returns
     -------
     Examination
-        Its `assumptions` say whether the claims of `make_certificate` can be anything but open.
+        Its `is_open` says whether the model-based claims can be anything but open.
     """
     seed, ordered, voting = as_seed(rng), canonical_order(inputs.sample), design(inputs.sample)
-    known = Examination(
-        inputs=inputs, ordered=ordered, design=voting, anonymous=beside, named=beside, level=as_level(level), seed=seed
+    examination = Examination(
+        inputs=inputs, ordered=ordered, design=voting, anonymous=known, named=known, level=as_level(level), seed=seed
     )
     panel = fit_workers(ordered.votes) if voting.kind == "panel" else None
     if panel is not None:
         stream = _stream(seed, "dependence")
         shared_errors = dependence(panel.votes, panel.fit, rng=stream, level=level, copies=panel.copies)
-        tested = (shared_errors.tested, *beside)
-        known = replace(known, panel=panel, dependence=shared_errors, anonymous=tested, named=tested)
+        tested = (shared_errors.tested, *known)
+        examination = replace(examination, panel=panel, dependence=shared_errors, anonymous=tested, named=tested)
         if can_count(ordered.votes):
-            return known
-    return _examine_crowd(known)
+            return examination
+    return _examine_crowd(examination)
 
 
 def _examine_crowd(known: Examination) -> Examination:
-    """Test what claims from vote counts assume, and for a crowd also those about all rules."""
+    """Test the assumptions of claims from vote counts and, for a crowd, also of claims about all rules."""
     votes, seed, histograms = known.ordered.votes, known.seed, known.inputs.histograms
     tested: tuple[Tested, ...] = ()
     independent: tuple[Tested, ...] = ()
@@ -344,14 +345,16 @@ def _examine_crowd(known: Examination) -> Examination:
 
 
 def _stream(seed: int, step: str) -> np.random.Generator:
-    """A random generator for one step, independent of the steps before it."""
+    """A random generator for one step, independent of other steps."""
     return np.random.default_rng([seed, *step.encode()])
 
 
 def fit_workers(votes: Votes) -> Case | None:
     """Fit one confusion matrix per worker, merging equal items if that pays; None if there are too many parameters."""
     _, n_workers, n_classes = votes.shape
-    if n_classes < 2 or n_workers < 2 or n_workers * n_classes**2 > 250_000:  # cells, of which there are 200 replicates
+    if (
+        n_classes < 2 or n_workers < 2 or n_workers * n_classes**2 > 250_000
+    ):  # matrix cells; the bootstrap keeps 200 replicates of each
         return None
     merged = merge_equal_items(votes)
     rows, copies = (votes, None) if merged is None else (merged.votes, merged.weight_p)
@@ -363,12 +366,12 @@ def fit_workers(votes: Votes) -> Case | None:
 
 
 def make_certificate(examination: Examination, case: Case | None) -> Certificate:
-    """The claims of examined votes, with verdicts and intervals; `case` is what `examination.fit_workers()` returned.
+    """Make the claims about examined votes; `case` is the result of `examination.fit_workers()`.
 
-    A claim with an assumption that failed is a point estimate: no interval is computed for it.
+    A claim with an assumption that failed is a point estimate without an interval.
     """
     level, gold = examination.level, examination.inputs.gold
-    # `standing` is gold if that decides, else anonymous: together they are right at the level.
+    # `standing` is one of two claims, which share the error so that it holds at the level.
     each = level if gold is None else (1 + level) / 2
     replicates = _resample(examination, case, examination.named, "named")
     anonymous = _anonymous(examination, replicates, each)
@@ -385,14 +388,14 @@ def make_certificate(examination: Examination, case: Case | None) -> Certificate
 def _resample(
     examination: Examination, case: Case | None, tested: tuple[Tested, ...], stream: str
 ) -> Replicates | None:
-    """The bootstrap of a fit; None if no claim could use it: an assumption failed, or no item has three votes."""
-    if case is None or doubt(tested) == Reason.ASSUMPTION_FAILED or case.votes.votes_i.max(initial=0) < 3:
+    """Bootstrap a fit; None if no claim can use it because an assumption failed or no item has three votes."""
+    if case is None or open_reason(tested) == Reason.ASSUMPTION_FAILED or case.votes.votes_i.max(initial=0) < 3:
         return None
     return bootstrap(case, rng=_stream(examination.seed, stream))
 
 
 def _anonymous(examination: Examination, named: Replicates | None, level: float) -> Claim:
-    """The claim about rules that ignore who voted: from counts for a crowd, from the named model for a panel."""
+    """The claim about rules that ignore who voted: from counts for a crowd, from the worker model for a panel."""
     tested = examination.anonymous
     if examination.counts is not None:
         known = _merge(examination.counts.assumptions, tested)
@@ -417,6 +420,6 @@ def _named(examination: Examination, case: Case | None, replicates: Replicates |
 
 
 def _merge(general: tuple[Tested, ...], tested: tuple[Tested, ...]) -> tuple[Tested, ...]:
-    """The assumptions of a model, replaced by test results where there are any."""
+    """The assumptions of a model, with test results in place of those that were tested."""
     known = {one.assumption for one in tested}
     return (*tested, *(one for one in general if one.assumption not in known))

@@ -1,10 +1,10 @@
-"""The likelihood of count histograms under two binomials: its local maxima and its suprema, for many data sets at once.
+"""Maximise the likelihood of count histograms under two binomials, locally and globally, for many data sets at once.
 
-An item of class 0 draws each vote for class 0 with probability a, an item of class 1 with probability r <= a, and the
-share of class 0 is nu. A model is `theta = (logit a, logit r, logit nu)`: nothing is clipped, and all sums are of
-logarithms, so models within 1e-15 of certainty work too. `climb` goes uphill; `suprema` are global, over all models or
-over one side of a boundary: a fixed grid finds the best few peaks and `climb` goes to the top of each. The grid is the
-same for all data sets, so it takes one matrix product.
+Votes are for class 0 with probability a on items of class 0, and with probability r <= a on items of class 1; the share
+of class 0 is nu. A model is `theta = (logit a, logit r, logit nu)`. Nothing is clipped, and sums are computed on the
+log scale, so models within 1e-15 of certainty work too. `climb` finds a local maximum. `suprema` finds global ones,
+over all models or over one side of a boundary: a fixed grid yields the highest few peaks, and `climb` starts from each.
+The grid is the same for all data sets, so evaluating it takes one matrix product.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ IntArray = NDArray[np.int64]
 HALF_AXIS = [*np.arange(0.5, 4.25, 0.5), 5, 6, 7.5, 9.5, 12, 15, 19, 24, 30, 38]
 AXIS = np.array([*(-at for at in reversed(HALF_AXIS)), 0.0, *HALF_AXIS])  # logit a and logit r
 DEPTH = np.array([-25, -14, -9, -6, -4, -2.5, -1.5, -0.7, 0, 0.7, 1.5, 2.5, 4, 6, 9, 14, 25])  # logit nu
-PEAKS = 4  # of the grid, from which to climb
-GRID_ENTRIES = 1 << 22  # floats of grid times cells, or grid times data sets, held at once
+PEAKS = 4  # number of grid peaks from which to climb
+GRID_ENTRIES = 1 << 22  # floats held at once: grid points x cells, or grid points x data sets
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HistogramCells:
-    """The cells of histograms laid end to end: items with `votes_c` votes, `zeros_c` of them for class 0."""
+    """Concatenated cells of histograms: items with `votes_c` votes, `zeros_c` of them for class 0."""
 
     votes_c: FloatArray
     zeros_c: FloatArray
 
     @property
     def log_orders_c(self) -> FloatArray:
-        """Log of the number of orders in which such votes can arrive."""
+        """Log of the number of possible orders of the votes in each cell."""
         ones_c = self.votes_c - self.zeros_c
         return np.asarray(gammaln(self.votes_c + 1) - gammaln(self.zeros_c + 1) - gammaln(ones_c + 1))
 
     def totals(self, items: FloatArray) -> FloatArray:
-        """Number of items with as many votes as each cell has, (..., cells)."""
+        """Number of items with the same number of votes as each cell, (..., cells)."""
         total = np.zeros_like(items)
         for h in np.unique(self.votes_c):
             total[..., self.votes_c == h] = items[..., self.votes_c == h].sum(axis=-1, keepdims=True)
@@ -51,7 +51,7 @@ class HistogramCells:
 
 
 def flatten(histograms: Mapping[int, ArrayLike]) -> tuple[HistogramCells, FloatArray]:
-    """The cells of `{H: [n_0 .. n_H]}`, empty ones included, and the items in each.
+    """The cells of `{H: [n_0 .. n_H]}`, including empty ones, and the number of items in each.
 
     >>> cells, items_c = flatten({1: [4, 5], 2: [1, 2, 3]})
     >>> cells.votes_c.tolist(), cells.zeros_c.tolist(), items_c.tolist()
@@ -64,15 +64,15 @@ def flatten(histograms: Mapping[int, ArrayLike]) -> tuple[HistogramCells, FloatA
 
 
 def main_sizes(histograms: Histograms) -> list[int]:
-    """The numbers of votes that at least RARE_SHARE of the items hold."""
+    """The numbers of votes that at least RARE_SHARE of the items have."""
     total = sum(items_k.sum() for items_k in histograms.values())
     return [h for h, items_k in histograms.items() if items_k.sum() >= RARE_SHARE * total]
 
 
-def held_cells(histograms: Mapping[int, ArrayLike]) -> tuple[HistogramCells, FloatArray]:
-    """The nonempty cells and their counts; empty ones do not affect the likelihood.
+def nonempty_cells(histograms: Mapping[int, ArrayLike]) -> tuple[HistogramCells, FloatArray]:
+    """The nonempty cells and their numbers of items; empty cells do not affect the likelihood.
 
-    >>> len(held_cells({2: [1, 0, 3]})[1])
+    >>> len(nonempty_cells({2: [1, 0, 3]})[1])
     2
     """
     cells, items_c = flatten(histograms)
@@ -81,9 +81,10 @@ def held_cells(histograms: Mapping[int, ArrayLike]) -> tuple[HistogramCells, Flo
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sides:
-    """Half of the models each: those with `sign * L >= 0`, L the log-odds of class 0 after `zeros` of `votes` votes.
+    """Halves of the space of models, one per problem to solve.
 
-    A sign of 0 stands for all models.  One entry per problem to be solved.
+    A side holds the models with `sign * L >= 0`, where L is the log-odds of class 0 after `zeros` of `votes` votes for
+    it.  A sign of 0 stands for all models.
     """
 
     votes_p: FloatArray
@@ -99,13 +100,13 @@ class Sides:
 
 
 def sides(rows: list[tuple[int, int, int]]) -> Sides:
-    """Sides from rows (votes, zeros, sign)."""
+    """Build sides from rows (votes, zeros, sign)."""
     table = np.array(rows, dtype=float).reshape(-1, 3)
     return Sides(table[:, 0], table[:, 1], table[:, 2])
 
 
 def everywhere(n_problems: int) -> Sides:
-    """All models, for each of so many problems."""
+    """All models, for each of `n_problems` problems."""
     return sides([(0, 0, 0)] * n_problems)
 
 
@@ -116,12 +117,12 @@ def join_sides(*parts: Sides) -> Sides:
 
 
 def narrowest_majority(n_votes: int) -> int:
-    """The fewest votes that are a majority."""
+    """The smallest number of votes that is a majority."""
     return n_votes // 2 + 1
 
 
 def contradictions(sizes: Sequence[int]) -> Sides:
-    """For each number of votes H the two ways in which majority is not optimal: rows 2h and 2h + 1."""
+    """For each number of votes, the two ways in which majority is not optimal, in consecutive rows."""
     rows = []
     for h in sizes:
         rows += [(h, narrowest_majority(h), -1), (h, h - narrowest_majority(h), 1)]
@@ -129,7 +130,7 @@ def contradictions(sizes: Sequence[int]) -> Sides:
 
 
 def opposite(side: Sides) -> Sides:
-    """The other half of the models, the boundary included."""
+    """The other half of the models, including the boundary."""
     return Sides(side.votes_p, side.zeros_p, -side.sign_p)
 
 
@@ -137,7 +138,7 @@ EVERYWHERE = everywhere(1)
 
 
 def vote_log_odds(theta: FloatArray, votes: ArrayLike, zeros: ArrayLike) -> FloatArray:
-    """What the votes add to the log-odds of class 0; plus logit nu, this is L."""
+    """The contribution of the votes to the log-odds of class 0; adding logit nu gives L."""
     votes, zeros = np.asarray(votes, float), np.asarray(zeros, float)
     a, r = theta[..., 0], theta[..., 1]
     return np.asarray(zeros * (log_expit(a) - log_expit(r)) + (votes - zeros) * (log_expit(-a) - log_expit(-r)))
@@ -153,7 +154,7 @@ def log_odds(theta: FloatArray, votes: ArrayLike, zeros: ArrayLike) -> FloatArra
 
 
 def class_logs(cells: HistogramCells, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """log P(class, one order of the votes) for class 0 and class 1: each (..., cells)."""
+    """Log P(class, one order of the votes) for class 0 and for class 1, each (..., cells)."""
     zeros_c, ones_c = cells.zeros_c, cells.votes_c - cells.zeros_c
     sure, unsure = log_expit(theta), log_expit(-theta)  # of a, r and nu
     given0, given1 = (sure[..., u, None] * zeros_c + unsure[..., u, None] * ones_c for u in (0, 1))
@@ -161,28 +162,28 @@ def class_logs(cells: HistogramCells, theta: FloatArray) -> tuple[FloatArray, Fl
 
 
 def log_cells(cells: HistogramCells, theta: FloatArray) -> FloatArray:
-    """log P(one order of the votes), (..., cells); add `log_orders_c` for the probability of the cell."""
+    """Log P(one order of the votes), (..., cells); add `log_orders_c` for the probability of the cell."""
     return np.asarray(np.logaddexp(*class_logs(cells, theta)))
 
 
 def log_shares(cells: HistogramCells, theta: FloatArray) -> FloatArray:
-    """log P(cell | number of votes), (..., cells)."""
+    """Log P(cell | number of votes), (..., cells)."""
     return log_cells(cells, theta) + cells.log_orders_c
 
 
 def log_likelihood(cells: HistogramCells, items: FloatArray, theta: FloatArray) -> FloatArray:
-    """Log-likelihood of items (..., cells) under theta (..., 3), without the constant of the orders of votes."""
+    """Log-likelihood of items (..., cells) under theta (..., 3), without the constant for the orders of votes."""
     return np.asarray((items * log_cells(cells, theta)).sum(axis=-1))
 
 
 def climb(
     cells: HistogramCells, items_pc: FloatArray, side: Sides, start_p3: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """A local maximum of each likelihood within its side and a >= r, uphill from `start_p3`: theta and the value.
+    """Climb from `start_p3` to a local maximum of each likelihood within its side and a >= r; return theta and value.
 
-    Newton's method with the curvature taken positive in every direction, each step within a radius that shrinks where
-    the step does not pay. It moves in (logit r, logit a - logit r, depth within the side), where both bounds are
-    coordinates, kept by projection.
+    This is Newton's method with absolute curvatures and a trust region, whose radius shrinks if a step brings no
+    improvement. The coordinates are (logit r, logit a - logit r, depth within the side), so that both constraints are
+    lower bounds of a coordinate, enforced by projection.
     """
     low_p3 = np.full(start_p3.shape, -np.inf)
     low_p3[:, 1] = 0
@@ -194,26 +195,26 @@ def climb(
         slope, bend = _derivatives(cells, items_pc[going], _outward(point, some), some)
         fixed = (slope <= 0) & (point <= low)
         step = _step(np.where(fixed, 0, slope), bend, fixed, radius_p[going])
-        promise = np.where(fixed, 0, slope * step).sum(axis=1)
+        expected = np.where(fixed, 0, slope * step).sum(axis=1)
         tried = np.maximum(point + step, low)
         value_tried = log_likelihood(cells, items_pc[going], _outward(tried, some))
         better = value_tried > value_p[going]
-        won = going[better]
-        point_p3[won], value_p[won] = tried[better], value_tried[better]
+        improved = going[better]
+        point_p3[improved], value_p[improved] = tried[better], value_tried[better]
         radius_p[going] = np.where(better, np.minimum(2 * radius_p[going], 6.0), radius_p[going] / 4)
-        going = going[(promise > 1e-7) & (radius_p[going] > 1e-7)]  # in nats: the gain that is left
+        going = going[(expected > 1e-7) & (radius_p[going] > 1e-7)]  # in nats: the gain still expected
         if not len(going):
             break
     return _outward(point_p3, side), value_p
 
 
 def _boundary(theta_p3: FloatArray, side: Sides) -> FloatArray:
-    """logit nu at which L = 0, where there is a side."""
+    """The logit nu at which L = 0, or 0 for problems over all models."""
     return np.where(side.sign_p == 0, 0, -vote_log_odds(theta_p3, side.votes_p, side.zeros_p))
 
 
 def _inward(theta_p3: FloatArray, side: Sides) -> FloatArray:
-    """A model -> (logit r, logit a - logit r, depth), moved into the side if outside."""
+    """Convert models to (logit r, logit a - logit r, depth); those outside their side are moved to its boundary."""
     a_p, r_p, nu_p = theta_p3.T
     away = nu_p - _boundary(theta_p3, side)
     depth = np.where(side.sign_p == 0, away, np.maximum(side.sign_p * away, 0))
@@ -221,7 +222,7 @@ def _inward(theta_p3: FloatArray, side: Sides) -> FloatArray:
 
 
 def _outward(point_pu: FloatArray, side: Sides) -> FloatArray:
-    """The model at a point of the ascent."""
+    """Convert (logit r, logit a - logit r, depth) to models."""
     theta_p3 = np.column_stack([point_pu[:, 0] + point_pu[:, 1], point_pu[:, 0], point_pu[:, 2]])
     theta_p3[:, 2] = _boundary(theta_p3, side) + np.where(side.sign_p == 0, 1, side.sign_p) * point_pu[:, 2]
     return theta_p3
@@ -251,7 +252,7 @@ def _derivatives(
 def theta_derivatives(
     cells: HistogramCells, items_pc: FloatArray, theta_p3: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Slope and curvature in theta: those of each class's own logarithm, mixed, plus the spread between the classes."""
+    """Slope and curvature in theta: weighted averages over the classes, plus the variance between them."""
     log0, log1 = class_logs(cells, theta_p3)
     weight_pc = expit(log0 - log1)
     in0_pc, in1_pc = items_pc * weight_pc, items_pc * expit(log1 - log0)
@@ -275,11 +276,11 @@ def theta_derivatives(
 
 
 def _step(slope_pu: FloatArray, bend_puu: FloatArray, fixed_pu: NDArray[np.bool_], radius_p: FloatArray) -> FloatArray:
-    """Newton's step with all curvatures made negative, at most as long as the radius in any coordinate."""
+    """Newton step with all curvatures made negative, no longer than the radius in any coordinate."""
     bend_puu = np.where(fixed_pu[:, :, None] | fixed_pu[:, None, :], 0, bend_puu)
     curve_pu, axis_puu = np.linalg.eigh(bend_puu)
     size_pu = np.abs(curve_pu)
-    size_pu = np.maximum(size_pu, 1e-13 * size_pu.max(axis=1, keepdims=True) + 1e-30)  # of the largest curvature
+    size_pu = np.maximum(size_pu, 1e-13 * size_pu.max(axis=1, keepdims=True) + 1e-30)  # relative to the largest
     along_pu = np.einsum("pij,pi->pj", axis_puu, slope_pu) / size_pu
     step_pu = np.where(fixed_pu, 0, np.einsum("pij,pj->pi", axis_puu, along_pu))
     length_p = np.abs(step_pu).max(axis=1)
@@ -288,7 +289,7 @@ def _step(slope_pu: FloatArray, bend_puu: FloatArray, fixed_pu: NDArray[np.bool_
 
 @cache
 def grid() -> FloatArray:
-    """All models tried, (pairs a > r, depths, 3); at a = r the slope vanishes, so no climb starts there."""
+    """The models of the grid, (pairs a > r, depths, 3); at a = r the slope is 0, so climbing cannot start there."""
     row, column = np.triu_indices(len(AXIS), 1)
     theta = np.empty((len(row), len(DEPTH), 3))
     theta[..., 0], theta[..., 1], theta[..., 2] = AXIS[column][:, None], AXIS[row][:, None], DEPTH
@@ -297,7 +298,7 @@ def grid() -> FloatArray:
 
 
 def suprema(cells: HistogramCells, items_bc: FloatArray, side: Sides = EVERYWHERE) -> tuple[FloatArray, FloatArray]:
-    """The largest log-likelihood of each data set within each side, and the model there: (B, S) and (B, S, 3).
+    """The largest log-likelihood of each data set within each side, (B, S), and its model, (B, S, 3).
 
     >>> cells, items_c = flatten({3: [260, 240, 240, 260]})
     >>> value, theta = suprema(cells, items_c[None], sides([(0, 0, 0), (3, 2, -1), (3, 2, 1)]))
@@ -316,7 +317,7 @@ def _chunk_suprema(cells: HistogramCells, items_bc: FloatArray, side: Sides) -> 
     best_b, theta_b3 = _best_of(cells, items_bc, everywhere(n_sets), starts)
     value_bs, theta_bs3 = np.repeat(best_b[:, None], len(side), 1), np.repeat(theta_b3[:, None], len(side), 1)
     odds_bs = log_odds(theta_bs3, side.votes_p, side.zeros_p)
-    # Where the best of all models lies within the side, there is nothing to search.
+    # If the best of all models lies within the side, it is also the best there.
     outside_bs = side.sign_p * odds_bs < 0
     if not outside_bs.any():
         return value_bs, theta_bs3
@@ -325,7 +326,7 @@ def _chunk_suprema(cells: HistogramCells, items_bc: FloatArray, side: Sides) -> 
         one, some = side.take(np.array([s])), outside_bs[:, s]
         within = _starts_within(cells, items_bc[some], one, theta_gd3, value_bgd[some])
         begin.append(np.concatenate([within, _impure(cells, items_bc[some], one), theta_b3[some][:, None]], axis=1))
-    s_p, b_p = outside_bs.T.nonzero()  # side by side, as the starts are
+    s_p, b_p = outside_bs.T.nonzero()  # ordered by side, as the starts are
     value_p, theta_p3 = _best_of(cells, items_bc[b_p], side.take(s_p), np.concatenate(begin))
     value_bs[b_p, s_p], theta_bs3[b_p, s_p] = value_p, theta_p3
     return value_bs, theta_bs3
@@ -334,7 +335,7 @@ def _chunk_suprema(cells: HistogramCells, items_bc: FloatArray, side: Sides) -> 
 def _starts_within(
     cells: HistogramCells, items_bc: FloatArray, one: Sides, theta_gd3: FloatArray, value_bgd: FloatArray
 ) -> FloatArray:
-    """Peaks among the grid points within one side and the points of its boundary, which the grid may straddle."""
+    """Peaks among the grid points within one side and on its boundary, which may lie between grid points."""
     edge_gd3 = theta_gd3[:, :1].copy()
     edge_gd3[..., 2] = -vote_log_odds(edge_gd3, one.votes_p, one.zeros_p)
     within_gd = one.sign_p * log_odds(theta_gd3, one.votes_p, one.zeros_p) >= 0
@@ -355,7 +356,7 @@ def _grid_values(cells: HistogramCells, items_bc: FloatArray, theta_gd3: FloatAr
 
 
 def _peaks(value_bgd: FloatArray, theta_gd3: FloatArray) -> FloatArray:
-    """The models at the highest local maxima over the (a, r) grid, (B, PEAKS, 3)."""
+    """The models at the highest local maxima on the (a, r) grid, (B, PEAKS, 3)."""
     value_bg, depth_bg = value_bgd.max(axis=2), value_bgd.argmax(axis=2)
     n_axis = len(AXIS)
     row, column = np.triu_indices(n_axis, 1)
@@ -371,10 +372,10 @@ def _peaks(value_bgd: FloatArray, theta_gd3: FloatArray) -> FloatArray:
 
 
 def _impure(cells: HistogramCells, items_bc: FloatArray, one: Sides) -> FloatArray:
-    """The best model with very few items of one class, (B, 1, 3): a peak too narrow for the grid."""
+    """The best model with very few items of one class, (B, 1, 3), because such peaks are too narrow for the grid."""
     zeros_b, ones_b = items_bc @ cells.zeros_c, items_bc @ (cells.votes_c - cells.zeros_c)
     common_b = np.log(np.maximum(zeros_b, 1e-9)) - np.log(np.maximum(ones_b, 1e-9))
-    rare = np.array([2.0, 4.5, 7.5])  # minus logit of the smaller class
+    rare = np.array([2.0, 4.5, 7.5])  # minus the logit of the share of the smaller class
     theta = np.empty((len(items_bc), len(AXIS), len(rare), 3))
     above = AXIS[:, None] > common_b[:, None, None]
     theta[..., 0] = np.where(above, AXIS[:, None], common_b[:, None, None])
@@ -389,7 +390,7 @@ def _impure(cells: HistogramCells, items_bc: FloatArray, one: Sides) -> FloatArr
 def _best_of(
     cells: HistogramCells, items_bc: FloatArray, side: Sides, start_bp3: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Climb from every start; keep the best."""
+    """Climb from every start and keep the best result."""
     n_sets, n_starts = start_bp3.shape[:2]
     which = np.repeat(np.arange(n_sets), n_starts)
     theta, value = climb(cells, items_bc[which], side.take(which), start_bp3.reshape(-1, 3))

@@ -1,7 +1,7 @@
-"""Residual dependence of workers given the true label: pairwise correlations, a joint test, effective panel size.
+"""Dependence of workers given the true label: pairwise correlations, a joint test, and the effective panel size.
 
-Without gold labels, pairs are tested by the scores of the independent model for each vote pattern; with gold labels,
-without a model.  Statement, calibration and limits: docs/theory/dependence.md.
+Without gold labels, pairs are tested by score tests of the model of independent votes; with gold labels, without a
+model.  Statement, calibration and limits: docs/theory/dependence.md.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from majorant.values import Estimate, FloatArray, Missing, as_generator, safe_lo
 from majorant.votes import IntArray, Votes
 
 DRAWS = 10_000
-UNTOLD = 1e-3  # a pair that keeps less: its correlation looks like other confusion matrices
-ENOUGH_GOLD = 50  # items, with two votes or more
+LEAST_INFORMATION = 1e-3  # with a smaller share left, a correlation cannot be told from other confusion matrices
+ENOUGH_GOLD = 50  # gold items with at least two votes
 Pairs = list[tuple[int, int]]
 
 
 class _PairScores(NamedTuple):
-    """The score of each pair, and its information after and before the fitted parameters are projected out."""
+    """The score of each pair, and its information after and before projecting out the fitted parameters."""
 
     score_q: FloatArray
     information_qq: FloatArray
@@ -44,18 +44,19 @@ def dependence(
     level: float = LEVEL,
     copies: ArrayLike | None = None,
 ) -> Dependence:
-    """Whether votes depend on each other given the true label, pair by pair and in one test at the level.
+    """Test whether votes depend on each other given the true label, for each pair and jointly.
 
-    A score test of the fitted model with one confusion matrix per worker (maximum likelihood, or nearly): unequal
-    workers pass, workers who err together do not.  Its level holds in the limit of many items.  Three workers and two
-    classes fit any votes: they are tested by gold labels, where enough items have one.  `copies` says how many items
-    each item stands for; `rng` is drawn from where a panel has too many vote patterns to go through them all.
+    This is a score test of the fitted model with one confusion matrix per worker (maximum likelihood, or nearly).
+    Workers may have different skills, but must not make the same mistakes.  The level is asymptotic in the number of
+    items.  With three workers and two classes, any votes fit, so the test needs enough gold labels.  `copies` is the
+    number of items that each item stands for; `rng` is used if a panel has too many vote patterns to enumerate.
     """
     if fit.confusion is None or fit.confusion.ndim != 3:
-        raise ConfigError(f"dependence needs one confusion matrix per worker; a {fit.method} fit has none.")
+        raise ConfigError(
+            f"The test of dependence needs one confusion matrix per worker, which a {fit.method} fit does not have."
+        )
     n_workers, n_classes, _ = fit.confusion.shape
-    # Of all confusion matrices: their information is estimated and inverted
-    if n_workers * n_classes * (n_classes - 1) > 400:
+    if n_workers * n_classes * (n_classes - 1) > 400:  # parameters, whose information matrix is inverted
         return _untested(Missing.TOO_MANY_PARAMETERS)
     copies_i, label_ij = as_copies(votes, copies), label_matrix(votes)
     pairs = _pairs(label_ij, copies_i)
@@ -68,18 +69,18 @@ def dependence(
     if gold is not None:
         tests = pair_tests(gold, pairs)
         tested = tested or _test_by_gold(tests, level)
-        results, n_eff = _pair_results(votes, pairs, tests), worth_by_gold(gold, level)
+        results, n_eff = _pair_results(votes, pairs, tests), effective_panel_size(gold, level)
     elif tested is None:
         return _untested(Missing.FEW_VOTES_PER_ITEM)
     else:
         n_votes = float(copies_i @ votes.votes_i / copies_i[votes.votes_i > 0].sum())
-        results, n_eff = _pair_results(votes, pairs, _one_step(evidence)), _rough_worth(evidence, n_votes)
+        results, n_eff = _pair_results(votes, pairs, _one_step(evidence)), _rough_panel_size(evidence, n_votes)
     truth: Literal["gold", "estimated"] = "estimated" if gold is None else "gold"
     return Dependence(tested=tested, truth=truth, pairs=results, n_eff=n_eff)
 
 
 def _pairs(label_ij: IntArray, copies_i: FloatArray) -> Pairs:
-    """The pairs of workers with 30 items or more in common, those that share most first, at most 100."""
+    """Up to 100 pairs of workers with at least 30 items in common, those with the most first."""
     voted_ij = (label_ij != NO_LABEL).astype(float)
     common_jj = (voted_ij * copies_i[:, None]).T @ voted_ij
     enough = [(a, b) for a, b in combinations(range(len(common_jj)), 2) if common_jj[a, b] >= 30]
@@ -94,21 +95,21 @@ def _evidence(
     pairs: Pairs,
     rng: np.random.Generator,
 ) -> _PairScores:
-    """The pairs' scores and their information less what the fitted parameters take up."""
-    seen = scores(label_ij, model, pairs)
+    """The scores of the pairs and their information, with the fitted parameters projected out."""
+    observed = scores(label_ij, model, pairs)
     n_classes = len(model.prior_k)
     n_patterns = sum(len(group.items_s) * float(n_classes) ** group.n_votes for group in sets)
-    if n_patterns <= 20_000:  # patterns of all worker sets up to which all are gone through; beyond, some are drawn
+    if n_patterns <= 20_000:  # few enough to enumerate; otherwise simulate some
         total = _expected_information(sets, model, pairs)
     else:
         item = rng.choice(len(copies_i), size=DRAWS, p=copies_i / copies_i.sum())
         voted_rj = label_ij[item] != NO_LABEL
-        both_rc = scores(drawn_patterns(voted_rj, model, rng), model, pairs).both_rc
+        both_rc = scores(simulate_patterns(voted_rj, model, rng), model, pairs).both_rc
         total = copies_i.sum() / DRAWS * both_rc.T @ both_rc
-    p = seen.own_rp.shape[1]
+    p = observed.own_rp.shape[1]
     own_pp, cross_pq, pair_qq = total[:p, :p], total[:p, p:], total[p:, p:]
     left_qq = pair_qq - cross_pq.T @ np.linalg.pinv(own_pp, rcond=1e-10, hermitian=True) @ cross_pq
-    return _PairScores(copies_i @ seen.pair_rq, left_qq, np.diag(pair_qq).copy())
+    return _PairScores(copies_i @ observed.pair_rq, left_qq, np.diag(pair_qq).copy())
 
 
 def _expected_information(sets: tuple[WorkerSets, ...], model: WorkerModel, pairs: Pairs) -> FloatArray:
@@ -123,27 +124,26 @@ def _expected_information(sets: tuple[WorkerSets, ...], model: WorkerModel, pair
 
 
 def _test_all_pairs(evidence: _PairScores, level: float) -> Tested | None:
-    """Joint score test of all pairs, and for many pairs of their common part; None if nothing is left to test."""
+    """Joint score test of all pairs and, for many pairs, of their sum; None if no information is left for a test."""
     scale_q = np.sqrt(np.where(evidence.raw_q > 0, evidence.raw_q, np.inf))
     value_d, vector_qd = np.linalg.eigh(evidence.information_qq / np.outer(scale_q, scale_q))
-    # Directions that keep less than this share of their information are left out of the test
-    tested = value_d > 0.03  # directions that the fitted parameters leave to be tested
+    tested = value_d > 0.03  # directions in which the fitted parameters leave enough information
     if not tested.any():
         return None
     projected_d = vector_qd[:, tested].T @ (evidence.score_q / scale_q)
     statistic, common = float((projected_d**2 / value_d[tested]).sum()), float(evidence.information_qq.sum())
     p_value = float(chdtrc(int(tested.sum()), statistic))
-    # Among more, a little that all have in common would drown
-    if len(evidence.score_q) > 21 and common > UNTOLD * evidence.raw_q.sum():
-        together = float(chdtrc(1, evidence.score_q.sum() ** 2 / common))
-        p_value = min(1.0, 2 * min(p_value, together))  # two tests, each at half the level
+    # With many pairs, the joint test would miss a small correlation that all have in common.
+    if len(evidence.score_q) > 21 and common > LEAST_INFORMATION * evidence.raw_q.sum():
+        p_value_of_sum = float(chdtrc(1, evidence.score_q.sum() ** 2 / common))
+        p_value = min(1.0, 2 * min(p_value, p_value_of_sum))  # two tests, each at half the level
     return _tested(p_value, level)
 
 
 def _test_by_gold(tests: PairTests, level: float) -> Tested:
     """Joint test of all pairs on gold items; under independence the pair tests are asymptotically independent."""
     known_q = tests.z_q[np.isfinite(tests.z_q)]
-    if not len(known_q):  # no two workers ever err
+    if not len(known_q):  # there are no errors to compare
         return Tested(Assumption.INDEPENDENT_WORKERS, Status.UNTESTABLE)
     return _tested(float(chdtrc(len(known_q), known_q @ known_q)), level)
 
@@ -159,14 +159,14 @@ def _untested(reason: Missing) -> Dependence:
 
 
 def _one_step(evidence: _PairScores) -> PairTests:
-    """One-step estimate of each pair's correlation, where the data are informative."""
+    """One-step estimate of each pair's correlation; NaN if the data are not informative."""
     left_q = np.diag(evidence.information_qq)
-    left_q = np.where(left_q > UNTOLD * evidence.raw_q, left_q, np.nan)
+    left_q = np.where(left_q > LEAST_INFORMATION * evidence.raw_q, left_q, np.nan)
     return PairTests(evidence.score_q / left_q, evidence.score_q / np.sqrt(left_q))
 
 
 def _pair_results(votes: Votes, pairs: Pairs, tests: PairTests) -> tuple[Pair, ...]:
-    """The pairs with an estimate, the most correlated first."""
+    """The pairs that have an estimate, the most correlated first."""
     results = [
         Pair(
             workers=(votes.workers[a], votes.workers[b]),
@@ -179,13 +179,13 @@ def _pair_results(votes: Votes, pairs: Pairs, tests: PairTests) -> tuple[Pair, .
     return tuple(sorted(results, key=lambda pair: -pair.correlation))
 
 
-def _rough_worth(evidence: _PairScores, n_votes: float) -> Estimate:
-    """Effective panel size n / (1 + (n - 1) rho), with one correlation rho for all pairs fitted to the votes.
+def _rough_panel_size(evidence: _PairScores, n_votes: float) -> Estimate:
+    """Effective panel size n / (1 + (n - 1) rho), with one correlation rho for all pairs, estimated from the votes.
 
-    Strong dependence draws the estimated truth to itself, so no interval would hold its level.
+    There is no interval, because strong dependence biases the estimated truth, so no interval would hold its level.
     """
     information = float(evidence.information_qq.sum())
-    if information <= UNTOLD * evidence.raw_q.sum():
+    if information <= LEAST_INFORMATION * evidence.raw_q.sum():
         return Estimate(None, reason=Missing.FEW_VOTES_PER_ITEM)
     rho = float(np.clip(evidence.score_q.sum() / information, 0, 1))
     return Estimate(n_votes / (1 + (n_votes - 1) * rho), reason=Missing.GOLD_FOR_INTERVAL)
@@ -225,8 +225,8 @@ def every_pattern(worker_h: IntArray, n_workers: int, n_classes: int) -> IntArra
     return label_rj
 
 
-def drawn_patterns(voted_rj: NDArray[np.bool_], model: WorkerModel, rng: np.random.Generator) -> IntArray:
-    """Labels simulated from the model for those who voted, (R, J)."""
+def simulate_patterns(voted_rj: NDArray[np.bool_], model: WorkerModel, rng: np.random.Generator) -> IntArray:
+    """Simulate labels of those who voted from the model, (R, J)."""
     class_r = rng.choice(len(model.prior_k), size=len(voted_rj), p=model.prior_k)
     threshold_rjl = np.cumsum(model.confusion_jkl, axis=2)[:, class_r, :-1].transpose(1, 0, 2)
     label_rj = (rng.random(voted_rj.shape)[:, :, None] > threshold_rjl).sum(axis=2)
@@ -234,11 +234,11 @@ def drawn_patterns(voted_rj: NDArray[np.bool_], model: WorkerModel, rng: np.rand
 
 
 def scores(label_rj: IntArray, model: WorkerModel, pairs: Pairs) -> PatternScores:
-    """Score of each pair and parameter at independence.
+    """Scores of each pair and parameter under independence.
 
-    A correlation rho of workers a and b multiplies P(votes | class k) by 1 + rho g_k(their labels), where g_k is the
-    excess of their agreement over what independence expects, scaled to variance 1; for two classes rho is the
-    correlation of their votes given the class.
+    A correlation rho of workers a and b multiplies P(votes | class k) by 1 + rho g_k(their labels), where g_k is their
+    agreement minus its expectation under independence, scaled to variance 1.  For two classes, rho is the correlation
+    of their votes given the class.
     """
     posterior_rk, probability_r = _posterior(label_rj, model)
     pair_rq = np.zeros((len(label_rj), len(pairs)))
@@ -264,7 +264,7 @@ def _posterior(label_rj: IntArray, model: WorkerModel) -> tuple[FloatArray, Floa
 
 
 def _excess_agreement(one_kl: FloatArray, two_kl: FloatArray) -> FloatArray:
-    """g_k(l, m) of `scores`, (L, M, K); 0 for a class in which the two always agree or never vary."""
+    """g_k(l, m) in `scores`, (L, M, K); 0 for a class in which agreement does not vary."""
     n_classes = len(one_kl)
     expected_k = np.einsum("kl,kl->k", one_kl, two_kl)
     excess_lmk = np.eye(n_classes)[:, :, None] - two_kl.T[:, None, :] - one_kl.T[None, :, :] + expected_k
@@ -274,18 +274,18 @@ def _excess_agreement(one_kl: FloatArray, two_kl: FloatArray) -> FloatArray:
 
 
 def _own_scores(label_rj: IntArray, posterior_rk: FloatArray, model: WorkerModel) -> FloatArray:
-    """Derivatives by the log-odds of the prior and of each row of each matrix, the last entry of each left out."""
+    """Derivatives with respect to the log-odds of the prior and of each matrix row, without the last entry of each."""
     columns = [posterior_rk[:, :-1] - model.prior_k[:-1]]
     for label_r, confusion_kl in zip(label_rj.T, model.confusion_jkl, strict=True):
-        said_rl = np.eye(len(confusion_kl))[label_r]
-        residual_rkl = said_rl[:, None, :-1] - confusion_kl[None, :, :-1]
+        vote_rl = np.eye(len(confusion_kl))[label_r]
+        residual_rkl = vote_rl[:, None, :-1] - confusion_kl[None, :, :-1]
         residual_rkl *= (posterior_rk * (label_r != NO_LABEL)[:, None])[:, :, None]
         columns.append(residual_rkl.reshape(len(label_r), -1))
     return np.concatenate(columns, axis=1)
 
 
 class GoldItems(NamedTuple):
-    """Items g with a known class and two votes or more: who said what (-1: nothing), and how many items each is."""
+    """Gold items g with at least two votes: the workers' labels (-1 if none), and how many items each stands for."""
 
     label_gj: IntArray
     class_g: IntArray
@@ -299,14 +299,14 @@ class GoldItems(NamedTuple):
 
 
 class PairTests(NamedTuple):
-    """For each pair the correlation of their votes given the class, and how far it is from 0 in standard errors."""
+    """For each pair, the correlation of their votes given the class, and its distance from 0 in standard errors."""
 
     correlation_q: FloatArray
-    z_q: FloatArray  # nan where one of the two is never wrong, or never right
+    z_q: FloatArray  # NaN if one of the two is always right or always wrong
 
 
 def gold_items(label_ij: IntArray, gold_i: IntArray | None, copies_i: FloatArray, n_classes: int) -> GoldItems | None:
-    """Gold items with two votes or more; None if there are too few to show dependence."""
+    """Gold items with at least two votes; None if there are too few to test dependence."""
     if gold_i is None:
         return None
     known = np.flatnonzero((gold_i >= 0) & ((label_ij != NO_LABEL).sum(axis=1) >= 2))
@@ -315,9 +315,9 @@ def gold_items(label_ij: IntArray, gold_i: IntArray | None, copies_i: FloatArray
 
 
 def pair_tests(gold: GoldItems, pairs: Pairs) -> PairTests:
-    """Mantel and Haenszel's test of each pair's agreement, stratified by the class, with its continuity correction.
+    """Mantel-Haenszel test of each pair's agreement, stratified by class, with continuity correction.
 
-    With more than two labels, agreement on any of them counts alike.
+    With more than two labels, agreement on any of them counts the same.
     """
     correlation_q, z_q = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
     for q, (a, b) in enumerate(pairs):
@@ -332,15 +332,15 @@ def pair_tests(gold: GoldItems, pairs: Pairs) -> PairTests:
 class AgreementMoments(NamedTuple):
     """Moments of the number of agreements of two workers under shuffling within each class."""
 
-    excess: float  # of the agreements seen, over the mean
+    excess: float  # observed number minus the mean
     variance: float
-    third: float  # central moment
-    most: float  # excess of two workers who always agree
-    half_step: float  # of the values that the number of agreements can take
+    third: float  # third central moment
+    most: float  # excess for two workers who always agree
+    half_step: float  # half the distance between possible numbers of agreements
 
 
 def agreement_moments(gold: GoldItems, a: int, b: int) -> AgreementMoments:
-    """Exact moments, given how often each of the two gave each label in each class."""
+    """Exact moments, given how often each of the two workers gave each label in each class."""
     both = (gold.label_gj[:, a] != NO_LABEL) & (gold.label_gj[:, b] != NO_LABEL)
     excess = variance = third = 0.0
     spread, half_step = np.zeros(2), 1.0
@@ -352,53 +352,53 @@ def agreement_moments(gold: GoldItems, a: int, b: int) -> AgreementMoments:
         joint_lm = np.zeros((gold.n_classes, gold.n_classes))
         np.add.at(joint_lm, (gold.label_gj[here, a], gold.label_gj[here, b]), gold.copies_g[here])
         of_a, of_b = joint_lm.sum(axis=1), joint_lm.sum(axis=0)
-        ways_lm, met = np.outer(of_a, of_b), of_a @ of_b
-        # n**2 times "agree" less its means over both, in whole numbers: one who always says the same has exactly 0.
-        off_lm = n**2 * np.eye(len(of_a)) - n * of_b[:, None] - n * of_a + met
-        excess += float(np.trace(joint_lm) - met / n)
+        ways_lm, matching = np.outer(of_a, of_b), of_a @ of_b
+        # n**2 times centred agreement, in whole numbers, so that it is exactly 0 for a worker who never varies.
+        off_lm = n**2 * np.eye(len(of_a)) - n * of_b[:, None] - n * of_a + matching
+        excess += float(np.trace(joint_lm) - matching / n)
         variance += float((ways_lm * off_lm**2).sum() / n**4 / (n - 1))
         third += float((ways_lm * off_lm**3).sum() / n**5 / ((n - 1) * max(n - 2, 1)))
         spread += n - np.array([of_a @ of_a, of_b @ of_b]) / n
         if (ways_lm * off_lm).any() and (of_a + of_b > 0).sum() > 2:
-            half_step = 0.5  # agreements change by 1; with two labels, where one more of one is one more of both, by 2
+            half_step = 0.5  # agreements change in steps of 1; with two labels, in steps of 2
     return AgreementMoments(excess, variance, third, float(np.sqrt(spread.prod())), half_step)
 
 
 def normal_score(z: float, skew: float) -> float:
-    """The normal score with the same tail probability as `z` under a Pearson type III law with this skewness.
+    """The normal score with the same tail probability as `z` under a Pearson type III distribution with this skewness.
 
-    One shared error of two workers who hardly ever err is 8 standard errors from the mean, and not significant on its
-    own.
+    For two workers who hardly ever err, one shared error can be 8 standard errors from the mean without being
+    significant.
 
     >>> round(normal_score(8.6, 17.), 1), normal_score(2., 0.), normal_score(-2., 1.)
     (2.8, 2.0, -2.0)
     """
-    if z * skew <= 1e-6:  # symmetric, or towards the short tail, where the normal law errs on the safe side
+    if z * skew <= 1e-6:  # symmetric, or in the short tail, where the normal distribution is conservative
         return z
     shape = 4 / skew**2
     tail = max(float(gammaincc(shape, shape + np.sqrt(shape) * abs(z))), np.finfo(float).tiny)
     return float(np.sign(z) * max(-ndtri(tail), 0.0))
 
 
-def worth_by_gold(gold: GoldItems, level: float) -> Estimate:
+def effective_panel_size(gold: GoldItems, level: float) -> Estimate:
     """Effective panel size from gold: n over Kish's design effect of the votes given the class.
 
-    With e the votes less their worker's mean in the class, the design effect is `sum |sum_j e|^2 / sum sum_j |e|^2`.
-    Its interval is a jackknife over items on the log scale, with half an item added: for the low end one on which all
-    err together, for the high end one on which one errs alone. Otherwise rare errors would go unnoticed.
+    If e are the votes minus their worker's mean in the class, the design effect is `sum |sum_j e|^2 / sum sum_j |e|^2`.
+    Its interval is a jackknife over items on the log scale, with an item added: for the lower end, one on which all err
+    together; for the upper end, one on which a single worker errs. Otherwise rare errors would be missed.
 
     >>> label_gj = np.array([[0, 0], [1, 1], [0, 0], [0, 1]] * 20)
-    >>> worth = worth_by_gold(GoldItems(label_gj, np.zeros(80, dtype=int), np.ones(80), 2), .95)
-    >>> round(worth.value, 2), round(worth.low, 2), round(worth.high, 2)
+    >>> size = effective_panel_size(GoldItems(label_gj, np.zeros(80, dtype=int), np.ones(80), 2), .95)
+    >>> round(size.value, 2), round(size.low, 2), round(size.high, 2)
     (1.27, 1.16, 1.39)
     """
     square_gs = squared_errors(gold)
-    apart, together = gold.copies_g @ square_gs
-    if together <= 1e-9 * apart:  # rounding: the errors on each item cancel out
+    separate, joint = gold.copies_g @ square_gs
+    if joint <= 1e-9 * separate:  # the errors on each item cancel out, except for rounding
         return Estimate(None, reason=Missing.NO_SHARED_ERRORS)
     n_votes = float(gold.copies_g @ (gold.label_gj != NO_LABEL).sum(axis=1) / gold.n_items)
     effects = (
-        together / apart,
+        joint / separate,
         _effect_bound(gold, square_gs, np.array([n_votes, n_votes**2]), (1 + level) / 2),
         _effect_bound(gold, square_gs, np.ones(2), (1 - level) / 2),
     )
@@ -407,27 +407,27 @@ def worth_by_gold(gold: GoldItems, level: float) -> Estimate:
 
 
 def _effect_bound(gold: GoldItems, square_gs: FloatArray, added_s: FloatArray, quantile: float) -> float:
-    """One-sided jackknife bound of the design effect, with an item with these squared errors added."""
+    """One-sided jackknife bound on the design effect, with an added item that has these squared errors."""
     copies_g, square_gs = np.append(gold.copies_g, 1.0), np.vstack([square_gs, added_s])
     n, total_s = gold.n_items + 1, copies_g @ square_gs
     log_gs = np.log(total_s - square_gs)
     effect_g = log_gs[:, 1] - log_gs[:, 0]
     error = np.sqrt((n - 1) / n * (copies_g @ (effect_g - copies_g @ effect_g / n) ** 2))
-    apart, together = total_s
-    return float(together / apart * np.exp(stdtrit(n - 1, quantile) * error))
+    separate, joint = total_s
+    return float(joint / separate * np.exp(stdtrit(n - 1, quantile) * error))
 
 
 def squared_errors(gold: GoldItems) -> FloatArray:
-    """The squared errors on each item, worker by worker and of the workers' sum, (G, 2).
+    """Squared errors on each item, summed over workers, and the square of the summed errors, (G, 2).
 
-    An error is a vote less the mean of its worker's votes in the class.
+    An error is a vote minus the mean of its worker's votes in the class.
     """
-    said_gjl = (gold.label_gj[:, :, None] == np.arange(gold.n_classes)).astype(float)
-    error_gjl = np.zeros_like(said_gjl)
+    vote_gjl = (gold.label_gj[:, :, None] == np.arange(gold.n_classes)).astype(float)
+    error_gjl = np.zeros_like(vote_gjl)
     for k in np.unique(gold.class_g):
         here = gold.class_g == k
         voted_gj = gold.label_gj[here] != NO_LABEL
         items_j = np.maximum(gold.copies_g[here] @ voted_gj, 1)
-        mean_jl = np.tensordot(gold.copies_g[here], said_gjl[here], 1) / items_j[:, None]
-        error_gjl[here] = (said_gjl[here] - mean_jl) * voted_gj[:, :, None]
+        mean_jl = np.tensordot(gold.copies_g[here], vote_gjl[here], 1) / items_j[:, None]
+        error_gjl[here] = (vote_gjl[here] - mean_jl) * voted_gj[:, :, None]
     return np.column_stack([(error_gjl**2).sum(axis=(1, 2)), (error_gjl.sum(axis=1) ** 2).sum(axis=1)])

@@ -1,4 +1,4 @@
-"""Crowd or panel, by which workers voted on the same items."""
+"""Distinguish crowds from panels by which workers voted on the same items."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from majorant.tally import counts
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
-PANEL_SETS = 20  # a panel has at most so many worker sets that hold most of the items
+PANEL_SETS = 20  # in a panel, at most this many worker sets hold most of the items
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WorkerSets:
-    """The sets of workers behind items with one number of votes, the most common first.
+    """The sets of workers who voted on items with a given number of votes, the most common first.
 
     A worker who voted twice on an item is in its set twice.
     """
 
     n_votes: int
     worker_sh: IntArray
-    items_s: FloatArray  # how many items each set has labelled
+    items_s: FloatArray  # number of items that each set labelled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,13 +37,13 @@ class VotingDesign:
     kind : {"panel", "crowd"}
         A panel if the same few workers label nearly everything, a crowd if each item has workers of its own.
     n_workers : int
-        Workers in all.
+        Number of workers.
     n_items : int
-        Items with votes.
+        Number of items with votes.
     n_sets : int
-        Distinct sets of workers behind the items.
+        Number of distinct sets of workers who voted on the same item.
     covered : float
-        Share of the items that the 20 most common sets hold.
+        Share of the items that the 20 most common sets labelled.
     """
 
     kind: Literal["panel", "crowd"]
@@ -54,19 +54,19 @@ class VotingDesign:
 
 
 def design(votes: Votes, copies: ArrayLike | None = None) -> VotingDesign:
-    """Tell a panel from a crowd.
+    """Determine whether votes come from a panel or a crowd.
 
     Parameters
     ----------
     votes : Votes
         The votes.
     copies : array_like, optional
-        How many items each item of `votes` stands for, if equal items were merged.
+        Number of items that each item of `votes` stands for, if equal items were merged.
 
     Returns
     -------
     VotingDesign
-        A panel if at most 20 worker sets, with 10 items each on average, hold four fifths of the items.
+        A panel if at most 20 worker sets, with at least 10 items each on average, labelled four fifths of the items.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def worker_sets(votes: Votes, copies: ArrayLike | None = None) -> tuple[WorkerSe
 
 
 def as_copies(votes: Votes, copies: ArrayLike | None) -> FloatArray:
-    """How many items each item of `votes` stands for: one each by default."""
+    """Number of items that each item of `votes` stands for, by default one."""
     if copies is None:
         return np.ones(len(votes.items))
     copies_i = np.asarray(copies, dtype=float)
@@ -121,7 +121,7 @@ def as_copies(votes: Votes, copies: ArrayLike | None) -> FloatArray:
 
 
 def leaders(votes: Votes) -> NDArray[np.bool_]:
-    """The labels with the most votes of each item, among which majority draws; all of them where there is no vote.
+    """The labels with the most votes on each item, among which majority draws; all labels if there are no votes.
 
     >>> votes = Votes.from_codes([0, 1, 1], [0, 0, 1], [1, 0, 1], items="abc", workers="wx", labels="ny")
     >>> leaders(votes).tolist()

@@ -1,7 +1,7 @@
 """The claim about majority vote from gold labels alone, without a model of the votes.
 
-Exact tests for every vote count, and exact intervals for what majority vote, or labels from elsewhere, give away to the
-best rule that ignores who voted. Proofs: docs/theory/gold.md.
+It uses exact tests for every vote count, and an exact interval for the loss of majority vote relative to the best rule
+that ignores who voted. Proofs: docs/theory/gold.md.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from majorant.votes import IntArray, Votes
 
 
 def claim_from_cells(cells: GoldCells, *, level: float) -> Claim:
-    """Compare majority vote with all rules that ignore who voted, by gold labels alone.
+    """Compare majority vote with all rules that ignore who voted, using gold labels alone.
 
-    Any number of classes and of gold items; votes may depend on each other in any way. Optimal if majority's class is
-    proved the likeliest on every untied count that occurs often enough, not optimal if on some of them another class
-    is. The verdict, and the interval of the loss, are each wrong with probability at most 1 - level.
+    The number of classes and gold items is arbitrary, and votes may depend on each other in any way. Majority vote is
+    optimal if its class is proved the most likely on every untied count that occurs often enough, and not optimal if
+    another class is proved more likely on some of them. The verdict and the interval of the loss are each wrong with
+    probability at most 1 - level.
 
     >>> from majorant.simulate import simulate
     >>> votes, _ = simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=1000, n_votes=3, rng=0, gold=.5)
@@ -62,7 +63,7 @@ def claim_from_cells(cells: GoldCells, *, level: float) -> Claim:
 
 
 def _counted(cells: GoldCells) -> NDArray[np.bool_]:
-    """Cells whose number of votes occurs on at least RARE_SHARE of the items, or is the most common."""
+    """Cells whose number of votes is the most common or occurs on at least RARE_SHARE of the items."""
     _, size_c = np.unique(cells.counts_ck.sum(axis=1), return_inverse=True)
     share_s = np.bincount(size_c, weights=cells.share_c)
     return np.asarray(share_s[size_c] >= min(RARE_SHARE, share_s.max()))
@@ -71,7 +72,7 @@ def _counted(cells: GoldCells) -> NDArray[np.bool_]:
 def _margin(cells: GoldCells, alpha: float) -> float | None:
     """Smallest estimated log-odds of majority's class against its rival, with half an item added to each.
 
-    Over the cells whose gold could tell anything at this level, if there are any: a few items give wild odds.
+    Only cells with enough gold for a significant result count, if there are any, because a few items give extreme odds.
     """
     odds_c = np.log(cells.right_c + 0.5) - np.log(cells.rival_c + 0.5)
     telling_c = cells.gold_c >= max(1, min(np.log2(1 / alpha), cells.gold_c.max(initial=0)))
@@ -81,7 +82,7 @@ def _margin(cells: GoldCells, alpha: float) -> float | None:
 def more_gold(cells: GoldCells, alpha: float) -> int | None:
     """Approximate number of new random gold items that would decide on their own.
 
-    None where no feasible number would.  At the estimated odds in each untied cell, one imaginary gold item added at
+    None if no feasible number would.  The odds in each untied cell are estimated with one imaginary gold item added at
     majority's overall accuracy.
 
     >>> more_gold(GoldCells(np.array([[3, 0], [2, 1]]), np.array([60, 40]), np.array([[30, 1], [14, 10]])), .05)
@@ -97,11 +98,11 @@ def more_gold(cells: GoldCells, alpha: float) -> int | None:
 
 
 def gold_needed(odds_c: FloatArray, share_c: FloatArray, n_classes: int, alpha: float) -> int | None:
-    """About how many gold items decide with probability .8 at given odds; None if more than a million.
+    """Approximate number of gold items that decide with probability .8; None if more than a million.
 
-    `odds_c` is P(truth is majority's class) against the strongest rival in each cell, `share_c` the share of all items
-    that are in the cell and of either class.  For a proof the cell that needs the most counts, for a refutation the one
-    that needs the least.
+    `odds_c` is the probability that the truth is majority's class rather than its strongest rival, and `share_c` the
+    share of all items that are in the cell and of one of these classes.  A proof takes as many items as the cell that
+    needs the most, a refutation as many as the one that needs the fewest.
     """
     worse_c = odds_c < 0.5
     error = alpha / (len(odds_c) * (n_classes - 1)) if worse_c.any() else alpha
@@ -117,21 +118,21 @@ def gold_needed(odds_c: FloatArray, share_c: FloatArray, n_classes: int, alpha: 
 class GoldCells:
     """Gold labels by vote count, one row per count; only `gold_ck` depends on gold.
 
-    Majority vote is a fair draw among the classes with the most votes: one of them, or several tied ones.
+    Majority vote is a random choice among the classes with the most votes.
     """
 
     counts_ck: IntArray
-    items_c: IntArray  # items with these counts, gold or not
-    gold_ck: IntArray  # of them, gold items by their true class
+    items_c: IntArray  # number of items with these counts, gold or not
+    gold_ck: IntArray  # number of gold items among them, by true class
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are."""
+        """Number of classes."""
         return int(self.counts_ck.shape[1])
 
     @property
     def gold_c(self) -> NDArray[np.int64]:
-        """Gold items of each cell."""
+        """Number of gold items in each cell."""
         return np.asarray(self.gold_ck.sum(axis=1), dtype=np.int64)
 
     @property
@@ -151,17 +152,17 @@ class GoldCells:
 
     @property
     def right_c(self) -> FloatArray:
-        """Gold items on which majority is right, in expectation where votes are tied."""
+        """Number of gold items on which majority is right; an expected number if votes are tied."""
         return np.asarray((self.gold_ck * self.top_ck).sum(axis=1) / self.top_ck.sum(axis=1))
 
     @property
     def rival_c(self) -> NDArray[np.int64]:
-        """Gold items of the commonest class without the most votes."""
+        """Number of gold items of the most common class other than those with the most votes."""
         return np.asarray(np.where(self.top_ck, 0, self.gold_ck).max(axis=1, initial=0), dtype=np.int64)
 
     @property
     def share_c(self) -> FloatArray:
-        """Share of the items."""
+        """Share of the items in each cell."""
         return np.asarray(self.items_c / max(self.items_c.sum(), 1))
 
     def select(self, chosen_c: NDArray[np.bool_]) -> GoldCells:
@@ -182,19 +183,19 @@ def gold_cells(votes: Votes) -> GoldCells:
 
 
 def gold_rows(votes: Votes) -> IntArray:
-    """For each item its votes by class, and its gold label, one more than its code, 0 where unknown: (I, K + 1)."""
+    """Votes of each item by class, and the code of its gold label plus 1 (0 if unknown), (I, K + 1)."""
     gold_i = np.full(len(votes.items), -1, dtype=np.int32) if votes.gold_i is None else votes.gold_i
     return np.column_stack([counts(votes), gold_i + 1])
 
 
 def cells_of(rows: Patterns) -> GoldCells:
-    """The cells from the distinct rows of `gold_rows`, in order, and how many items have each."""
+    """Build cells from the distinct rows of `gold_rows`, sorted, and their numbers of items."""
     n_classes = rows.counts_pk.shape[1] - 1
     counts_rk, truth_r = rows.counts_pk[:, :-1], rows.counts_pk[:, -1]
     used_r = counts_rk.sum(axis=1) > 0
     counts_rk, truth_r, items_r = counts_rk[used_r], truth_r[used_r], rows.items_p[used_r]
     new_r = np.ones(len(counts_rk), dtype=bool)
-    new_r[1:] = (counts_rk[1:] != counts_rk[:-1]).any(axis=1)  # rows are sorted: those of a cell stand together
+    new_r[1:] = (counts_rk[1:] != counts_rk[:-1]).any(axis=1)  # rows are sorted, so those of a cell are adjacent
     cell_r, n_cells = np.cumsum(new_r) - 1, int(new_r.sum())
     by_truth_c = np.zeros((n_cells, n_classes + 1), dtype=np.int64)
     by_truth_c[cell_r, truth_r] = items_r
@@ -202,11 +203,11 @@ def cells_of(rows: Patterns) -> GoldCells:
 
 
 def best_p_values(cells: GoldCells) -> FloatArray:
-    """For each cell the p-value against "some other class is at least as likely as majority's".
+    """For each cell, the p-value against "some other class is at least as likely as majority's".
 
-    Given how many of its gold items belong to one of two classes, the number that belongs to the first is binomial; so
-    each other class is tested exactly.  All must be beaten, hence the largest p-value, that of the commonest rival.
-    No data can prove that a draw between tied classes is best: 1 there.
+    Given how many of its gold items belong to one of two classes, the number that belongs to the first is binomial, so
+    each other class is tested exactly.  All of them must be beaten, so the largest p-value counts, that of the most
+    common rival.  It is 1 for tied classes, because no data can prove that a random choice between them is best.
 
     >>> best_p_values(GoldCells(np.array([[3, 0], [1, 1]]), np.array([9, 9]), np.array([[5, 0], [5, 0]]))).tolist()
     [0.03125, 1.0]
@@ -215,10 +216,10 @@ def best_p_values(cells: GoldCells) -> FloatArray:
 
 
 def worse_p_values(cells: GoldCells) -> FloatArray:
-    """For each untied cell the p-value against "no class is more likely than majority's".
+    """For each untied cell, the p-value against "no class is more likely than majority's".
 
     Given how many of its gold items belong to a class or to majority's, the number that belongs to the class is
-    binomial; one of the other classes may be the one (Bonferroni).
+    binomial.  The smallest p-value is corrected for the number of other classes (Bonferroni).
 
     >>> worse_p_values(GoldCells(np.array([[2, 1, 0]]), np.array([9]), np.array([[0, 5, 0]]))).tolist()
     [0.0625]
@@ -230,13 +231,13 @@ def worse_p_values(cells: GoldCells) -> FloatArray:
 
 
 def not_optimal_p_value(cells: GoldCells, alpha: float) -> float:
-    """One p-value against "majority loses nothing in any cell", from the cells that can be significant at alpha."""
+    """A combined p-value against "majority loses nothing in any cell", from cells that can be significant at alpha."""
     telling_c = cells.gold_c >= np.log2((cells.n_classes - 1) / alpha)
     return simes(worse_p_values(cells)[telling_c])
 
 
 def simes(p_value_c: FloatArray) -> float:
-    """One p-value from independent ones, against "all hypotheses hold" (Simes 1986).
+    """Combine independent p-values into one against "all hypotheses hold" (Simes 1986).
 
     >>> simes(np.array([.04, .03, .9]))
     0.06
@@ -246,16 +247,16 @@ def simes(p_value_c: FloatArray) -> float:
 
 
 def _at_least(wins: NDArray[Any], trials: NDArray[Any], chance: FloatArray | float) -> FloatArray:
-    """Binomial tail: the probability of at least that many wins."""
+    """Binomial probability of at least this many wins."""
     return np.where(wins > 0, betainc(np.maximum(wins, 1), np.maximum(trials - wins, 0) + 1.0, chance), 1.0)
 
 
 def gold_loss(cells: GoldCells, level: float) -> Estimate:
     """Loss of majority vote on untied items, as a share of all items, with a simultaneous interval over cells.
 
-    It holds with probability at least `level` whatever the sample size and however votes depend on each other. A cell
-    with too few gold items to tell is estimated at no loss; the upper end then allows for all of majority's errors in
-    such cells, and for anything in cells without gold.
+    The interval holds with probability at least `level` for any sample size and however votes depend on each other.
+    Cells with too few gold items are estimated to have no loss, but the upper end allows for all of majority's errors
+    in them, and for any loss in cells without gold.
 
     >>> cells = GoldCells(np.array([[3, 0], [2, 1]]), np.array([60, 40]), np.array([[60, 0], [10, 30]]))
     >>> loss = gold_loss(cells, .95)
@@ -273,7 +274,7 @@ def gold_loss(cells: GoldCells, level: float) -> Estimate:
 
 
 def _product(positive: FloatArray, factor: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Bounds of a product, from those of its factors, (2, ...) each; the first factor is never negative."""
+    """Bounds on a product from bounds on its factors, (2, ...) each; the first factor is never negative."""
     low = np.where(factor[0] > 0, positive[0], positive[1]) * factor[0]
     high = np.where(factor[1] > 0, positive[1], positive[0]) * factor[1]
     return low, high
@@ -282,11 +283,11 @@ def _product(positive: FloatArray, factor: FloatArray) -> tuple[FloatArray, Floa
 def _error_shares(cells: GoldCells, alpha: float) -> tuple[float, NDArray[np.bool_]]:
     """Error probability of each bound, and which untied cells have enough gold for bounds of their own.
 
-    A cell has enough if majority would be proved right if all of its gold labels agreed.  Both follow from the
-    votes and from which items are gold, not from their labels.  The cells that lack gold share one bound.
+    A cell has enough if majority would be proved right if it were right on all gold items.  Both depend only on the
+    votes and on which items are gold, not on the gold labels.  The other cells share one bound.
     """
     ordered_c = -np.sort(-cells.gold_c)
-    # With m cells that have bounds of their own.
+    # For m cells that have bounds of their own.
     tail_m = alpha / 2 / ((cells.n_classes - 1) * np.arange(len(ordered_c) + 2) + 1)
     least_m = np.log2(1 / tail_m) + (cells.n_classes > 2)
     m = int((ordered_c > least_m[1:-1]).sum())
@@ -296,8 +297,8 @@ def _error_shares(cells: GoldCells, alpha: float) -> tuple[float, NDArray[np.boo
 def _cell_bounds(cells: GoldCells, tail: float) -> tuple[FloatArray, FloatArray]:
     """Bounds on the loss in each untied cell: the largest lead of a class over majority's, if any.
 
-    Class k leads by pi (2 theta - 1): pi is the probability that the truth is k or majority's class, theta that of k
-    given this. With two classes pi is 1, and one bound is at the whole tail.
+    Class k leads by pi (2 theta - 1), where pi is the probability that the truth is k or majority's class, and theta
+    the probability of k given this. With two classes, pi is 1, and theta's bound uses the whole tail.
     """
     gold_c, right_c1 = cells.gold_c, (cells.gold_ck * cells.top_ck).sum(axis=1)[:, None]
     either_ck = np.where(cells.top_ck, 0, cells.gold_ck) + right_c1
@@ -313,10 +314,10 @@ def _cell_bounds(cells: GoldCells, tail: float) -> tuple[FloatArray, FloatArray]
 
 
 def _errors_bound(cells: GoldCells, share_c: FloatArray, tail: float) -> float:
-    """Upper bound on majority's errors in these cells together, and so on its loss there.
+    """Upper bound on majority's errors in these cells together, and therefore on its loss there.
 
-    A gold item stands for share / gold items of its cell; scaled by the largest such weight, errors are independent
-    numbers in 0..1, to whose mean Hoeffding's inequality in its relative-entropy form applies.
+    A gold item has the weight share / gold of its cell. Divided by the largest weight, errors are independent numbers
+    between 0 and 1, so the relative-entropy form of Hoeffding's inequality applies to their mean.
     """
     if not len(share_c):
         return 0.0

@@ -1,6 +1,6 @@
-"""The likelihood region of the vote counts: its outline, and the range of majority vote's loss over it.
+"""The likelihood region of vote counts: its outline, and the range of majority vote's loss in it.
 
-The loss is against the best rule that ignores who voted.
+The loss is relative to the best rule that ignores who voted.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from scipy.special import ndtri
 from majorant.evidence.certificate.count_models import HistogramCells, class_logs, log_likelihood, theta_derivatives
 from majorant.values import Estimate, FloatArray
 
-LONGEST_RAY = 25.0  # logits: where the data leave a direction open, the search ends here
+LONGEST_RAY = 25.0  # logits; limits the search in directions that the data do not determine
 
 
 def count_loss(theta: FloatArray, cells: HistogramCells, total_c: FloatArray) -> FloatArray:
     """Loss of majority vote on untied counts under each model, as a share of all items.
 
-    `total_c` items have as many votes as cell c. The sum runs over the cells that the best rule decides otherwise, so
-    nothing cancels.
+    `total_c` is the number of items with as many votes as cell c. The sum is over the cells that the best rule decides
+    differently, so there is no cancellation.
     """
     log0, log1 = (log + cells.log_orders_c for log in class_logs(cells, theta))
     lead_c = 2 * cells.zeros_c - cells.votes_c
@@ -32,7 +32,7 @@ def count_loss(theta: FloatArray, cells: HistogramCells, total_c: FloatArray) ->
 
 
 def count_accuracy(theta_3: FloatArray, cells: HistogramCells, total_c: FloatArray) -> float:
-    """P(majority is right), a tie a fair draw; with the loss added, that of the best rule."""
+    """Accuracy of majority vote, with ties decided by a coin; adding the loss gives that of the best rule."""
     log0, log1 = (log + cells.log_orders_c for log in class_logs(cells, theta_3))
     lead_c = 2 * cells.zeros_c - cells.votes_c
     both = np.exp(np.logaddexp(log0, log1))
@@ -42,7 +42,7 @@ def count_accuracy(theta_3: FloatArray, cells: HistogramCells, total_c: FloatArr
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConfidenceRegion:
-    """All pairs of binomials that the data allow: those with a log-likelihood of at least `floor`, and a >= r."""
+    """All pairs of binomials with a log-likelihood of at least `floor`, and a >= r."""
 
     cells: HistogramCells
     items_c: FloatArray
@@ -58,11 +58,11 @@ class ConfidenceRegion:
         return log_likelihood(self.cells, self.items_c, theta)
 
     def curvature(self, theta_3: FloatArray) -> FloatArray:
-        """The curvature of the log-likelihood, that of a hill counted positive."""
+        """The negative curvature of the log-likelihood, which is positive at a maximum."""
         return np.asarray(-theta_derivatives(self.cells, self.items_c[None], theta_3[None])[1][0])
 
     def allows(self, theta: FloatArray) -> NDArray[np.bool_]:
-        """Which models belong to the region."""
+        """Whether each model belongs to the region."""
         return np.asarray((self.value(theta) >= self.floor) & (theta[..., 0] >= theta[..., 1]))
 
 
@@ -71,39 +71,39 @@ def loss_interval(
 ) -> Estimate:
     """Loss at the best model `centres[0]`, and its range over the region.
 
-    The region is searched along rays from the best model, and from every other centre that lies in it, then again and
-    again from near the point that went furthest.
+    The region is searched along rays from the best model and from every other centre in the region, and then repeatedly
+    along rays from near the most extreme point so far.
     """
     value = float(loss(centres[0]))
     low, high = value, value
     for extreme in centres:
         if region.allows(extreme):
-            centre = _tame(region, extreme)
+            centre = _moderate(region, extreme)
             low = min(low, -_furthest(region, centre, lambda theta: -loss(theta))) if low > 0 else low
             high = max(high, _furthest(region, centre, loss))
     return Estimate(value, max(low, 0.0), high)
 
 
-def _tame(region: ConfidenceRegion, theta_u: FloatArray) -> FloatArray:
-    """A model about as good with logits closer to 0: rays from extreme models explore little of the region."""
+def _moderate(region: ConfidenceRegion, theta_u: FloatArray) -> FloatArray:
+    """A similarly likely model with logits closer to 0, because rays from extreme models cover little of the region."""
     floor = float(region.value(theta_u)) - 0.05  # nats
-    tame_u = theta_u.copy()
+    moderate_u = theta_u.copy()
     for u in range(len(theta_u)):
         low, high = 0.0, 1.0
         for _ in range(9):
-            tame_u[u] = theta_u[u] * (low + high) / 2
-            good = tame_u[0] >= tame_u[1] and region.value(tame_u) >= floor
+            moderate_u[u] = theta_u[u] * (low + high) / 2
+            good = moderate_u[0] >= moderate_u[1] and region.value(moderate_u) >= floor
             low, high = (low, (low + high) / 2) if good else ((low + high) / 2, high)
-        tame_u[u] = theta_u[u] * high
-    return tame_u
+        moderate_u[u] = theta_u[u] * high
+    return moderate_u
 
 
 def _furthest(region: ConfidenceRegion, centre_u: FloatArray, height: Callable[[FloatArray], FloatArray]) -> float:
-    """The largest height found on rays within the region, each round's rays starting near the best point so far."""
+    """The largest height on rays within the region; each round of rays starts near the best point so far."""
     best, start_u = float(height(centre_u)), centre_u
     for _ in range(12):
         step_du, reach_d = _rays(region, start_u, 120)
-        # Along each ray from the best model to the edge of the region.
+        # Points along each ray from its start to the edge of the region.
         theta = (start_u + np.array([0.25, 0.5, 0.75, 1.0])[:, None, None] * reach_d[:, None] * step_du).reshape(
             -1, len(centre_u)
         )
@@ -111,20 +111,20 @@ def _furthest(region: ConfidenceRegion, centre_u: FloatArray, height: Callable[[
         gained, best = float(height_t.max()) - best, max(best, float(height_t.max()))
         if gained <= 1e-4 * abs(best) + 1e-10:
             break
-        # Of the way to the best point: rays from just inside the edge see the edge around it
+        # Start just inside the edge, where rays reach the edge around the best point.
         start_u = start_u + 0.8 * (theta[height_t.argmax()] - start_u)
     return best
 
 
 def outline(region: ConfidenceRegion, best_u: FloatArray) -> FloatArray:
-    """Models all around the edge of the region, (D, U)."""
-    centre_u = _tame(region, best_u)
+    """Models on the edge of the region, in all directions, (D, U)."""
+    centre_u = _moderate(region, best_u)
     step_du, reach_d = _rays(region, centre_u, 2_000)
     return np.asarray(centre_u + reach_d[:, None] * step_du)
 
 
 def _rays(region: ConfidenceRegion, start_u: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
-    """Steps in n directions, each about one standard error or LONGEST_RAY long, and how many reach the edge."""
+    """Steps in n directions, each about one standard error but at most LONGEST_RAY, and how many reach the edge."""
     size_u, axes_uu = np.linalg.eigh(region.curvature(start_u))
     axes_uu = axes_uu / np.sqrt(np.maximum(np.abs(size_u), 1 / LONGEST_RAY**2))
     step_du = _sphere(n, len(start_u)) @ axes_uu.T
@@ -138,7 +138,7 @@ def _rays(region: ConfidenceRegion, start_u: FloatArray, n: int) -> tuple[FloatA
 
 
 def _sphere(n: int, dimension: int) -> FloatArray:
-    """n directions spread evenly, with their opposites: normal quantiles of a lattice of irrational steps."""
+    """Return n evenly spread directions with their opposites: normal quantiles of a lattice with irrational steps."""
     root = 2.0
     for _ in range(40):  # the root of x ** (dimension + 1) = x + 1, whose powers are the steps
         root = (1 + root) ** (1 / (dimension + 1))
