@@ -317,7 +317,7 @@ def test_compare_lists_every_method_after_the_text(run):
     assert {row["method"] for row in summary["comparison"]} >= {"weighted-vote", "majority", "dawid-skene", "map"}
     assert any(row["note"] for row in summary["comparison"])  # what cannot be run says why
     _, text, _ = run("check", "votes.csv", "--compare")
-    assert "Methods  right by the model" in text
+    assert "Methods  Accuracy, estimated by the model" in text
 
 
 @pytest.mark.parametrize(
@@ -325,8 +325,8 @@ def test_compare_lists_every_method_after_the_text(run):
     [
         (["--memory", "1GB", "--compare"], "--compare needs all votes in memory: leave out --memory"),
         (["--engine", "spark", "--compare"], "--compare needs all votes in memory: leave out --engine spark"),
-        (["--engine", "spark", "--by", "label"], "--by label does not go with --engine spark: use --memory"),
-        (["--engine", "spark", "--mask"], "rows on Spark have none. Use --memory"),
+        (["--engine", "spark", "--by", "label"], "--by label does not work with --engine spark: use --memory"),
+        (["--engine", "spark", "--mask"], "rows on Spark have no order. Use --memory"),
         (["--engine", "spark", "--memory", "1GB"], "choose one"),
     ],
 )

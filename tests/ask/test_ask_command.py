@@ -78,7 +78,7 @@ def test_commands_name_files_with_spaces_as_a_shell_takes_them(run, truth, tmp_p
     assert out.splitlines()[-1].endswith("majorant check 'my votes.csv' --gold-file 'to label.csv'")
     _, out, _ = run("ask", "my votes.csv", "--more", 500, "--design", "to label.design.json")
     _, out, _ = run("ask", "my votes.csv", "--more", 1, "--design", "to label.design.json")
-    assert out.splitlines()[-2:][0] == "No item is left to ask about."
+    assert out.splitlines()[-2:][0] == "There are no items left to label."
     assert out.splitlines()[-1].startswith("Next     majorant label 'to label.csv'")
 
 
@@ -118,7 +118,7 @@ def test_label_in_the_terminal_with_undo_skip_and_quit(run, truth, tmp_path, mon
     assert code == 0
     assert [row["label"] for row in rows_of(path)] == ["no", "no", "?", "", "", "", "", ""]
     assert "[1] no   [2] yes" in out
-    assert "No class has the key 'x'" in out
+    assert "There is no label for the key 'x'" in out
     assert "Open: on 2 of the" in out
     label_with(monkeypatch, run, "2")  # goes on where it was
     assert [row["label"] for row in rows_of(path)][:4] == ["no", "no", "?", "yes"]
@@ -146,7 +146,7 @@ def test_more_adds_items_and_keeps_labels(run, truth, tmp_path, monkeypatch):
     assert (rows[:4], len(rows)) == (before, 7)
     assert rows[6]["draw"] == "7"
     assert rows[6]["text"]
-    assert "3 further items" in out
+    assert "3 more items" in out
     assert out.splitlines()[-1].startswith("Next     majorant label to_label.csv")
 
 
@@ -169,7 +169,7 @@ def test_accuracy_asks_about_a_random_sample(run, truth, tmp_path):
 
 def test_invalid_calls_are_errors(run, truth):
     for arguments, message in (
-        (("votes.csv", "--more", 5), "name it with --design"),
+        (("votes.csv", "--more", 5), "name it, such as --design"),
         (("votes.csv", "--accuracy", "--design", "to_label.design.json"), "--more 10"),
         (("votes.csv", "--between", "majority,magic"), "There is no method 'magic'"),
     ):
@@ -178,4 +178,4 @@ def test_invalid_calls_are_errors(run, truth):
         assert message in err
     code, _, err = run("label", "votes.csv")
     assert code == 2
-    assert "is not a file that majorant ask wrote" in err
+    assert "is not a file written by majorant ask" in err

@@ -29,7 +29,7 @@ def truth(tmp_path):
 def test_stand_in_expert_answers_until_settled(run, truth, tmp_path, who):
     code, out, err = run("ask", "votes.csv", "--expert-from", who)
     assert (code, err) == (0, "")
-    assert f"{who} answered in place of an expert: right means what {who} says." in out
+    assert f"{who} stands in for an expert: a label counts as right if {who} agrees with it." in out
     assert "is better" in out
     rows = list(csv.DictReader((tmp_path / "to_label.csv").read_text().splitlines()))
     assert sum(row["label"] == truth[row["item"]] for row in rows) >= 0.9 * len(rows)

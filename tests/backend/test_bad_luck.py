@@ -100,7 +100,7 @@ def test_an_interrupted_run_ends_with_130_and_keeps_only_what_can_be_resumed(pla
     path, _ = place
     stopped = run(path, "--out", path.parent / "labels.csv", moment=(*MOMENTS[moment], int(signal.SIGINT), 0))
     assert stopped.returncode == 130, stopped.stderr
-    assert "Interrupted; no partial file was left behind." in stopped.stderr
+    assert "Interrupted; no partial files were left behind." in stopped.stderr
     sorted_already = moment not in ("reading", "sorting")
     assert ("continue with --resume" in stopped.stderr) == sorted_already
     left = entries(path.parent)

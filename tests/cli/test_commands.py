@@ -38,7 +38,7 @@ def test_check_says_what_was_read_and_writes_labels_and_result(run):
     _, out, _ = run("check", "votes.csv", "--verbose")
     assert "item = item, worker = worker, label = label" in out
     assert "6 votes by 3 workers on 2 items" in out
-    assert "2 items labelled, no ties" in out
+    assert "2 items labelled by majority vote, no ties" in out
     assert sorted(path.name for path in Path("results").iterdir() if path.name[0] != ".") == FILES
     assert Path("results/labels.csv").read_text().splitlines()[1].startswith("a,yes,rule,0.")
     assert json.loads(Path("results/result.json").read_text())["votes"]["items"] == 2
@@ -94,8 +94,11 @@ def test_aggregate_writes_the_labels_of_check(run, engine):
 def test_aggregate_says_how_ties_were_decided(run):
     rows = [f"i{i},j{j},{'ny'[(i + (j <= i % 3)) % 2]}\n" for i in range(60) for j in range(4)]
     write("votes.csv", "item,judge,label\n" + "".join(rows))
-    assert "60 items labelled, 20 of them ties (coin)" in run("aggregate", "votes.csv")[1]
-    assert "40 items labelled, 20 tied and left empty" in run("aggregate", "votes.csv", "--ties", "flag")[1]
+    assert "60 items labelled by majority vote, 20 of them ties (coin)" in run("aggregate", "votes.csv")[1]
+    assert (
+        "40 items labelled by majority vote, 20 tied and left empty"
+        in run("aggregate", "votes.csv", "--ties", "flag")[1]
+    )
     labels = [line.split(",")[1] for line in Path("labels.csv").read_text().splitlines()[1:]]
     assert labels.count("") == 20
 

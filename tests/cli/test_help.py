@@ -89,7 +89,7 @@ def test_out_may_be_a_folder_everywhere(tmp_path):
 def test_check_rejects_a_file_as_output_folder(tmp_path):
     done = run("check", "votes.csv", "--out", str(tmp_path / "page.html"))
     assert done.returncode == 2
-    assert "--out names a folder" in done.stderr
+    assert "--out takes a folder" in done.stderr
     assert "--report FILE" in done.stderr
 
 

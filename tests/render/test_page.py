@@ -209,7 +209,7 @@ def test_slices_and_samples_are_shown():
     html = render({**grown, "slices": [one], "sample": {"items": 7, "of": 9}})
     assert '<section id="slices">' in html
     assert "&lt;fr&gt;" in html
-    assert "items drawn at random" in html
+    assert "a random sample of" in html
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -223,7 +223,7 @@ def test_a_notebook_gets_every_figure(name):
 def test_a_figure_that_does_not_exist_is_refused():
     with pytest.raises(ConfigError, match="Choose one of: flow, workers"):
         mj.figure(result("crowd"), "pie")
-    with pytest.raises(ConfigError, match="nothing to show"):
+    with pytest.raises(ConfigError, match="nothing to plot"):
         mj.figure(result("crowd"), "dependence")
 
 

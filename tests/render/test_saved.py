@@ -151,7 +151,7 @@ def test_files_of_another_run_beside_a_result_are_named(folder, tmp_path):
     done = CliRunner().invoke(majorant, command)
     assert done.exit_code == 0
     assert "labels.csv and workers.csv beside" in done.stderr
-    assert "are not what was written with it" in done.stderr
+    assert "are not the version written with it" in done.stderr
 
 
 def test_a_result_lists_the_digests_of_its_files_and_they_can_be_checked_elsewhere(folder):

@@ -62,8 +62,8 @@ def test_each_flag_is_explained_by_its_numbers():
     found = assess_workers(votes, Hierarchical().fit(votes))
     adversary, single = found.flags[20], found.flags[21]
     assert flag_text(adversary[0]).startswith("right on 1")
-    assert f"of {found.votes_j[20]:,} votes; guessing gets 5" in flag_text(adversary[0])
-    assert flag_text(single[1]).startswith(f"0 on all {found.votes_j[21]:,} votes, which a typical worker would do")
+    assert f"of {found.votes_j[20]:,} votes; guessing would get 5" in flag_text(adversary[0])
+    assert flag_text(single[1]).startswith(f"said 0 in all {found.votes_j[21]:,} votes; a typical worker would do this")
 
 
 def test_thousands_of_equal_labels_do_not_overflow():
@@ -96,7 +96,7 @@ def test_unusually_fast_workers_are_flagged():
     seconds[votes.worker_n == 3] /= 8
     found = assess_workers(with_seconds(votes, seconds), OneCoin().fit(votes))
     assert [[flag.kind for flag in flags] for flags in found.flags if flags] == [["too fast"]]
-    assert "under a third of the usual time" in flag_text(found.flags[3][0])
+    assert "under a third of the item's usual time" in flag_text(found.flags[3][0])
     seconds[votes.worker_n != 3] = np.nan
     assess_workers(with_seconds(votes, seconds), OneCoin().fit(votes))  # too few times to compare with: no error
 
@@ -111,7 +111,7 @@ def test_copiers_are_flagged_with_the_copied_worker():
     [(twin, flag)] = [(j, flag) for j in range(15) for flag in found.flags[j]]
     assert twin in (4, 7)
     assert flag.kind is FlagKind.COPY
-    assert flag_text(flag).startswith(f"the same answer as w{11 - twin} on ")
+    assert flag_text(flag).startswith(f"gave the same answer as w{11 - twin} on ")
     assert flag.agreed <= flag.shared == 300
 
 

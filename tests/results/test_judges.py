@@ -143,7 +143,7 @@ def test_a_judge_with_two_gold_items_is_left_out_and_does_not_affect_others():
     found = mj.judges(table, bar=0.9)
     assert found.left_out == ("late",)
     assert found.gate is Gate.NOT_MET
-    assert "  Left out, too few gold items: late" in judges_lines(found)
+    assert "  Left out because they labelled too few gold items: late" in judges_lines(found)
 
 
 def test_few_gold_labels_exclude_no_judge():
@@ -169,7 +169,7 @@ def test_the_best_judges_are_held_against_all_of_them():
 
 @pytest.mark.parametrize(
     ("difference", "text"),
-    [(-0.04, "4.0 points less than all 5"), (0.01, "1.0 points more than all 5"), (0.0, "the same as all 5")],
+    [(-0.04, "4.0 points worse than all 5"), (0.01, "1.0 points better than all 5"), (0.0, "the same as all 5")],
 )
 def test_a_sub_panel_is_compared_with_all_judges(difference, text):
     between = Estimate(difference, difference - 0.1, difference + 0.1)

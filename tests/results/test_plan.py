@@ -122,7 +122,7 @@ def test_cheap_judges_are_asked_first():
     # Judges a and b agree on three items of four: the dear judge is asked on one.
     assert decided.votes_saved == pytest.approx(0.25)
     assert decided.price_saved == pytest.approx(30 / 48)
-    assert "(62% of their price)" in plan_text(plan(votes, prices={"c": 10.0}))
+    assert "(62% of the cost)" in plan_text(plan(votes, prices={"c": 10.0}))
     with pytest.raises(ConfigError, match="'dee', who has no votes"):
         plan(votes, prices={"dee": 1.0})
 

@@ -149,7 +149,7 @@ GUESSES: dict[str, Callable[[Votes], Any]] = {
 }  # fmt: skip
 NOT_YET = {  # what the message says instead
     "mj.aggregate(df, list)": r"majorant\.compare\(votes, \['majority', 'dawid-skene'\]\)",
-    "result.plot('workers')": "nothing to show as 'workers'",  # a panel without gold labels
+    "result.plot('workers')": "nothing to plot as 'workers'",  # a panel without gold labels
 }
 
 

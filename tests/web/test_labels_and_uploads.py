@@ -61,7 +61,7 @@ def test_two_labels_files_without_a_design_are_not_silently_one(server):
     both = [("labelled", name, gold_of(truth)) for name in ("one.csv", "two.csv")]
     follow(server, parts(server, f"/files/{id}/columns", *FIELDS, *both))
     settle(server, id)
-    assert "one.csv and two.csv came without the design" in page(server, f"/files/{id}").text
+    assert "one.csv and two.csv were uploaded without the design" in page(server, f"/files/{id}").text
 
 
 @pytest.mark.long
@@ -130,7 +130,7 @@ def test_an_upload_to_a_full_disk_is_reported_and_leaves_nothing(server):
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     for answer in answers:
         assert answer.status == 507
-        assert "There is no room for this file: File too large. Nothing of it was kept." in answer.text
+        assert "There is not enough disk space for this file: File too large. Nothing was kept." in answer.text
     assert sorted(server.runs.folder.rglob("*")) == before
     assert server.runs.all()[0].id == good
 
@@ -162,6 +162,6 @@ def test_labels_do_not_change_under_a_running_check(server):
     page(server, f"/files/{id}/columns", do="check", **COLUMNS)
     answer = parts(server, f"/files/{id}/columns", *FIELDS, ("labelled", "truth.csv", gold_of(truth)))
     assert answer.status == 409
-    assert "is being worked on" in answer.text
+    assert "is being processed" in answer.text
     settle(server, id)
     assert server.runs.get(id).gold == ()

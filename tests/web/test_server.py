@@ -185,7 +185,7 @@ def test_bad_uploads_get_a_plain_error_message(server):
     assert ask(server, "POST", f"/{TOKEN}/files", b"xx", content_type="multipart/form-data").status == 400
     large = send(server, "large.csv", b"x" * (LIMIT + 1))
     assert large.status == 413
-    assert "more than 200 kB, the largest upload" in large.text
+    assert "exceeds the upload limit of 200 kB" in large.text
     found = page(server, f"/files/{send(server, '../../<b>.csv', b'%PDF-1.7')}")
     assert "holds a PDF document" in found.text
     assert "Export the table as CSV" in found.text
@@ -300,7 +300,7 @@ def test_labels_decide_in_the_page_as_on_the_command_line(server, checked, termi
         content_type="application/x-www-form-urlencoded",
     )
     assert wrong.status == 409
-    assert "'ugly' is no class" in wrong.text
+    assert "'ugly' is not a class" in wrong.text
     given, undone = 0, False
     while found := re.search(r'name="draw" value="(\d+)"', shown):
         item = re.search(r"item <bdi>(\w+)</bdi>", shown)[1]
@@ -337,7 +337,7 @@ def test_labels_decide_in_the_page_as_on_the_command_line(server, checked, termi
     assert all(rows[item]["label"] == label for item, label in by_item.items())
     told = page(server, f"/files/{id}").text
     assert "About your labels" in told
-    assert "1 of them was given with the votes shown" in told  # the second was taken back, and given without
+    assert "You gave 1 of them with the votes shown" in told  # the second was taken back, and given without
 
 
 @pytest.mark.long
@@ -364,7 +364,7 @@ def test_two_files_are_listed_and_a_gold_file_is_used(server, terminal, tmp_path
     assert json.loads(ours)["accuracy"]["source"] == "gold"
     home = page(server).text
     assert home.index("two.csv") < home.index("one.csv")
-    assert "look at its columns, then check it" in home
+    assert "review its columns, then check it" in home
     assert json.loads(ours)["answer"]["headline"] in home
     assert "Uploaded: <bdi>truth.csv</bdi>" in page(server, f"/files/{first}/columns").text
 
