@@ -93,7 +93,7 @@ def test_the_page_listens_locally_and_makes_no_requests(tmp_path, monkeypatch):
             client.connect(("127.0.0.2", port))
 
 
-def test_every_database_is_opened_in_one_place_and_locked():
+def test_every_duckdb_connection_is_locked_down():
     """One more is opened for an address that the user allowed, and for nothing else."""
     sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "src" / "majorant").rglob("*.py")}
     opened = {path.name for path, text in sources.items() if re.search(r"duckdb\.(connect|sql|query|execute)\(", text)}

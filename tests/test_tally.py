@@ -89,7 +89,7 @@ def test_histograms_count_items_by_votes_for_the_first_class(votes):
     assert {n: h.tolist() for n, h in tally(votes).histograms.items()} == {n: h.tolist() for n, h in found.items()}
 
 
-def test_histograms_refuse_three_classes_and_name_the_way_out():
+def test_histograms_reject_three_classes_with_advice():
     votes = make_votes([(0, 0, 2)], 1, 1, 3)
     with pytest.raises(ConfigError, match="by_votes"):
         histograms(votes)

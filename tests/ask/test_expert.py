@@ -41,7 +41,7 @@ def test_stand_in_expert_answers_until_settled(run, truth, tmp_path, who):
     assert json.loads(out)["answer"]["action"] == "switch"
 
 
-def test_the_votes_of_a_judge_who_answers_count_for_nothing_else(run, truth, tmp_path):
+def test_votes_of_a_stand_in_judge_are_used_for_nothing_else(run, truth, tmp_path):
     run("ask", "votes.csv", "--expert-from", "judge-5")
     design = Design.read(tmp_path / "to_label.design.json")
     assert design.judged_by == "judge-5"

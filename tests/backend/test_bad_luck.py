@@ -109,7 +109,7 @@ def test_an_interrupted_run_ends_with_130_and_keeps_only_what_can_be_resumed(pla
 
 
 @pytest.mark.parametrize("limit", [*(pytest.param(size, marks=pytest.mark.long) for size in (1_500, 8_000)), 15_000])
-def test_a_full_disk_is_a_message_and_leaves_nothing_under_the_final_name(place, limit):
+def test_full_disk_gives_a_message_and_no_output_file(place, limit):
     """The smaller the disk, the earlier it is full."""
     path, _ = place
     full = run(path, "--out", path.parent / "labels.csv", moment=("majorant.atomic", "make_folder", 0, 0, limit))

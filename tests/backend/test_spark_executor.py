@@ -80,7 +80,7 @@ with spark_session("local-cluster[2,1,1024]", memory="1g", settings=settings) as
 
 
 @pytest.mark.parametrize("size", ["16k", "400k"])
-def test_a_disk_that_is_full_is_a_message_and_leaves_nothing(tmp_path, size):
+def test_full_disk_on_an_executor_gives_a_message_and_leaves_nothing(tmp_path, size):
     """Spark's temporary files on a file system of their own with little room; the votes before it is full are lost."""
     try:
         session.require_spark()

@@ -29,7 +29,7 @@ def write(name: str, content: str | bytes) -> str:
     return name
 
 
-def test_check_says_what_was_read_and_writes_labels_and_result(run):
+def test_check_reports_the_input_and_writes_results(run):
     code, out, err = run("check", write("votes.csv", GOOD), "--out", "results")
     assert (code, err) == (0, "")
     assert [line.split()[0] for line in out.splitlines() if line[0] != " "] == [
@@ -131,7 +131,7 @@ def test_standard_input(run, monkeypatch):
     assert json.loads(done.stdout)["votes"]["votes"] == 6
 
 
-def test_each_command_opens_with_the_sentence_of_the_list():
+def test_help_of_each_command_starts_with_its_summary():
     for name, sentence in COMMANDS.items():
         command = majorant.get_command(None, name)
         assert command.help.split("\n")[0] == sentence
@@ -256,7 +256,7 @@ def test_control_c_half_way_exits_130_and_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_hostile_names_cannot_steer_the_terminal(run):
+def test_control_characters_in_names_are_escaped(run):
     write("votes.csv", "item,worker,label\na,w,\x1b[31mred\na,x,\x1b[31mred\n")
     code, out, _ = run("check", "votes.csv")
     assert code == 0
@@ -289,7 +289,7 @@ def test_arrow_types_survive_to_the_labels(run):
     assert pq.read_table("labels.parquet").column("label").to_pylist() == [True, False]
 
 
-def test_the_paper_is_no_command_and_the_error_says_where_it_went(run):
+def test_removed_reproduce_command_explains_its_replacement(run):
     code, out, err = run("reproduce", "figure1")
     assert (code, out) == (2, "")
     assert "make paper" in err

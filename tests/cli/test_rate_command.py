@@ -81,16 +81,16 @@ def test_without_labels_the_next_command_draws_items_and_then_measures(folder):
 
 
 @pytest.mark.parametrize(("bar", "code", "word"), [(".4", 0, "Passed"), (".9", 1, "Failed"), (".7", 1, "Failed")])
-def test_the_gate_sets_the_exit_code(folder, bar, code, word):
+def test_at_least_sets_the_exit_code(folder, bar, code, word):
     said = run(folder, "log.csv", "--gold-file", "labels.csv", "--label", "pass", "--at-least", bar, code=code)
     assert f"\n{word}: " in said
 
 
-def test_no_labels_pass_no_gate(folder):
+def test_gate_fails_without_labels(folder):
     assert "Failed" in run(folder, "log.csv", "--label", "pass", "--at-least", ".1", code=1)
 
 
-def test_markdown_for_a_job(folder, tmp_path):
+def test_markdown_summary(folder, tmp_path):
     words = ("log.csv", "--gold-file", "labels.csv", "--label", "pass", "--by", "system", "--at-least", ".4")
     text = run(folder, *words, "--summary", "-")
     assert text.startswith("### ✅ Share of pass")
@@ -115,7 +115,7 @@ def test_the_column_of_labels_has_its_own_flag(folder):
     assert "--label-column" in run(folder, "--help")
 
 
-def test_scores_say_that_they_are_averaged(folder):
+def test_output_says_that_scores_are_averaged(folder):
     write(
         folder / "scores.csv",
         ("item", "judge", "score"),
@@ -257,7 +257,7 @@ def test_pairwise_judgements_on_disk_are_refused(folder):
     assert "pairwise judgements must be read into memory: leave out --memory" in str(result.exception)
 
 
-def test_judges_go_on_with_a_sample_that_was_drawn(folder, tmp_path, monkeypatch):
+def test_judges_next_command_extends_the_drawn_sample(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     log, invoke = str(folder / "log.csv"), CliRunner().invoke
     with (folder / "labels.csv").open() as file:

@@ -115,7 +115,7 @@ def test_invalid_call_exits_2_with_one_message_and_writes_nothing(arguments, say
     assert list(tmp_path.iterdir()) == []
 
 
-def test_demo_holds_each_answer_against_the_truth(run, tmp_path):
+def test_demo_compares_each_answer_with_the_truth(run, tmp_path):
     code, out, _ = run("demo", "--out", str(tmp_path))
     assert code == 0
     lines = out.splitlines()

@@ -89,7 +89,7 @@ def test_invalid_starts_are_named():
         DawidSkene(clamp_gold=True).fit(votes)
 
 
-def test_parameters_stay_proper_where_the_loop_ends_on_a_leap():
+def test_parameters_are_valid_after_an_accelerated_last_step():
     """On pure noise the likelihood is flat, leaps are long, and the loop may run out of steps on one."""
     for seed in range(many(20, quick=5)):
         votes = random_votes(np.random.default_rng(seed), n_items=10, n_workers=6, n_classes=4, n_votes=16)

@@ -80,7 +80,7 @@ def error(answer, confusion):
     return np.abs(answer.confusion - confusion).mean()
 
 
-def test_it_moves_between_one_shared_matrix_and_one_per_worker():
+def test_hierarchical_spans_shared_and_individual_matrices():
     rng = np.random.default_rng(2)
     alike, apart = crew(rng, 1e4), crew(rng, 3.0)
     for confusion in (alike, apart):
@@ -108,7 +108,7 @@ def test_odds_identify_workers_with_one_coin_each():
     assert accuracy[0] > accuracy[1] + 0.01
 
 
-def test_the_bound_never_falls():
+def test_bound_never_decreases():
     for seed in range(3):
         for settings in ({}, {"spread": 0}, {"accelerate": False}):
             trace = Hierarchical(**settings).fit(random_votes(np.random.default_rng(seed))).trace

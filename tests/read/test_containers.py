@@ -68,7 +68,7 @@ def test_a_sheet_is_read(tmp_path):
     assert mj.read(workbook(tmp_path / "votes.xlsx", VOTES)).shape == (2, 2, 2)
 
 
-def test_one_cell_far_away_is_refused_and_the_process_lives(tmp_path):
+def test_sheet_with_a_distant_cell_is_rejected_safely(tmp_path):
     path = workbook(tmp_path / "far.xlsx", {**VOTES, "XFD1048576": "x"})
     assert path.stat().st_size < 2_000
     with pytest.raises(DataError, match=r"far\.xlsx is a spreadsheet that is damaged, or too large"):
@@ -137,7 +137,7 @@ def test_unneeded_parts_of_a_log_are_dropped(tmp_path):
     }  # fmt: skip
 
 
-def test_gzip_that_lies_about_its_size_is_refused_while_it_is_read(tmp_path, monkeypatch):
+def test_gzip_with_a_false_size_is_rejected_while_reading(tmp_path, monkeypatch):
     """The size at the end is that of the last member: a small one after a large one."""
     monkeypatch.setattr(files, "refuse_unpacked", _strict)
     path = tmp_path / "votes.csv.gz"
@@ -154,7 +154,7 @@ def _strict(name, size, unpacked, harmless=0):
         refuse_beyond("UNPACKED_RATIO", unpacked // max(size, 1), f"bytes of {name}", "Unpack it")
 
 
-def test_packed_text_is_counted_as_it_comes_out(tmp_path, monkeypatch):
+def test_decompressed_text_counts_towards_the_limit(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "refuse_unpacked", _strict)
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(bytes(5_000_000)))

@@ -99,7 +99,7 @@ def test_a_header_of_any_length(tmp_path):
     assert mj.read(path, wide=True).shape == (2, 300, 2)
 
 
-def test_our_own_bugs_are_not_hidden():
+def test_internal_errors_are_not_swallowed():
     with pytest.raises(TypeError), named_faults("votes.csv"):
         raise TypeError
 

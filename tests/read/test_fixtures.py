@@ -349,7 +349,7 @@ def test_other_columns_of_a_wide_table_are_left_out_and_named():
     assert mj.read(HERE / "wide_text.csv", workers=["a*", "bo"]).workers == ("ana", "bo")
 
 
-def test_recognised_and_not_readable_says_which_export_is(tmp_path):
+def test_unreadable_export_error_names_a_readable_one(tmp_path):
     def refused(name, content, words):
         path = tmp_path / name
         path.write_text(content if isinstance(content, str) else json.dumps(content))

@@ -101,7 +101,7 @@ def test_every_assumption_can_fail_in_a_sentence(assumption, status):
     assert "None" not in sentence
 
 
-def test_the_same_reason_is_said_once():
+def test_shared_reason_is_stated_once():
     both = of(FAILED, replace(FAILED, family=Family.NAMED))
     assert certificate_sentence(both) == claim_sentence(FAILED)
     assert certificate_sentence(of(claim(), THREE)) == f"{claim_sentence(claim())} {claim_sentence(THREE)}"
@@ -194,7 +194,7 @@ TOGETHER = Dependence(
 )
 
 
-def test_workers_who_err_together_are_named(run):
+def test_workers_with_shared_mistakes_are_named(run):
     certificate = replace(of(claim(), THREE), dependence=TOGETHER)
     _, text, _ = run("certify", certificate=certificate)
     told = text[text.index("Do workers share mistakes?") :].splitlines()

@@ -111,7 +111,7 @@ def test_untested_assumptions_are_shown_everywhere(kind, key):
             )
 
 
-def test_the_reading_can_fail():
+def test_sentence_checks_detect_a_wrong_number():
     assert re.findall(
         QUANTITIES["accuracy of majority"], "Majority vote is right on, by the model 88.2%", re.IGNORECASE
     ) == ["88.2"]

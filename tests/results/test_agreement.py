@@ -326,7 +326,7 @@ def test_pairs_with_few_common_items_are_left_out_of_the_mean():
     assert none.reason is Missing.FEW_COMMON_ITEMS
 
 
-def test_excessive_work_is_skipped_with_a_reason(monkeypatch):
+def test_too_much_work_is_skipped_with_a_reason(monkeypatch):
     votes = crowd(np.random.default_rng(3), 200)
     monkeypatch.setattr(measure_module, "resampled_mean", partial(coefficients_module.resampled_mean, most_pairs=10))
     fewer = agreement(votes, rng=0)
@@ -366,7 +366,7 @@ def test_a_rare_class_gives_no_interval_where_resamples_lose_it():
 
 
 @pytest.mark.parametrize(("level", "n_boot"), [(0, 1000), (1.0, 1000), (0.95, 99)])
-def test_refuses_what_makes_no_interval(level, n_boot):
+def test_invalid_interval_settings_are_rejected(level, n_boot):
     with pytest.raises(ConfigError):
         agreement(from_matrix([[0, 1]]), rng=0, level=level, n_boot=n_boot)
 

@@ -96,7 +96,7 @@ def test_common_cause_matches_its_definition():
 
 
 @pytest.mark.parametrize("shape", ["none", "polya_urn", "common_cause"])
-def test_votes_of_a_kind_count_as_if_each_were_seen_alone(shape):
+def test_grouped_votes_match_individual_votes(shape):
     found = vote_arrays(random_votes(np.random.default_rng(1), n_items=80, n_classes=3, n_votes=600))
     params = _m_step(found, found.kinds, found.posterior_ik, found.kinds.matrix_iu.T @ found.posterior_ik, None)
     votes_jkl, posterior_ik = [], []
@@ -119,7 +119,7 @@ def test_no_label_and_no_tie_changes(method):
     np.testing.assert_allclose(after.posterior.sum(axis=1), 1)
 
 
-def test_a_row_that_rounding_would_tie_keeps_its_probabilities():
+def test_near_ties_are_not_rounded_into_ties():
     votes = one_item([0], 2)
     fit = replace(DawidSkene().fit(votes), posterior=np.array([[0.5 + 2e-9, 0.5 - 2e-9]]))
     assert keep_labels(fit, tempered(scores(fit), 10.0, 0.0)).posterior.tolist() == fit.posterior.tolist()
@@ -139,7 +139,7 @@ def test_the_same_seed_gives_the_same_numbers():
     np.testing.assert_array_equal(first.fit.posterior, second.fit.posterior)
 
 
-def test_a_sample_serves_for_large_data(monkeypatch):
+def test_calibration_uses_a_sample_of_large_data(monkeypatch):
     votes, _ = crowd("unequal", 1, 1500)
     fit = Hierarchical().fit(votes)
     whole = calibrate(votes, fit, rng=0)
@@ -159,7 +159,7 @@ def test_a_sample_serves_for_large_data(monkeypatch):
         Votes.from_codes([0, 0], [0, 1], [0, 0], items="a", workers="xy", labels="n"),
     ],
 )
-def test_probabilities_are_unchanged_if_nothing_can_be_learned(votes):
+def test_probabilities_are_unchanged_without_information(votes):
     fit = Majority().fit(votes)
     labels = calibrate(votes, fit, rng=0)
     assert (labels.fit, labels.calibration, labels.source) == (fit, None, None)

@@ -76,7 +76,7 @@ def test_thousands_of_equal_labels_do_not_overflow():
     assert np.isfinite(flag.times)
 
 
-def test_one_label_is_no_flag_where_the_items_ask_for_it():
+def test_one_label_workers_are_not_flagged_if_the_items_explain_it():
     """A worker who saw only items of one class has given one label for a good reason."""
     rng = np.random.default_rng(0)
     truth = np.repeat([0, 1], 100)

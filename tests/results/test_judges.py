@@ -41,7 +41,7 @@ def test_counts_are_those_of_a_table_by_hand():
     assert (pair.common, pair.both_wrong, pair.either_wrong) == (3, 1, 2)
 
 
-def test_without_gold_nothing_is_promised():
+def test_without_gold_no_judge_passes_the_gate():
     table = panel([0.99] * 3, 50, np.random.default_rng(0))
     del table["gold"]
     found = mj.judges(table)
@@ -156,7 +156,7 @@ def test_gold_is_used_with_hundreds_of_judges():
     assert found.judges[0].accuracy.value >= found.judges[-1].accuracy.value
 
 
-def test_the_best_judges_are_held_against_all_of_them():
+def test_best_judges_are_compared_with_the_whole_panel():
     found = mj.judges(panel([0.95, 0.55, 0.55, 0.55, 0.55, 0.55, 0.55], 600, np.random.default_rng(1)))
     single, three, five = found.sub_panels
     assert single.judges == (0,)

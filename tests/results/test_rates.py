@@ -69,7 +69,7 @@ def test_every_item_labelled_is_exact():
 
 
 @pytest.mark.parametrize("by_question", [True, False])
-def test_slices_and_differences_hold_together(by_question):
+def test_slices_and_differences_share_one_level(by_question):
     table, truth, rng = log(systems={"alpha": 0.85, "beta": 0.5, "gamma": 0.52})
     if by_question:
         chosen = [f"q{q}" for q in rng.permutation(250)[:90]]
@@ -139,7 +139,7 @@ def test_pairing_by_question_narrows_the_interval():
     assert by_question.high - by_question.low < 0.75 * (by_item.high - by_item.low)
 
 
-def test_sorted_labels_are_shuffled_and_said_to_be():
+def test_sorted_labels_are_shuffled_with_a_note():
     table, truth, _ = log()
     items = sorted(np.random.default_rng(1).permutation(list(truth))[:80], key=list(truth).index)
     found = mj.rate(table, gold={str(item): truth[str(item)] for item in items}, label="pass")
@@ -261,7 +261,7 @@ def test_ambiguous_class_must_be_specified():
     assert mj.rate([(1, "a", "fail"), (1, "b", "pass")]).label == "pass"
 
 
-def test_slices_must_be_read():
+def test_slices_require_by_when_reading():
     table, _, _ = log(questions=5)
     with pytest.raises(mj.ConfigError, match="Pass by='system' when you read them"):
         mj.rate(mj.read(table), label="pass", by="system")

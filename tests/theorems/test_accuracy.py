@@ -282,7 +282,7 @@ CALLS = [majority_accuracy, map_accuracy, gap, majority_confusion, map_confusion
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_bad_input_is_refused_by_name(call):
+def test_invalid_input_error_names_the_argument(call):
     good = [[0.8, 0.2], [0.3, 0.7]]
     with pytest.raises(ConfigError, match=r"ties must be one of .*, not 'coin'"):
         call([0.5, 0.5], good, 3, "coin")

@@ -25,7 +25,7 @@ from walk.next_steps import follow, next_command
 
 
 @pytest.mark.parametrize("name", made.FILES)
-def test_a_file_is_understood_at_the_first_try(name, tmp_path):
+def test_files_are_read_without_flags(name, tmp_path):
     file = made.FILES[name]
     path = file.write(tmp_path)
     code, printed, said = run_majorant(["majorant", "check", path.name], tmp_path)
@@ -155,7 +155,7 @@ NOT_YET = {  # what the message says instead
 
 @pytest.mark.parametrize("guess", GUESSES)
 @pytest.mark.filterwarnings("ignore::majorant.errors.DataNote")
-def test_a_guess_in_python_works(guess, votes, tmp_path, monkeypatch):
+def test_plausible_python_calls_work(guess, votes, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     if guess not in NOT_YET:
         assert GUESSES[guess](votes) is not None
