@@ -1,4 +1,4 @@
-"""Files replaced as a set: whatever call fails, and wherever the process is killed, nothing is lost."""
+"""Files are replaced as a set: nothing is lost if a call fails or the process is killed."""
 
 import errno
 import fcntl
@@ -154,7 +154,7 @@ def test_error_names_files_that_cannot_be_restored(sets, monkeypatch):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such limit on Windows")
 def test_a_full_disk_at_any_byte_loses_nothing(sets):
-    """A limit on the size of files fails the writes of DuckDB and Arrow too, each in its turn."""
+    """A file size limit makes the writes of DuckDB and Arrow fail, too, one after the other."""
     folder, old, new = sets
     sizes = sorted({0, 1, *(len(content) - 1 for content in new.values())})
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

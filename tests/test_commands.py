@@ -1,4 +1,4 @@
-"""Every command on the site is run here, or stands in a short list that says why not; inline ones must be understood.
+"""Every command on the site runs, or is listed with a reason; inline commands must at least parse.
 
 Transcripts (```console) and Python (```python) are run by test_readme.py, the formats' table by io/test_docs.py.
 """

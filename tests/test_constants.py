@@ -1,4 +1,4 @@
-"""One name, one value: a module's constant that shares its name with another's is the same judgement, or renamed."""
+"""Constants with the same name in different modules have the same value."""
 
 import ast
 from collections import defaultdict

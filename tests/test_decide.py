@@ -1,4 +1,4 @@
-"""One answer from any evidence: always keep or switch, and as sure as the weakest assumption allows."""
+"""The decision from any evidence is keep or switch, as certain as the weakest assumption allows."""
 
 import pytest
 

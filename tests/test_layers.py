@@ -1,4 +1,4 @@
-"""Nothing imports upward: each room of the package may import the rooms listed for it, and errors, and nothing else."""
+"""Each subpackage imports only the subpackages listed for it, and errors."""
 
 import ast
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Tables that are large in an unusual way are refused at once by the limit's name, or looked at as far as it goes."""
+"""Unusually large tables are rejected at once with the name of the limit, or processed within it."""
 
 import csv
 import gzip

@@ -1,4 +1,4 @@
-"""Tables as files."""
+"""Writing tables to files."""
 
 import csv
 

@@ -1,4 +1,4 @@
-"""No command replaces an input or a file that majorant did not write; its own outputs it may replace."""
+"""Commands never overwrite inputs or files that majorant did not write; they may replace their own outputs."""
 
 import contextlib
 import json

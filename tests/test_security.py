@@ -1,4 +1,4 @@
-"""What SECURITY.md promises: no connection that nobody asked for, and licences that are listed."""
+"""The promises of SECURITY.md: no unrequested connections, and all licences listed."""
 
 import json
 import os
@@ -94,7 +94,7 @@ def test_the_page_listens_locally_and_makes_no_requests(tmp_path, monkeypatch):
 
 
 def test_every_duckdb_connection_is_locked_down():
-    """One more is opened for an address that the user allowed, and for nothing else."""
+    """A second one is opened only for an address that the user allowed."""
     sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "src" / "majorant").rglob("*.py")}
     opened = {path.name for path, text in sources.items() if re.search(r"duckdb\.(connect|sql|query|execute)\(", text)}
     assert opened == {"database.py"}

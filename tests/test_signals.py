@@ -1,4 +1,4 @@
-"""SIGTERM and SIGHUP end a command in order: nothing stays in the temporary folder, and standard input has an end."""
+"""SIGTERM and SIGHUP end a command cleanly and leave no temporary files; endless standard input is rejected."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""What comes out goes back to frames, with the user's own ids and the types of their labels."""
+"""Results convert to frames with the user's own ids and label types."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Counting, against loops."""
+"""Vote counts against plain loops."""
 
 from collections import Counter
 
@@ -67,7 +67,7 @@ def test_ties_and_patterns_equal_a_loop_for_any_block(votes, block):
 
 @pytest.mark.parametrize("n_classes", [3, 12, 40])
 def test_patterns_are_the_same_by_digits_by_sorting_and_by_ranks(n_classes):
-    """Few, many and overflowing keys take different ways: 2**62 holds 12 digits of base 30 but not 40."""
+    """Few, many and overflowing keys take different code paths: 2**62 holds 12 digits of base 30 but not 40."""
     rng = np.random.default_rng(1)
     rows = rng.integers(0, 30, size=(50, n_classes))[rng.integers(50, size=400)]
     rows[0, 0] = 29

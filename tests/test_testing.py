@@ -1,4 +1,4 @@
-"""The assertions for others' tests."""
+"""The assertions that users can call in their own tests."""
 
 import pytest
 

@@ -141,7 +141,7 @@ def texts_in(value, at=""):
 
 @pytest.mark.parametrize("gold", [0.0, 0.3])
 def test_no_result_holds_a_phrase(gold):
-    """All that the public functions find out, on votes whose names are single words."""
+    """All results of the public functions, on votes whose names are single words."""
     made = mj.simulate([0.6, 0.4], [[0.8, 0.2], [0.3, 0.7]], n_items=150, n_votes=3, n_workers=12, gold=gold, rng=0)
     panel = mj.simulate([0.5, 0.5], one_coin_workers([0.9, 0.8, 0.7]), n_items=60, n_votes=3, gold=gold, rng=0).votes
     results = {"compare": mj.compare(panel), "judges": mj.judges(panel)}
@@ -166,7 +166,7 @@ def test_phrase_search_detects_a_phrase():
 
 @pytest.mark.parametrize("path", sorted((ROOT / "render" / "templates").glob("*.j2")), ids=lambda path: path.name)
 def test_templates_contain_no_sentences_with_numbers(path):
-    """A number of the summary stands in a cell or in a sentence of render/, never among a template's own words."""
+    """Numbers of the summary appear in cells or in sentences of render/, never in a template's own text."""
     plain = re.sub(r"<[^>]*>", "|", path.read_text(encoding="utf-8"))
     beside = re.findall(r"[^|{}\n]*\{\{ (?:fact|estimate)\([^}]*\}\}[^|{}\n]*", plain)
     assert not [text for text in beside if n_words(re.sub(r"\{\{.*?\}\}", "", text)) >= SENTENCE]

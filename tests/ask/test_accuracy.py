@@ -1,4 +1,4 @@
-"""Bounds on the share of right labels: over every order of a few items, and by simulation with a look at each label."""
+"""Bounds on the share of right labels, checked over every order of a few items and by simulation after each label."""
 
 from itertools import permutations
 
@@ -84,7 +84,7 @@ def missed_after_choosing(n_runs, rng, *, fresh=True, n_rules=20, n_items=120, f
 
 
 def test_selecting_the_best_rule_keeps_the_level_with_a_fresh_order():
-    """Twenty rules alike; the winner of 30 labels is frozen and the rest drawn again.  The old labels flatter it."""
+    """The best of twenty equal rules on 30 labels is frozen, and a fresh order is drawn: the old labels flatter it."""
     limit = 0.2 + 2 * np.sqrt(0.2 * 0.8 / 2_000)
     assert missed_after_choosing(2_000, np.random.default_rng(11)) <= limit
     assert missed_after_choosing(2_000, np.random.default_rng(12), fresh=False) > limit

@@ -1,4 +1,4 @@
-"""`majorant ask` and `majorant label`: what an expert and a practitioner see."""
+"""The output and behavior of `majorant ask` and `majorant label`."""
 
 import csv
 import io

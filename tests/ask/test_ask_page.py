@@ -1,4 +1,4 @@
-"""The worked example of docs/ask.md, on the public set that it names: every sentence of it is what is printed now."""
+"""The worked example of docs/ask.md matches the current output on the public data set that it names."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Betting without replacement: against all orders of small populations, and at its level by simulation."""
+"""Betting without replacement, checked over all orders of small populations and by simulation."""
 
 from fractions import Fraction
 from itertools import permutations

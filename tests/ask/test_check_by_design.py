@@ -1,4 +1,4 @@
-"""The whole story: check says ask, ask draws items, an expert labels them, check switches."""
+"""The whole loop: check suggests ask, ask draws items, an expert labels them, and check switches."""
 
 import csv
 import json
@@ -162,7 +162,7 @@ def outcome(verdict, low, high, *, leader="auto", rules=("majority", "auto"), la
 
 
 def test_levels_of_whole_designs_hold():
-    """Equal rules on sequential names: seeds, not luck of the names, decide the order."""
+    """Equal rules on sequential item names: the order depends on the seed, not on the names."""
     votes, _ = mj.simulate([0.5, 0.5], [[0.6, 0.4], [0.4, 0.6]], n_items=160, n_votes=3, rng=5)
     fits = {"majority": mj.aggregate(votes, "majority"), "other": mj.aggregate(votes, "dawid-skene")}
     runs = wrong = 0
@@ -183,7 +183,7 @@ def test_levels_of_whole_designs_hold():
 
 
 def test_rules_that_give_other_labels_now_are_refused(run, truth, tmp_path):
-    """As after a change of version: the design is whole, but its frozen labels are not what the rule says today."""
+    """For example after an update: the design is intact, but the rule now gives other labels than the frozen ones."""
     run("ask", "votes.csv", "--between", "majority", "dawid-skene", "--n", 40)
     fill(tmp_path / "to_label.csv", truth)
     assert run("check", "votes.csv", "--gold-file", "to_label.csv")[0] == 0

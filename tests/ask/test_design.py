@@ -1,4 +1,4 @@
-"""Designs: what is frozen, what experts may do, and what is refused."""
+"""Designs: what they fix, how experts may label, and which changes are rejected."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""Who answers in place of an expert: a file, a column or a stronger judge; and whose truth it is."""
+"""Stand-ins for an expert: a file, a column or a stronger judge."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""A rule learned from expert labels: the optimum, what it gains, who is believed, and that harm is stopped."""
+"""Rules learned from expert labels: their optimum, their gain, their weights, and the guard against harm."""
 
 import json
 import os

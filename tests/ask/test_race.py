@@ -1,4 +1,4 @@
-"""The race among rules: Theorem A over all orders of small sets and by simulation, and what labels may do to it."""
+"""The race among rules: Theorem A over all orders of small sets and by simulation, and the effect of labels."""
 
 from functools import cache
 from itertools import permutations

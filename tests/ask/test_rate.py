@@ -126,7 +126,7 @@ def test_interval_rarely_misses_the_truth_at_any_look(n: int, share: float, accu
 
 
 def test_wrong_odds_are_detected(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The check above can fail: bets that forget what was drawn already miss far too often."""
+    """Shows that the check above can fail: bets that ignore earlier draws miss far too often."""
     real = rate.offer_bets
 
     def forgetful(*args: object, **options: object) -> Bets:

@@ -1,4 +1,4 @@
-"""The recipe of CONTRIBUTING.md for a question of `ask` is complete: a toy one is added, and everything knows it."""
+"""The recipe of CONTRIBUTING.md for a question of `ask` is complete: a toy question works everywhere."""
 
 import csv
 from dataclasses import dataclass

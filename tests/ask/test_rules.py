@@ -1,4 +1,4 @@
-"""Rules by name: judges and panels of some judges beside methods."""
+"""Rules by name: methods, single judges and groups of judges."""
 
 import json
 

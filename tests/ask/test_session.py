@@ -142,7 +142,7 @@ def test_skipped_items_are_not_used_for_training_and_widen_the_claim():
 
 
 def test_false_proofs_are_rare_at_every_look():
-    """Half of the items on which the rules differ go to each: called better, at any look, in at most 5 of 100."""
+    """Each rule is right on half of the items on which they differ: one is called better in at most 5 of 100 runs."""
     rng, n = np.random.default_rng(0), 60
     y_bt = rng.permuted(np.tile(np.arange(n) % 2, (20_000, 1)), axis=1)
     shown = evidence_above(y_bt[:, : n - 1], n, 0.5, BETS_F)
@@ -164,7 +164,7 @@ def test_a_design_over_some_items_makes_claims_about_all(finished):
 
 
 def test_levels_hold_where_a_design_holds_some_of_the_items():
-    """Nine of ten items do not differ, and of the others half go to each rule."""
+    """The rules agree on nine of ten items, and each is right on half of the others."""
     rng = np.random.default_rng(0)
     y = np.r_[np.full(900, 0.5), np.tile([0.0, 1.0], 50)]
     y_bt = rng.permuted(np.tile(y, (4_000, 1)), axis=1)[:, :400]
@@ -173,7 +173,7 @@ def test_levels_hold_where_a_design_holds_some_of_the_items():
 
 @pytest.mark.long
 def test_whole_sessions_are_rarely_wrong():
-    """Judges who are alike: majority vote is the best rule, so no learned rule is better on all items."""
+    """With equal judges majority vote is the best rule, so no learned rule is better."""
     wrong = 0
     for seed in range(100):
         votes, truth = panel(160, seed=seed, crew=one_coin_workers([0.65] * 5))

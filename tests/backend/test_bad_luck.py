@@ -1,4 +1,4 @@
-"""What happens when a run on stored votes is killed, interrupted, or runs out of disk or memory."""
+"""Runs on stored votes that are killed, interrupted, or run out of disk or memory."""
 
 import os
 import signal
@@ -124,7 +124,7 @@ def test_full_disk_gives_a_message_and_no_output_file(place, limit):
 @pytest.mark.long
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
 def test_interrupted_run_leaves_no_partial_output_and_resumes(place, stop):
-    """Cut off again and again, at moments drawn over the length of a run, then let go: the labels are the same."""
+    """A run that is killed repeatedly at random moments and then completed gives the same labels."""
     path, expected = place
     out = path.parent / "labels.csv"
     start = time.monotonic()
@@ -154,7 +154,7 @@ def test_interrupted_run_leaves_no_partial_output_and_resumes(place, stop):
 @pytest.mark.long
 @pytest.mark.parametrize("size", ["16k", "48k", "72k"])
 def test_full_disk_gives_an_error_message(place, tmp_path, size):
-    """A file system of its own with little room, for the sorted votes alone."""
+    """A separate small file system for the sorted votes."""
     disk = tmp_path / "disk"
     disk.mkdir()
     within = small_disk(disk, size)

@@ -1,4 +1,4 @@
-"""Whatever the line asks of stored votes, part by part, is what it would be told of the same votes in memory."""
+"""Every operation on stored votes gives the same result as on the same votes in memory."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Stored votes are the votes that reading into memory gives: every code, name, count, note and message."""
+"""Stored votes equal votes read into memory in every code, name, count, note and message."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""Whatever a table looks like, files and Spark read the votes that memory reads, or refuse."""
+"""Files and Spark read the same votes as memory from any table, or reject it."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Votes in a Spark frame give the numbers that they give in memory, also when a Python worker dies on the way."""
+"""Votes in a Spark frame give the same numbers as in memory, even if a Python worker dies."""
 
 import json
 import os
@@ -192,7 +192,7 @@ def sample_items(monkeypatch):
 
 @pytest.mark.long
 def test_the_certificate_of_a_sample_is_that_in_memory(votes, local, monkeypatch):
-    """The same items in the same order, whatever the blocks; here workers and votes are in one order as well."""
+    """The same items in the same order for any blocks; here the order of workers and votes is the same, too."""
     sample_items(monkeypatch)
     expected, found = (
         one.certificate for one in (certification(local, rng=0), certification(SparkBackend(votes), rng=0))
@@ -486,7 +486,7 @@ def test_names_too_long_for_the_driver_stay_on_the_cluster(spark):
 
 @pytest.mark.parametrize("kept", ["all", pytest.param("none", marks=pytest.mark.long)])
 def test_recomputed_blocks_with_other_votes_are_rejected(spark, tmp_path, kept):
-    """An executor is lost with its blocks, and the file is another by now: of as many bytes, or with no known item."""
+    """An executor is lost with its blocks, and the file has been replaced by one of equal size or with other items."""
     path = tmp_path / "votes.csv"
     path.write_text(votes_of_text(40, "si"))
     votes = encode(spark.read.csv(str(path), header=True))

@@ -1,4 +1,4 @@
-"""What a run on stored votes shows on a terminal while it works."""
+"""Progress that a run on stored votes shows in a terminal."""
 
 import io
 import sys

@@ -1,4 +1,4 @@
-"""The line on stored votes beside the line in memory: the same numbers, for all items and for a sample of them."""
+"""The pipeline gives the same numbers on stored votes as in memory, for all items and for a sample."""
 
 import csv
 import dataclasses

@@ -1,4 +1,4 @@
-"""A new backend is one class with five members: votes cut into three parts, through the whole line."""
+"""A new backend is one class with five members: a toy one, with votes in three parts, runs the whole pipeline."""
 
 import contextlib
 from dataclasses import dataclass

@@ -222,7 +222,7 @@ def test_an_output_folder_that_cannot_be_written(run):
 
 
 def test_a_full_disk_while_writing_leaves_nothing(tmp_path):
-    """A limit on the size of files stands for the full disk: writing fails half-way in the same manner."""
+    """A file size limit simulates a full disk: writing fails half-way in the same way."""
     votes = tmp_path / "votes.csv"
     votes.write_text("item,worker,label\n" + "".join(f"item number {n},w,yes\n" for n in range(20_000)))
     done = subprocess.run(

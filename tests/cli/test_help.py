@@ -1,4 +1,4 @@
-"""The command line helps: options in groups, examples that parse, the nearest command, colour where it is wanted."""
+"""Help of the command line: grouped options, examples that parse, suggestions for typos, and colour."""
 
 import shlex
 import subprocess

@@ -1,4 +1,4 @@
-"""`majorant rate` as users call it: what it prints, its exit codes, and that the commands it prints run."""
+"""`majorant rate`: its output, its exit codes, and that the commands it prints run."""
 
 import csv
 import json
@@ -183,7 +183,7 @@ def test_several_pairs_are_reported_one_by_one(folder):
 
 
 def test_sample_continues_at_random_after_proof_items(tmp_path, monkeypatch):
-    """Gold that came with the votes does not take the place of the sample, nor do items picked to prove a rule."""
+    """Neither gold labels in the input nor items picked to prove a rule replace the random sample."""
     monkeypatch.chdir(tmp_path)
     rng, invoke = np.random.default_rng(0), CliRunner().invoke
     truth = {f"q{i}": ("fail", "pass")[int(rng.random() < 0.6)] for i in range(300)}

@@ -1,4 +1,4 @@
-"""crowd-kit's names over our methods: its shapes, and its labels wherever it is right."""
+"""The crowd-kit interface has crowd-kit's shapes, and its labels wherever crowd-kit is right."""
 
 import json
 from pathlib import Path

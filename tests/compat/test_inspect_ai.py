@@ -1,4 +1,4 @@
-"""Inside Inspect: a panel as scorer and as reducer, and metrics about the panel, on a mock model."""
+"""Panels in Inspect: a scorer, a reducer and metrics, with a mock model."""
 
 import json
 import math

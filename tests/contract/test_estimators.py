@@ -1,4 +1,4 @@
-"""What holds for every method, as far as its traits say; a new method is tested as soon as it is registered."""
+"""The contract of every method, according to its traits; new methods are tested as soon as they are registered."""
 
 from dataclasses import replace
 

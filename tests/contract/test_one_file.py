@@ -1,4 +1,4 @@
-"""The recipe for a method: one file and one entry in the registry, and the rest of the package finds it."""
+"""The recipe for a method is complete: one file and one registry entry are enough."""
 
 import json
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Dependence told from gold items: each formula against a slow computation by hand."""
+"""Dependence estimated from gold items: each formula against a slow, direct computation."""
 
 from itertools import permutations
 

@@ -1,4 +1,4 @@
-"""The recipe of CONTRIBUTING.md for a source of evidence is complete: a toy one is added, and the answer follows it."""
+"""The recipe of CONTRIBUTING.md for a source of evidence is complete: a toy source changes the answer."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The anonymous claim keeps its level: simulate, count false verdicts, compare with the promise."""
+"""The anonymous claim keeps its level: false verdicts in simulations are as rare as promised."""
 
 import numpy as np
 import pytest

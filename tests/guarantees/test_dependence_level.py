@@ -1,4 +1,4 @@
-"""Unlike but independent workers pass the tests at their level; workers who err together do not."""
+"""Unequal but independent workers pass the tests at their level; workers who share mistakes do not."""
 
 import numpy as np
 import pytest

@@ -153,7 +153,7 @@ def test_the_loss_interval_holds_the_loss(n_classes):
 
 
 def test_the_loss_interval_holds_where_it_is_tightest():
-    """One cell, two classes: the exact binomial interval, so it must miss at times, and not too often."""
+    """One cell and two classes give the exact binomial interval, which must miss sometimes but not too often."""
     rng, law = np.random.default_rng(0), [((1, 2), 400, (0.6, 0.4))]
     ends = [
         gold_loss(GoldCells(np.array([[1, 2]]), np.array([400]), rng.multinomial(400, [0.6, 0.4])[None]), 0.5)
@@ -246,7 +246,7 @@ def test_missing_or_uninformative_gold():
 
 
 def test_gold_only_where_it_does_not_count():
-    """All gold lies on a number of votes that hardly any item holds."""
+    """All gold items have a number of votes that is rare."""
     law = [*two_class(3, {3: 0.95, 2: 0.9}, 200), ((1, 0), 1, (1, 0))]
     gold_i = np.append(np.full(800, -1), 0).astype(np.int32)
     claim = gold_claim(replace(votes_of(law), gold_i=gold_i))
@@ -333,7 +333,7 @@ def test_real_sets_by_hand(name, verdict):
 
 @pytest.mark.long
 def test_the_level_over_many_laws():
-    """Any law at all: random cells, some put on the boundary; 500 runs each."""
+    """Random distributions, some of them on the boundary; 500 runs each."""
     rng = np.random.default_rng(11)
     proved, refuted = [], []
     for number in range(24):

@@ -1,4 +1,4 @@
-"""Confusion matrices counted on gold items, and gold items judged without themselves."""
+"""Confusion matrices counted on gold items, with each gold item left out of its own prediction."""
 
 from dataclasses import replace
 

@@ -130,7 +130,7 @@ def test_the_spread_is_learned_from_noisy_estimates_of_the_odds():
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("spread", [0.0, 0.7])
 def test_the_spread_is_learned_from_votes_whose_classes_are_not_known(spread, n_classes):
-    """Also from starts on either side: not knowing the classes neither feigns differences nor hides them."""
+    """From starts on either side: unknown classes neither create nor hide differences."""
     rng = np.random.default_rng(5)
     crowd_kl = np.where(np.eye(n_classes), 0.75, 0.25 / (n_classes - 1))
     confusion = tilt(crowd_kl, np.exp(rng.normal(0, spread, size=300)))

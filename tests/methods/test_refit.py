@@ -1,4 +1,4 @@
-"""Fits under many weightings at once are the fits that the estimator gives one by one."""
+"""Refitting under many weightings at once equals fitting them one by one."""
 
 from dataclasses import replace
 

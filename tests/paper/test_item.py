@@ -1,4 +1,4 @@
-"""How a cell gets its mark."""
+"""The marks of table cells."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Running items of the paper: what is kept, what is made again, what is missing, and what an interruption leaves."""
+"""Running items of the paper: caching, recomputation, missing data and interruptions."""
 
 import json
 

@@ -125,7 +125,7 @@ def test_every_difference_is_explained(name, quick):
 
 
 def test_a_changed_number_would_be_unexplained(monkeypatch):
-    """So that the test above can fail: no cell is explained beforehand."""
+    """Shows that the test above can fail: no cell is explained in advance."""
 
     def changed(name):
         table = json.loads(files.printed_text(name))

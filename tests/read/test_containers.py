@@ -1,4 +1,4 @@
-"""Containers that would unpack to far more than a table of votes are refused, and a parser that aborts harms nobody."""
+"""Decompression bombs are rejected, and a parser that crashes does not take down the process."""
 
 import gzip
 import io
@@ -138,7 +138,7 @@ def test_unneeded_parts_of_a_log_are_dropped(tmp_path):
 
 
 def test_gzip_with_a_false_size_is_rejected_while_reading(tmp_path, monkeypatch):
-    """The size at the end is that of the last member: a small one after a large one."""
+    """The recorded size is that of the last member only: here a small one after a large one."""
     monkeypatch.setattr(files, "refuse_unpacked", _strict)
     path = tmp_path / "votes.csv.gz"
     large = gzip.compress(("item,worker,label\n" + "a,w,1\n" * 400_000).encode(), 9)
@@ -171,7 +171,7 @@ def test_standard_input_has_a_limit(monkeypatch):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="limits of memory are Unix")
 def test_damaged_parquet_never_aborts(tmp_path):
-    """Bytes of a file with dictionaries are flipped, in a process of its own: an abort would end it."""
+    """Flip bytes of a file with dictionaries, in a separate process because the parser could abort."""
     path = tmp_path / "votes.parquet"
     rows = [(f"q{i}", f"w{j}", "yn"[(i * j) % 2]) for i in range(40) for j in range(3)]
     columns = dict(zip(("item", "worker", "label"), map(list, zip(*rows, strict=True)), strict=True))
@@ -233,7 +233,7 @@ def zip_by_zstandard(members):
 @pytest.mark.parametrize(("offset", "value"), [(8, 1), (8, 64), (10, 99)])
 @pytest.mark.parametrize("kind", ["log", "cvat"])
 def test_an_archive_that_python_cannot_unpack_is_refused_in_our_words(tmp_path, kind, offset, value):
-    """Protected by a password, or packed by a method that zipfile does not have: as its directory says."""
+    """Archives that need a password or use a compression method that zipfile does not support."""
     path = tmp_path / "a.zip"
     if kind == "log":
         path = write_log(tmp_path / "a.eval", [sample("a"), sample("b", "I")])

@@ -1,4 +1,4 @@
-"""Nothing foreign leaves `read`: what breaks a parser is a DataError or a ConfigError that names the source."""
+"""`read` raises only DataError or ConfigError, with the source's name, whatever breaks a parser."""
 
 import contextlib
 import gzip

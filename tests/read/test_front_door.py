@@ -1,4 +1,4 @@
-"""Whatever takes votes takes what `read` takes, and a wrong call is answered in the caller's words."""
+"""Every function that takes votes accepts what `read` accepts, and errors use the caller's argument names."""
 
 import inspect
 from typing import get_type_hints
@@ -120,7 +120,7 @@ class TestIndexOfPandas:
 
 
 def test_the_command_line_offers_what_the_library_takes():
-    """Its lists are written out there, since `majorant --help` imports nothing that reads."""
+    """The lists are repeated there because `majorant --help` must not import the reading modules."""
     options = {option.name: option for option in certify.params}
     assert tuple(options["repeats"].type.choices) == POLICIES
     assert list(options["format"].type.choices) == format_words()

@@ -1,4 +1,4 @@
-"""Columns guessed from their content: right or asked about, never wrong; the guess is printed."""
+"""Columns guessed from their content are right or rejected, never wrong, and the guess is printed."""
 
 import random
 

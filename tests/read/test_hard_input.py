@@ -1,4 +1,4 @@
-"""Every kind of bad, doubtful and odd table that reading must survive: a message, a note, or simply the right votes."""
+"""Bad, doubtful and unusual tables give an error message, a note or the right votes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The items' own text: found by its name or named, looked up when it is shown, and never in the way."""
+"""The items' own text: detected or named, and looked up only when it is shown."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Several columns that name an item together, and true labels given in any way."""
+"""Composite item keys, and gold labels in every form."""
 
 import json
 

@@ -89,7 +89,7 @@ def test_votes_that_never_differ_look_like_combined_labels():
 
 
 def test_a_label_or_id_with_a_control_character_looks_like_the_one_without(tmp_path):
-    """A zero byte, which a declared encoding lets in, does not make another label without a word."""
+    """A zero byte, which a declared encoding permits, does not silently create another label."""
     lines = [
         f"{item},{'ana' if n % 7 else 'ana' + chr(0)}{n % 3},yes{chr(0) * (n == 40)}"
         for n, item in enumerate(ITEMS * 3)

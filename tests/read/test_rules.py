@@ -1,4 +1,4 @@
-"""Repeats, status, gold and vocabularies: the rules of docs/input.md against slow and obvious ones."""
+"""The rules of docs/input.md for repeats, status, gold and labels, checked against simple implementations."""
 
 from __future__ import annotations
 

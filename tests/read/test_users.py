@@ -1,4 +1,4 @@
-"""Files as five kinds of users bring them: read at the first try, or with one flag that the message names."""
+"""Files of five kinds of users are read without options, or with one flag that the error message names."""
 
 from __future__ import annotations
 

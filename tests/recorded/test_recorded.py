@@ -1,4 +1,4 @@
-"""Numbers stay what they were when they were recorded, to 1e-9, wherever the votes are kept."""
+"""Numbers match the recorded ones to 1e-9 on every backend."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Certificates in words: each verdict and reason has its sentence, and the command prints what JSON holds."""
+"""Text of certificates: each verdict and reason has its sentence, and text and JSON agree."""
 
 import importlib
 import json

@@ -1,4 +1,4 @@
-"""The answer in Markdown: the same sentences, names inert, files replaced and job summaries added to."""
+"""The answer as Markdown: the same sentences, escaped names, and files or job summaries."""
 
 from dataclasses import replace
 

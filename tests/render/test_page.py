@@ -1,4 +1,4 @@
-"""The page: it parses, its numbers are those of result.json, names are inert, and it asks nothing of the network."""
+"""The report is valid HTML, matches result.json, escapes names, and makes no network requests."""
 
 import copy
 import json

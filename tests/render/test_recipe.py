@@ -1,4 +1,4 @@
-"""The recipe of CONTRIBUTING.md for a sentence: it is changed in one function, and every surface shows the new one."""
+"""The recipe of CONTRIBUTING.md for a sentence: changing one function changes it everywhere."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`majorant report`, `check --report` and `--mask`: the same page again, clear errors, no names."""
+"""`majorant report`, `check --report` and `--mask`: identical pages, clear errors, and no masked names."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Every sentence that a result prints, read again: one value for a quantity, a condition for a claim of a model."""
+"""Printed sentences are consistent: each quantity has one value, and each model claim states its condition."""
 
 import html
 import re

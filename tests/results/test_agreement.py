@@ -283,7 +283,7 @@ def test_resamples_do_not_depend_on_how_many_are_drawn_at_once(monkeypatch):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_cohen_with_item_weights_equals_cohen_with_repeated_items(seed, monkeypatch):
-    """What one resample computes, against votes in which each item occurs as often as it was drawn."""
+    """A weighted resample equals votes in which each item is repeated as often as it was drawn."""
     rng = np.random.default_rng(seed)
     n_items, weight_i = 25, rng.integers(0, 4, size=25)
     item, worker = rng.integers(n_items, size=60), rng.integers(6, size=60)
@@ -303,7 +303,7 @@ def test_cohen_with_item_weights_equals_cohen_with_repeated_items(seed, monkeypa
 
 
 def test_cohen_interval_is_centred_where_pairs_share_few_items():
-    """Each two of 40 workers share about 10 items: resamples of the items fall below the value on average."""
+    """Any two of 40 workers share about 10 items, so resamples are below the value on average."""
     rng = np.random.default_rng(0)
     said = rng.random((1000, 40)) < rng.choice([0.1, 0.9], size=(1000, 1))
     votes = from_matrix(np.where(rng.random((1000, 40)) < 0.9, -1, said))

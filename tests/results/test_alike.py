@@ -1,4 +1,4 @@
-"""Whether workers can be told apart: at its level where they are alike, and surely where they are not."""
+"""The test of whether workers differ: valid at its level, with power against real differences."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def test_skill_and_habit_differences_are_detected():
 
 
 def test_differences_within_noise_are_ignored():
-    """Log-odds that spread by .3 around those of 80 %, 20 votes a worker: a test sees that, but who is who is noise."""
+    """A spread of .3 in the log-odds, 20 votes per worker: detectable by a test, but too noisy to rank workers."""
     odds = 4 * np.exp(np.random.default_rng(1).normal(0, 0.3, size=625))
     assert share(coins(odds / (1 + odds), 2), 5, n_items=2_500, n_votes=5) == 0
 

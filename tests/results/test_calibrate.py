@@ -1,4 +1,4 @@
-"""Calibrated confidence: labels stay, and probabilities come nearer to the truth, most of all where gold tells it."""
+"""Calibrated confidence: labels do not change, and probabilities become more accurate, above all with gold labels."""
 
 from dataclasses import replace
 from functools import partial
@@ -71,7 +71,7 @@ def test_ballot_probabilities_sum_to_1_and_factorise_without_dependence(shape):
 
 @pytest.mark.parametrize("shape", ["urn", "lure", "ease"])
 def test_two_votes_have_the_stated_correlation(shape):
-    """Of the indicator of the right label, given the class, by adding up all ballots of three workers alike."""
+    """The correlation of correct votes given the class, summed over all ballots of three equal workers."""
     echo = 0.3
     chance_bk, given = ballot_chances(shape, ALIKE, echo), np.array(all_ballots(3, 3))
     for k, (a, b) in product(range(3), [(0, 1), (0, 2), (1, 2)]):
@@ -166,7 +166,7 @@ def test_probabilities_are_unchanged_without_information(votes):
 
 
 def test_fifty_gold_labels_calibrate_what_votes_cannot():
-    """On a quarter of the items the whole crowd is wrong: votes do not show it, gold labels do."""
+    """The whole crowd is wrong on a quarter of the items, which only gold labels can show."""
     votes, truth = simulate([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], n_items=1000, n_votes=7, n_workers=40, rng=0)
     misled = np.random.default_rng(0).random(1000) < 0.25
     known = replace(votes, gold_i=np.where(misled, 1 - truth, truth).astype(np.int32))
@@ -247,7 +247,7 @@ def test_overconfident_fits_become_better_calibrated(kind):
 
 @pytest.mark.parametrize("kind", ["unequal", "adversaries", "rare class"])
 def test_shares_of_votes_become_probabilities(kind):
-    """Where voters are independent, which real ones seldom are, confidence stays a little low."""
+    """If voters are independent, which is rare in practice, confidence is slightly too low."""
     before, after = calibration_errors(kind, "majority", range(2), 400)
     assert before > 0.07
     assert after < 0.07

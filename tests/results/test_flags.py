@@ -1,4 +1,4 @@
-"""Flags with their evidence: who deserves one gets it, honest crowds rarely get any, and what removal would change."""
+"""Worker flags and their evidence: true positives, rare false positives, and the effect of removal."""
 
 import numpy as np
 import pytest
@@ -67,7 +67,7 @@ def test_each_flag_is_explained_by_its_numbers():
 
 
 def test_thousands_of_equal_labels_do_not_overflow():
-    """Its probability is too small for a float, whose inverse would be infinite."""
+    """The probability underflows to zero, and its inverse would be infinite."""
     crew = np.concatenate([one_coin_workers([0.9] * 20), [[[1, 0]] * 2]])
     votes, _ = simulate(HALF, crew, 6000, 21, rng=0)
     with np.errstate(over="raise"):
@@ -116,7 +116,7 @@ def test_copiers_are_flagged_with_the_copied_worker():
 
 
 def test_repeated_votes_do_not_make_a_worker_a_copy():
-    """Each vote counted twice: agreements and shared items are both counted per item."""
+    """If every vote is repeated, agreements and shared items still count once per item."""
     votes, _ = simulate(HALF, one_coin_workers([0.75] * 20), 400, 8, rng=2)
     twice = Votes.from_codes(
         np.tile(votes.item_n, 2), np.tile(votes.worker_n, 2), np.tile(votes.label_n, 2),

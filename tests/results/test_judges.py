@@ -1,4 +1,4 @@
-"""Judges against gold: counts by hand, the level of the gate, who repeats whom, and the order of candidates."""
+"""Judges against gold: counts, the level of the gate, copies, and position bias."""
 
 from pathlib import Path
 

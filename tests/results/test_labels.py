@@ -1,4 +1,4 @@
-"""The label table: what stands behind each label."""
+"""The table of labels and its columns."""
 
 import numpy as np
 

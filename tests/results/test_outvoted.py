@@ -1,4 +1,4 @@
-"""A majority is turned over only where counts surely show it wrong."""
+"""A majority is overturned only if the counts clearly show that it is wrong."""
 
 from dataclasses import replace
 
@@ -57,7 +57,7 @@ def test_a_crowd_of_equal_workers_is_not_harmed():
 
 
 def test_majority_is_overturned_if_counts_show_it_wrong():
-    """Also block by block, as votes that lie elsewhere are worked on."""
+    """Also block by block, as on other backends."""
     votes, truth = alike(0.92, 0.8, 6_000, 3, 0)
     made = combination(votes)
     assert set(made.fits) == {"hierarchical", "majority"}

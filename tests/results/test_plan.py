@@ -51,7 +51,7 @@ def test_fifty_gold_labels_anchor_the_level():
 
 
 def test_hard_items_do_not_make_the_anchored_level_too_high():
-    """Items on which the whole crowd is misled: the model alone promises far too much, gold does not."""
+    """If the whole crowd is wrong on some items, the model alone is far too optimistic, and gold corrects it."""
     votes = crowd(n_votes=5, gold=0.5, concentration=2.0)
     whole = plan(votes, target=0.95)
     assert whole.accuracy_now.value < 0.9

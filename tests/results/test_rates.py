@@ -1,4 +1,4 @@
-"""Rates from votes and labels: what users see, and that it holds."""
+"""Rates from votes and labels: their output and validity."""
 
 import csv
 import os
@@ -95,7 +95,7 @@ def test_slices_and_differences_share_one_level(by_question):
 
 
 def test_labels_by_question_are_recognised_without_slices():
-    """Answers to one question rise and fall together, so 60 questions are worth fewer than 180 answers."""
+    """Answers to the same question are correlated, so 60 questions are worth fewer than 180 answers."""
     rng, rows, truth = np.random.default_rng(8), [], {}
     for q in range(200):
         hard = rng.random() < 0.4
@@ -123,7 +123,7 @@ def test_slices_as_a_frame():
 
 
 def test_pairing_by_question_narrows_the_interval():
-    """Questions are hard for both systems or easy for both: differences by question are known far better."""
+    """Questions are equally hard for both systems, so paired differences are much more precise."""
     rng, rows, truth = np.random.default_rng(3), [], {}
     for q in range(300):
         hard = rng.random() < 0.5

@@ -1,4 +1,4 @@
-"""What is said about workers: accuracy by gold or estimated, agreement, and flags where they are deserved."""
+"""Assessment of workers: accuracy by gold or estimated, agreement and flags."""
 
 import json
 import sys

@@ -168,7 +168,7 @@ def test_gap_next_to_the_boundary_is_right_up_to_rounding_of_the_log_odds(n_vote
     ],
 )
 def test_gap_keeps_eleven_digits_at_a_million_votes(p, a, b, n_votes):
-    """Nine are promised; log-gamma functions would lose the tenth (1.1e-9 off), so their return would show here."""
+    """Nine digits are promised; log-gamma functions would be off by 1.1e-9, so this test would detect them."""
     model = [p, 1 - p], [[a, 1 - a], [1 - b, b]], n_votes
     expected = decimal_gap(*model)
     assert expected > 1e-290

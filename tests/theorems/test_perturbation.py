@@ -1,4 +1,4 @@
-"""docs/theory/perturbation.md: how unlike the voters may be."""
+"""docs/theory/perturbation.md: how different the voters may be."""
 
 from itertools import product
 

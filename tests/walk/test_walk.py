@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""The first try of new users: 51 files, 47 guesses in Python, and 40 commands whose advice is followed to the end."""
+"""First tries of new users: 51 files, 47 plausible Python calls, and 40 commands with their follow-up commands."""
 
 from __future__ import annotations
 

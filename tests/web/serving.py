@@ -1,4 +1,4 @@
-"""A server of the page for a test: a process of its own, as users start it."""
+"""A server of the page for tests, in a separate process."""
 
 import contextlib
 import re

@@ -1,4 +1,4 @@
-"""The page in a real browser, from an odd file to labels that decide; `make browser` installs what it needs."""
+"""The page in a real browser, from upload to a decision; `make browser` installs the requirements."""
 
 import csv
 import json

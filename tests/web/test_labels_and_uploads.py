@@ -1,4 +1,4 @@
-"""Labels files can be replaced and removed, labels from several browsers are all kept, and a full disk is said."""
+"""Labels files can be replaced and removed, labels from several browsers are kept, and a full disk is reported."""
 
 import contextlib
 import csv

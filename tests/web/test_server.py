@@ -1,4 +1,4 @@
-"""The page lets in nobody without the key, says what is wrong in its own words, and has the numbers of the terminal."""
+"""The page requires the key, explains errors in its own terms, and shows the same numbers as the terminal."""
 
 import contextlib
 import csv
