@@ -1,4 +1,4 @@
-"""One table of awkward rows, and what it says, whichever way the votes come in."""
+"""A table of awkward rows and the votes it must give, however it is read."""
 
 TABLE = """item,worker,label,gold,status
 i1,ana,1,1,ok

@@ -1,4 +1,4 @@
-"""What some tests need and not every machine has; `make test` says at its end what it went without."""
+"""Optional requirements of some tests; `make test` lists at the end which ones were missing."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""How much is drawn: all of it by `make long`, which runs every test, and a part by `make test`."""
+"""Simulation sizes: full in `make long`, which runs every test, and reduced in `make test`."""
 
 LONG = False  # conftest.py says
 

@@ -1,4 +1,4 @@
-"""Public functions called with anything: what is wrong is told in one of our errors, never by what lies below."""
+"""Public functions called with random arguments raise only our own errors."""
 
 import inspect
 import pickle

@@ -1,4 +1,4 @@
-"""What coding assistants read: llms.txt has the usual shape, its links lead somewhere, and its commands run.
+"""llms.txt for coding assistants has the usual structure, working links and commands that run.
 
 The commands of the skill are run by test_commands.py, as those of every page.
 """

@@ -1,4 +1,4 @@
-"""Files replaced as a set: whatever call fails, and wherever the process is killed, nothing is lost."""
+"""Files are replaced as a set: nothing is lost if a call fails or the process is killed."""
 
 import errno
 import fcntl
@@ -126,7 +126,7 @@ def test_failed_call_leaves_the_old_or_new_files_complete(sets, monkeypatch, nam
     assert failures >= (0 if names == ("link",) else 7)
 
 
-def test_first_files_are_gone_again_when_a_later_one_fails(tmp_path, monkeypatch):
+def test_written_files_are_removed_when_a_later_write_fails(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         FailsOnce(patch, ("replace",), 4)
         with pytest.raises(ConfigError, match=r"plain\.csv"):
@@ -134,7 +134,7 @@ def test_first_files_are_gone_again_when_a_later_one_fails(tmp_path, monkeypatch
     assert list(tmp_path.iterdir()) == []
 
 
-def test_files_that_cannot_be_restored_are_named(sets, monkeypatch):
+def test_error_names_files_that_cannot_be_restored(sets, monkeypatch):
     folder, old, _ = sets
     replace, calls = os.replace, []
 
@@ -154,7 +154,7 @@ def test_files_that_cannot_be_restored_are_named(sets, monkeypatch):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such limit on Windows")
 def test_a_full_disk_at_any_byte_loses_nothing(sets):
-    """A limit on the size of files fails the writes of DuckDB and Arrow too, each in its turn."""
+    """A file size limit makes the writes of DuckDB and Arrow fail, too, one after the other."""
     folder, old, new = sets
     sizes = sorted({0, 1, *(len(content) - 1 for content in new.values())})
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -250,7 +250,7 @@ def test_only_our_own_leftovers_are_removed(tmp_path):
     assert len(state(tmp_path)) == 4
 
 
-def test_no_backup_remains_of_a_running_writer(tmp_path):
+def test_running_writer_leaves_no_backup(tmp_path):
     target = tmp_path / "a.txt"
     write_files({target: "first"})
     with target.open() as first:  # the run that wrote it holds its lock until it ends
@@ -259,7 +259,7 @@ def test_no_backup_remains_of_a_running_writer(tmp_path):
     assert state(tmp_path) == {"a.txt": b"second"}
 
 
-def test_two_runs_at_once_leave_one_set(tmp_path):
+def test_concurrent_runs_leave_one_consistent_set(tmp_path):
     def write(generation):
         for _ in range(15):
             write_files(contents(tmp_path, generation))
@@ -326,13 +326,13 @@ def test_links_are_followed_and_permissions_kept(tmp_path):
     assert stat.S_IMODE(real.stat().st_mode) == 0o600
 
 
-def test_names_as_long_as_disks_take_them(tmp_path):
+def test_longest_allowed_file_names_work(tmp_path):
     name = "é" * 125 + ".csv"
     write_files({tmp_path / name: "x"})
     assert state(tmp_path) == {name: b"x"}
 
 
-def test_disks_without_links_keep_a_copy(sets, monkeypatch):
+def test_backup_is_a_copy_where_hard_links_are_unsupported(sets, monkeypatch):
     folder, old, _ = sets
 
     def refused(*_):

@@ -42,7 +42,7 @@ def is_valid(summary: dict) -> bool:
         *(pytest.param(name, marks=[pytest.mark.long, real.checked_together(name, gold=False)]) for name in SLOW),
     ],
 )
-def test_a_real_set_goes_through_the_line_without_gold_and_is_not_harmed(name):
+def test_check_does_no_harm_on_real_sets_without_gold(name):
     votes, result = real.load(name), real.checked(name, gold=False)
     summary = result_summary(result)
     assert is_valid(summary)
@@ -57,7 +57,7 @@ def test_a_real_set_goes_through_the_line_without_gold_and_is_not_harmed(name):
 
 
 @real.checked_together("D-Product", gold=True)
-def test_gold_is_used_and_its_use_is_accounted_for():
+def test_gold_is_used_and_reported():
     result = real.checked("D-Product", gold=True)
     assert (result.answer.action, result.answer.certainty, result.answer.rule) == ("switch", "proved", "learned")
     assert result.learned.n_labels + result.answer.basis.n_labels == 8_315  # half taught the rule, the others proved it
@@ -108,7 +108,7 @@ def together(kind: str) -> pytest.MarkDecorator:
         *(pytest.param(kind, marks=pytest.mark.long) for kind in ("all alike", "spammers", "hard items", "20 classes")),
     ],
 )
-def test_every_kind_of_crowd_gets_a_whole_answer(kind):
+def test_every_kind_of_crowd_gets_a_complete_answer(kind):
     result = found(kind)
     summary = result_summary(result)
     assert is_valid(summary)
@@ -237,7 +237,7 @@ def test_no_slice_of_a_panel_is_proved_without_labels():
         (0.4, "proved by 200 labels.", "Use the labels."),
     ],
 )
-def test_a_panel_with_some_gold_is_told_what_it_taught(share, headline, step):
+def test_panel_with_gold_reports_the_learned_rule(share, headline, step):
     votes = simulate([0.5, 0.5], one_coin_workers([0.8] * 5), 500, 5, rng=0, gold=share).votes
     result = check(votes)
     assert result.answer.n_labels == 500 * share
@@ -246,7 +246,7 @@ def test_a_panel_with_some_gold_is_told_what_it_taught(share, headline, step):
     assert say_answer(result).next.startswith(step)
 
 
-def test_gold_that_taught_nothing_leaves_a_design_that_teaches():
+def test_design_still_teaches_if_gold_trained_no_rule():
     votes = simulate([0.5, 0.5], one_coin_workers([0.99, 0.99, 0.99]), 500, 3, rng=0, gold=0.06).votes
     design = ask(votes, n=30)
     assert design.question.taught is None
@@ -317,7 +317,7 @@ def test_compare_lists_every_method_after_the_text(run):
     assert {row["method"] for row in summary["comparison"]} >= {"weighted-vote", "majority", "dawid-skene", "map"}
     assert any(row["note"] for row in summary["comparison"])  # what cannot be run says why
     _, text, _ = run("check", "votes.csv", "--compare")
-    assert "Methods  right by the model" in text
+    assert "Methods  Accuracy, estimated by the model" in text
 
 
 @pytest.mark.parametrize(
@@ -325,8 +325,8 @@ def test_compare_lists_every_method_after_the_text(run):
     [
         (["--memory", "1GB", "--compare"], "--compare needs all votes in memory: leave out --memory"),
         (["--engine", "spark", "--compare"], "--compare needs all votes in memory: leave out --engine spark"),
-        (["--engine", "spark", "--by", "label"], "--by label does not go with --engine spark: use --memory"),
-        (["--engine", "spark", "--mask"], "rows on Spark have none. Use --memory"),
+        (["--engine", "spark", "--by", "label"], "--by label does not work with --engine spark: use --memory"),
+        (["--engine", "spark", "--mask"], "rows on Spark have no order. Use --memory"),
         (["--engine", "spark", "--memory", "1GB"], "choose one"),
     ],
 )

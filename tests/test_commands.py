@@ -1,4 +1,4 @@
-"""Every command on the site is run here, or stands in a short list that says why not; inline ones must be understood.
+"""Every command on the site runs, or is listed with a reason; inline commands must at least parse.
 
 Transcripts (```console) and Python (```python) are run by test_readme.py, the formats' table by io/test_docs.py.
 """
@@ -130,7 +130,7 @@ def test_spark_example_runs(tables, tmp_path):
             exec(block.replace("s3://bucket/votes/", f"{tmp_path}/votes.parquet"), {"spark": spark})
 
 
-def test_every_kind_of_block_is_looked_at_and_what_is_not_run_exists():
+def test_all_documented_commands_are_run_or_checked():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
     unused = set(NOT_RUN)
@@ -172,6 +172,6 @@ def test_inline_commands_are_understood(page):
         assert set(used) <= known, f"{command}: {set(used) - known}"
 
 
-def test_the_reader_of_commands_sees_them():
+def test_command_parser_finds_commands():
     text = "```sh\nmajorant check a.csv  # why\n```\n    make test\n```yaml\n- run: majorant demo\n- uses: x\n```\n"
     assert commands(text) == ["majorant check a.csv", "make test", "majorant demo"]

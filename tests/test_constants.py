@@ -1,4 +1,4 @@
-"""One name, one value: a module's constant that shares its name with another's is the same judgement, or renamed."""
+"""Constants with the same name in different modules have the same value."""
 
 import ast
 from collections import defaultdict
@@ -44,7 +44,7 @@ def test_a_constant_has_one_value_in_the_package() -> None:
     assert {name: values for name, values in different(ROOT).items() if name not in MANY_MEANINGS} == {}
 
 
-def test_the_check_can_fail(tmp_path: Path) -> None:
+def test_check_detects_a_violation(tmp_path: Path) -> None:
     (tmp_path / "one.py").write_text("MOST, FEW = 3, 2\nT = 1\n")
     (tmp_path / "two.py").write_text("MOST: int = 4\nFEW = 2\nT = 2\n")
     assert different(tmp_path) == {"MOST": {"one.py": "3", "two.py": "4"}}

@@ -27,7 +27,7 @@ def test_counts(name):
     assert votes.gold_i.min() >= 0
 
 
-def test_repeats_of_zencrowd_count():
+def test_repeated_votes_of_zencrowd_are_kept():
     need("ZenCrowd_in")
     votes = datasets.load("ZenCrowd_in")
     pairs = votes.item_n.astype(np.int64) * votes.shape[1] + votes.worker_n

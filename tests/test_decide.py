@@ -1,4 +1,4 @@
-"""One answer from any evidence: always keep or switch, and as sure as the weakest assumption allows."""
+"""The decision from any evidence is keep or switch, as certain as the weakest assumption allows."""
 
 import pytest
 
@@ -76,7 +76,7 @@ def test_among_several_rules_the_best_proved_one_is_chosen():
     assert answer.rule == "gpt-4o"
 
 
-def test_of_equal_rules_the_same_is_chosen_in_any_order():
+def test_choice_between_equal_rules_does_not_depend_on_order():
     equal = [by_labels(0.01, 0.05, 0.09, other) for other in ("a", "b")]
     assert decide(equal).rule == decide(equal[::-1]).rule == "a"
 
@@ -98,7 +98,7 @@ def test_the_best_of_many_rules_must_lead_by_more_than_luck():
     assert decide(many[:1]).action is Action.SWITCH
 
 
-def test_a_new_engine_is_a_function_that_returns_evidence():
+def test_evidence_from_a_new_source_is_used():
     def oracle_engine(gain):
         return Evidence(
             source=Source.LABELS, other="weighted-vote", gain=Estimate(gain, gain, gain), n_labels=100, n_used=100,

@@ -108,7 +108,7 @@ def repeated_votes():
 @pytest.mark.parametrize(
     "where", [pytest.param([], id="memory", marks=pytest.mark.long), pytest.param(["--memory", "1GB"], id="files")]
 )
-def test_shapes_in_any_order_wherever_they_are_worked_on(run, tmp_path, monkeypatch, shape, where):
+def test_answer_does_not_depend_on_row_order_or_backend(run, tmp_path, monkeypatch, shape, where):
     """Twice the same bytes; rows in another order, the same answer, labels and verdicts."""
     monkeypatch.setattr(files_of_results, "render", lambda summary: "page")  # its bytes are in the test above
     columns, options = shape()
@@ -168,7 +168,7 @@ def test_real_votes_in_any_order_and_by_any_name_give_the_same_answer(name):
     assert found == [None] * len(found)
 
 
-def test_a_label_that_depends_on_the_order_is_seen(monkeypatch):
+def test_order_dependence_is_detected(monkeypatch):
     columns, rng = crowd(), np.random.default_rng(0)
     renamed, old_names = rename(columns, rng)
     first = answer_facts(columns)

@@ -1,4 +1,4 @@
-"""The campaign of `make fuzz`: a little of every part in each run, ten minutes of it in the long one."""
+"""The campaign of `make fuzz`: a short run of every part, and ten minutes in the long tests."""
 
 import contextlib
 import json
@@ -57,7 +57,7 @@ def test_labels_survive_the_processes_that_wrote_them():
 
 
 def test_naive_reader_detects_different_votes(tmp_path, monkeypatch):
-    """A reader that strips names, and one that takes a number for text, are found out."""
+    """Detects a reader that strips names and one that reads numbers as text."""
     real = readings.read_ballots
     for change in (
         lambda ballots: Counter(

@@ -1,4 +1,4 @@
-"""Some of the items: merging equal ones loses nothing, and lots by name are fair, the same in any order and parts."""
+"""Merging equal items loses nothing, and sampling items by name is uniform and independent of order."""
 
 from itertools import pairwise
 

@@ -81,7 +81,7 @@ def test_an_error_in_a_block_reaches_the_caller():
         engine.map_sum(fail)
 
 
-def test_adding_up_leaves_the_parts_alone():
+def test_summing_does_not_modify_the_parts():
     first, second = np.ones(3), np.ones(3)
     assert add_up(iter([first, second, second])).tolist() == [3, 3, 3]
     assert first.tolist() == second.tolist() == [1, 1, 1]
@@ -104,7 +104,7 @@ def test_softmax_rows_equals_a_loop(seed, n_classes):
     np.testing.assert_allclose(log_total, np.logaddexp.reduce(score, axis=1), rtol=1e-13)
 
 
-def test_softmax_of_an_impossible_row_is_uniform_and_says_so():
+def test_softmax_of_an_impossible_row_is_uniform_and_reported():
     posterior, log_total = softmax_rows(np.full((2, 4), -np.inf))
     assert (posterior == 0.25).all()
     assert np.isneginf(log_total).all()

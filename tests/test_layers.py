@@ -1,4 +1,4 @@
-"""Nothing imports upward: each room of the package may import the rooms listed for it, and errors, and nothing else."""
+"""Each subpackage imports only the subpackages listed for it, and errors."""
 
 import ast
 from collections.abc import Iterator
@@ -96,7 +96,7 @@ def imported(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_imports_go_down(path: Path) -> None:
+def test_modules_import_only_lower_layers(path: Path) -> None:
     own = room(path)
     assert own in MAY_IMPORT, f"{own}: say in MAY_IMPORT where this new room stands"
     allowed = {own, *EVERYONE, *MAY_IMPORT[own].split()}
@@ -109,7 +109,7 @@ def test_the_package_does_not_import_the_paper() -> None:
         assert "paper" not in {name.partition(".")[0] for name in all_imported(path)}, path
 
 
-def test_the_check_can_fail(tmp_path: Path) -> None:
+def test_check_detects_a_violation(tmp_path: Path) -> None:
     offender = tmp_path / "kernels.py"
     offender.write_text("from majorant.render import text\nimport majorant.cli\n")
     assert imported(offender) == {"render.text", "cli"}

@@ -1,4 +1,4 @@
-"""Tables that are large in an unusual way are refused at once by the limit's name, or looked at as far as it goes."""
+"""Unusually large tables are rejected at once with the name of the limit, or processed within it."""
 
 import csv
 import gzip
@@ -53,7 +53,7 @@ def test_too_many_classes_for_the_items_are_not_resampled():
     assert claim.reason == "not identified"
 
 
-def test_many_votes_on_an_item_have_no_say_or_are_refused_by_name():
+def test_items_with_too_many_votes_are_excluded_or_rejected():
     many = np.zeros(100_001)
     many[70_000] = 1
     usual = {3: [260, 240, 240, 260]}
@@ -86,7 +86,7 @@ def test_many_slices_are_refused_before_anything_is_counted(monkeypatch):
         mj.check(table, by="batch")
 
 
-def test_names_that_are_documents(monkeypatch):
+def test_very_long_names(monkeypatch):
     monkeypatch.setenv("MAJORANT_NAME_LENGTH", "10")
     with pytest.raises(
         DataError, match=r"11 characters in one cell of .*'label': the limit NAME_LENGTH is 10. Name items by"
@@ -96,7 +96,7 @@ def test_names_that_are_documents(monkeypatch):
 
 
 @pytest.mark.parametrize("packing", ["gz", "zst"])
-def test_bombs_are_refused_before_they_are_unpacked(tmp_path, packing):
+def test_decompression_bombs_are_rejected_before_unpacking(tmp_path, packing):
     path = tmp_path / f"votes.csv.{packing}"
     said = (2_000_000_000).to_bytes(4, "little")
     packed = gzip.compress(np.random.default_rng(0).bytes(3_000_000))[:-4] + said  # 667 times its size
@@ -120,7 +120,7 @@ def test_deep_values_are_refused_by_name_on_every_python(tmp_path, monkeypatch, 
 
 
 @pytest.mark.parametrize("reader", ["result", "design"])
-def test_deep_files_of_our_own_are_damaged(tmp_path, reader):
+def test_deeply_nested_files_of_ours_are_reported_as_damaged(tmp_path, reader):
     path = tmp_path / f"{reader}.json"
     path.write_text("[" * 100_000)
     with pytest.raises(DataError, match=r"\.json"):

@@ -1,4 +1,4 @@
-"""Tables as files."""
+"""Writing tables to files."""
 
 import csv
 
@@ -16,7 +16,7 @@ text = st.one_of(st.none(), st.text(st.characters(codec="utf-8", exclude_charact
 
 @settings(deadline=None, max_examples=many(60, quick=20))
 @given(st.lists(st.tuples(text, st.one_of(st.none(), st.floats(allow_nan=False)), st.booleans()), min_size=1))
-def test_every_cell_can_be_read_back_from_csv(tmp_path_factory, rows):
+def test_csv_cells_round_trip(tmp_path_factory, rows):
     texts, numbers, flags = map(list, zip(*rows, strict=True))
     path = write_table(tmp_path_factory.mktemp("output") / "a.csv", {"text": texts, "number": numbers, "flag": flags})
     with path.open(encoding="utf-8", newline="") as file:
@@ -27,7 +27,7 @@ def test_every_cell_can_be_read_back_from_csv(tmp_path_factory, rows):
     ]
 
 
-def test_parts_of_a_table_follow_each_other(tmp_path):
+def test_table_parts_are_written_in_order(tmp_path):
     parts = [{"item": ["a,b"], "share": [0.5]}, {"item": ["c"], "share": [None]}]
     assert write_table(tmp_path / "a.csv", iter(parts)).read_text() == 'item,share\n"a,b",0.5\nc,\n'
 

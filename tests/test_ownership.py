@@ -1,4 +1,4 @@
-"""No command replaces an input or a file that majorant did not write; its own outputs it may replace."""
+"""Commands never overwrite inputs or files that majorant did not write; they may replace their own outputs."""
 
 import contextlib
 import json
@@ -89,7 +89,7 @@ def test_user_files_are_only_replaced_with_overwrite(name):
         ["aggregate", "[uv].csv", "--out", "OUT"],
     ],
 )
-def test_an_input_is_never_replaced_whatever_it_is_called(words, linked):
+def test_input_files_are_never_overwritten(words, linked):
     out = "v.csv"
     if linked == "symbolic":
         Path("out.csv").symlink_to("v.csv")
@@ -158,7 +158,7 @@ def test_a_killed_run_leaves_files_that_the_next_one_may_replace(monkeypatch):
         write_files({Path(name): f"after {n_moves}" for name in SET})
 
 
-def test_the_record_lists_what_was_written_and_forgets_what_is_gone(tmp_path):
+def test_ownership_record_tracks_written_files(tmp_path):
     write_files({tmp_path / "a.txt": "a", tmp_path / "b.txt": "b"})
     (tmp_path / "a.txt").unlink()
     write_files({tmp_path / "c.txt": "c"})
@@ -208,7 +208,7 @@ def test_a_folder_written_by_spark_is_protected_too(tmp_path):
             refuse_unsafe([mine], overwrite=True)
 
 
-def test_inputs_count_for_the_command_that_reads_them_alone(tmp_path):
+def test_inputs_are_protected_only_during_their_command(tmp_path):
     write_files({tmp_path / "a.txt": "a"})
     with command_scope():
         note_input(tmp_path / "a.txt")

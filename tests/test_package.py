@@ -1,4 +1,4 @@
-"""The public names are there, stay there, and cost nothing before they are used."""
+"""The public names exist, and importing them is cheap."""
 
 import subprocess
 import sys

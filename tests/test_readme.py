@@ -45,7 +45,7 @@ def test_run_command_reports_output_and_failures(tmp_path):
     assert transcript("$ a\nx\ny\n$ b\n") == [("a", "x\ny\n"), ("b", "")]
 
 
-def test_refreshing_a_page_runs_its_python_blocks_too(tmp_path):
+def test_refreshing_a_page_also_runs_python_blocks(tmp_path):
     page = tmp_path / "page.md"
     python = "```python\nfrom pathlib import Path\nPath('said.txt').write_text('hello\\n')\n```\n"
     text = python + "```console\n$ cat said.txt\n{}```\n"

@@ -1,4 +1,4 @@
-"""docs/reference.md is what the docstrings say, and every public name has an example."""
+"""docs/reference.md matches the docstrings, and every public name has an example."""
 
 import importlib.util
 import inspect

@@ -1,4 +1,4 @@
-"""What is published agrees with itself."""
+"""Published metadata is consistent."""
 
 import re
 import tomllib

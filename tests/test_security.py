@@ -1,4 +1,4 @@
-"""What SECURITY.md promises: no connection that nobody asked for, and licences that are listed."""
+"""The promises of SECURITY.md: no unrequested connections, and all licences listed."""
 
 import json
 import os
@@ -93,8 +93,8 @@ def test_the_page_listens_locally_and_makes_no_requests(tmp_path, monkeypatch):
             client.connect(("127.0.0.2", port))
 
 
-def test_every_database_is_opened_in_one_place_and_locked():
-    """One more is opened for an address that the user allowed, and for nothing else."""
+def test_every_duckdb_connection_is_locked_down():
+    """A second one is opened only for an address that the user allowed."""
     sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "src" / "majorant").rglob("*.py")}
     opened = {path.name for path, text in sources.items() if re.search(r"duckdb\.(connect|sql|query|execute)\(", text)}
     assert opened == {"database.py"}

@@ -1,4 +1,4 @@
-"""SIGTERM and SIGHUP end a command in order: nothing stays in the temporary folder, and standard input has an end."""
+"""SIGTERM and SIGHUP end a command cleanly and leave no temporary files; endless standard input is rejected."""
 
 import contextlib
 import os
@@ -56,7 +56,7 @@ def test_terminated_command_leaves_no_copy_of_its_input(tmp_path, number):
         wait_for(tmp_path)  # it copies what it is sent, and waits for more
         process.send_signal(number)
         assert process.wait(60) == 128 + number
-        assert b"no partial file was left behind" in process.stderr.read()
+        assert b"no partial files were left behind" in process.stderr.read()
     assert list(tmp_path.iterdir()) == []
 
 

@@ -125,7 +125,7 @@ def test_difficulty_gives_beta_binomial_counts(concentration, n_workers):
     assert fit_p(np.bincount(right, minlength=6), stats.binom.pmf(np.arange(6), 5, 0.8)) < 1e-12
 
 
-def test_each_class_may_have_its_own_difficulty_and_each_item_its_own_number_of_votes():
+def test_difficulty_per_class_and_votes_per_item_can_vary():
     concentration = np.array([2.0, 20.0])
     votes, truth = simulate([0.3, 0.7], TWO, 60_000, ([3, 7], [1, 2]), rng=8, concentration=concentration)
     zeros = np.bincount(votes.item_n[votes.label_n == 0], minlength=60_000)
@@ -169,7 +169,7 @@ def test_copying_gives_the_exact_patterns(groups):
 
 @pytest.mark.parametrize("concentration", [None, 6.0])
 @pytest.mark.parametrize("dependence", [0.0, 0.3, 0.7, 1.0])
-def test_pairs_have_the_stated_correlation_within_a_group_and_that_of_difficulty_across(dependence, concentration):
+def test_vote_correlation_within_and_across_groups(dependence, concentration):
     n_items = 50_000
     votes, truth = simulate(
         [0.5, 0.5],
@@ -191,7 +191,7 @@ def test_pairs_have_the_stated_correlation_within_a_group_and_that_of_difficulty
         assert abs(product_n.mean() - expected) < 4 * product_n.std() / np.sqrt(len(product_n))
 
 
-def test_workers_of_unequal_skill_who_copy_are_right_together():
+def test_copying_workers_of_unequal_skill_are_right_together():
     skill, d = np.array([0.9, 0.6, 0.75]), 0.8
     votes, truth = simulate(prior_of(4), one_coin_workers(skill, 4), 50_000, 3, rng=12, dependence=d)
     right = votes.label_n.reshape(-1, 3) == truth[:, None]
@@ -214,14 +214,14 @@ def test_every_ordered_choice_of_distinct_workers_is_equally_likely(n_votes, n_w
     assert fit_p(counts[possible], np.full(len(possible), 1 / len(possible))) > P_MIN
 
 
-def test_large_partial_panels_use_every_worker_and_place_equally():
+def test_large_partial_panels_use_workers_and_positions_equally():
     votes, _ = simulate([0.5, 0.5], TWO, 400, 300, rng=16, n_workers=301)
     assert fit_p(np.bincount(votes.worker_n, minlength=301), np.full(301, 1 / 301)) > P_MIN
     place = votes.worker_n.reshape(400, 300)[:, :3]
     assert fit_p(np.bincount((place // 31).ravel(), minlength=10), np.append(np.full(9, 31), 22) / 301) > P_MIN
 
 
-def test_workers_do_not_go_with_the_class_or_with_each_others_items():
+def test_worker_assignment_is_independent_of_class_and_item():
     votes, truth = simulate([0.5, 0.5], TWO, 30_000, ([1, 2, 6], [1, 1, 1]), rng=14, n_workers=7)
     table = np.zeros((7, 2))
     np.add.at(table, (votes.worker_n, truth[votes.item_n]), 1)
@@ -243,7 +243,7 @@ def test_workers_of_an_item_are_distinct(n_votes, n_workers):
     assert votes.shape == (3000, n_workers, 2)
 
 
-def test_a_panel_votes_in_its_own_order_on_every_item():
+def test_panel_votes_are_in_worker_order_on_every_item():
     votes, _ = simulate([0.5, 0.5], TWO, 40_000, 3, rng=0, n_workers=3)
     np.testing.assert_array_equal(votes.worker_n, np.tile([0, 1, 2], 40_000))
     np.testing.assert_array_equal(votes.item_n, np.repeat(np.arange(40_000), 3))
@@ -268,14 +268,14 @@ def test_the_number_of_votes_is_a_number_one_per_item_or_a_distribution():
     assert set(np.unique(drawn)) == {3, 5, 9}
 
 
-def test_an_item_with_very_many_votes_among_small_ones():
+def test_one_item_with_very_many_votes():
     per_item = np.array([1, 200_000, 2])
     votes, _ = simulate([0.5, 0.5], TWO, 3, per_item, rng=0, n_workers=200_001)
     assert distinct(votes)
     np.testing.assert_array_equal(votes.votes_i, per_item)
 
 
-def test_extreme_models_mean_what_they_say():
+def test_probabilities_of_zero_and_one_are_exact():
     votes, truth = simulate([0, 1, 0], np.eye(3), 1000, 3, rng=0)
     assert (truth == 1).all()
     assert (votes.label_n == 1).all()
@@ -313,7 +313,7 @@ def test_small_blocks_draw_from_the_same_model(monkeypatch, block):
     assert distinct(votes)
 
 
-def test_gold_is_the_truth_of_a_share_of_the_items_and_leaves_the_votes_alone():
+def test_gold_reveals_a_share_of_the_truth_without_changing_votes():
     bare, truth = simulate([0.5, 0.5], TWO, 1000, 3, rng=4)
     some = simulate([0.5, 0.5], TWO, 1000, 3, rng=4, gold=0.25).votes
     assert bare.gold_i is None
@@ -391,12 +391,12 @@ GOOD = {"prior": [0.5, 0.5], "confusion": TWO, "n_items": 10, "n_votes": 3, "rng
     ],
     ids=str,
 )
-def test_bad_input_is_refused_with_the_argument_at_fault(change, says):
+def test_invalid_input_error_names_the_argument(change, says):
     with pytest.raises(ConfigError, match=says):
         simulate(**(GOOD | change))
 
 
-def test_a_number_on_a_threshold_belongs_to_the_next_label_that_is_possible():
+def test_threshold_value_falls_into_the_next_possible_label():
     row = thresholds(np.array([[0.0, 0.5, 0.0, 0.5, 0.0]]))
     number = np.array([0.0, np.nextafter(0.5, 0), 0.5, np.nextafter(1.0, 0)])
     assert quantile(row, np.zeros(4, dtype=np.intp), number).tolist() == [1, 1, 3, 3]

@@ -31,7 +31,7 @@ def prose(text):
     return re.sub(r"^```.*?^```$|`[^`\n]+`", "", text, flags=re.MULTILINE | re.DOTALL)
 
 
-def test_every_page_of_the_index_exists_and_every_other_comes_at_its_end():
+def test_navigation_lists_every_page_and_no_missing_page():
     listed = re.findall(r"[\w./-]+\.md", (ROOT / "mkdocs.yml").read_text().partition("\nnav:")[2])
     assert len(listed) == len(set(listed))
     assert set(listed) <= {*PAGES, *docs_build.OUTSIDE}
@@ -40,7 +40,7 @@ def test_every_page_of_the_index_exists_and_every_other_comes_at_its_end():
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_links_lead_somewhere(page):
+def test_links_are_not_broken(page):
     text = prose((DOCS / page).read_text(encoding="utf-8"))
     for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", text):
         if re.match(r"[a-z]+:", target):
@@ -51,13 +51,13 @@ def test_links_lead_somewhere(page):
             assert anchor in anchors(path.read_text(encoding="utf-8")), f"{target}#{anchor}"
 
 
-def test_the_start_page_has_a_way_for_each_kind_of_user():
+def test_start_page_links_to_a_tutorial_for_each_kind_of_user():
     text = (DOCS / "README.md").read_text(encoding="utf-8")
     for name in ("crowd", "judges", "rates", "raters", "labelling"):
         assert f"(tutorials/{name}.md)" in text
 
 
-def test_links_out_of_the_docs_find_their_page():
+def test_links_from_the_docs_to_the_repository_resolve():
     assert docs_build.led_home("[b](../../benchmarks/README.md)", "tutorials/crowd.md", "r") == "[b](../benchmarks.md)"
     assert docs_build.led_home("[m](https://a.b/c.md) [x](#y)", "ask.md", "r") == "[m](https://a.b/c.md) [x](#y)"
 

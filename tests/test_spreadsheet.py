@@ -1,4 +1,4 @@
-"""Names that a spreadsheet would run: harmless in files for spreadsheets, unchanged in others, told back when read."""
+"""Names that a spreadsheet would run as formulas are escaped in files for spreadsheets and restored when read."""
 
 import csv
 import itertools

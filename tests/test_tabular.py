@@ -1,4 +1,4 @@
-"""What comes out goes back to frames, with the user's own ids and the types of their labels."""
+"""Results convert to frames with the user's own ids and label types."""
 
 import sys
 
@@ -20,7 +20,7 @@ def result():
     return mj.check(FRAME.assign(half=FRAME.task.str.len()), by="half", compare=True)
 
 
-def test_every_table_of_a_result_goes_to_every_frame(result):
+def test_every_result_table_converts_to_every_frame_type(result):
     tables = [
         result.votes,
         result.labels.fit,
@@ -37,7 +37,7 @@ def test_every_table_of_a_result_goes_to_every_frame(result):
         assert frame[frame.columns[0]].tolist() == plain[frame.columns[0]]
 
 
-def test_ids_are_those_of_the_user(result):
+def test_user_ids_are_preserved(result):
     assert result.labels.to_pandas()["item"].tolist() == [f"q{item}" for item in range(30)]
     assert sorted(result.workers.to_pandas()["worker"]) == [97, 98, 99]
     assert set(result.review.to_pandas()["item"]) <= set(FRAME["task"])
@@ -62,7 +62,7 @@ def test_an_update_names_the_items_of_the_new_votes():
 
 
 @pytest.mark.parametrize("method", [name for name, one in ESTIMATORS.items() if not one.traits.needs])
-def test_an_estimator_reads_what_read_does(method):
+def test_estimators_accept_the_same_input_as_read(method):
     estimator = ESTIMATORS[method]
     assert estimator().fit(FRAME).to_dict() == estimator().fit(mj.read(FRAME)).to_dict()
     with pytest.raises(mj.ConfigError, match="cannot read votes from int"):
@@ -81,7 +81,7 @@ def test_labels_keep_their_type_in_pandas(kind):
 @pytest.mark.parametrize(
     ("kind", "with_ties"), [("int8", "Int8"), ("uint16", "UInt16"), ("int64", "Int64"), ("bool", "boolean")]
 )
-def test_numbers_stay_numbers_where_a_tie_leaves_one_out(kind, with_ties):
+def test_numeric_labels_stay_numeric_with_missing_ties(kind, with_ties):
     labels = (FRAME["label"] == "yes").astype(kind)
     assert str(mj.aggregate(FRAME.assign(label=labels), "majority").to_pandas()["label"].dtype) == kind
     tied = pd.DataFrame(
@@ -135,7 +135,7 @@ def test_names_are_escaped_in_notebooks():
         assert "<b>" not in value._repr_html_()
 
 
-def test_rows_of_a_part_have_no_names():
+def test_partial_tables_have_no_item_names():
     from dataclasses import replace
 
     fit = mj.aggregate(FRAME, "majority")

@@ -1,4 +1,4 @@
-"""Counting, against loops."""
+"""Vote counts against plain loops."""
 
 from collections import Counter
 
@@ -67,7 +67,7 @@ def test_ties_and_patterns_equal_a_loop_for_any_block(votes, block):
 
 @pytest.mark.parametrize("n_classes", [3, 12, 40])
 def test_patterns_are_the_same_by_digits_by_sorting_and_by_ranks(n_classes):
-    """Few, many and overflowing keys take different ways: 2**62 holds 12 digits of base 30 but not 40."""
+    """Few, many and overflowing keys take different code paths: 2**62 holds 12 digits of base 30 but not 40."""
     rng = np.random.default_rng(1)
     rows = rng.integers(0, 30, size=(50, n_classes))[rng.integers(50, size=400)]
     rows[0, 0] = 29
@@ -89,7 +89,7 @@ def test_histograms_count_items_by_votes_for_the_first_class(votes):
     assert {n: h.tolist() for n, h in tally(votes).histograms.items()} == {n: h.tolist() for n, h in found.items()}
 
 
-def test_histograms_refuse_three_classes_and_name_the_way_out():
+def test_histograms_reject_three_classes_with_advice():
     votes = make_votes([(0, 0, 2)], 1, 1, 3)
     with pytest.raises(ConfigError, match="by_votes"):
         histograms(votes)

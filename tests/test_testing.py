@@ -1,4 +1,4 @@
-"""The assertions for others' tests."""
+"""The assertions that users can call in their own tests."""
 
 import pytest
 
@@ -11,11 +11,11 @@ CHANCE = [
 ]
 
 
-def test_an_answer_that_is_allowed_comes_back():
+def test_allowed_answer_is_returned():
     assert assert_answer(ALIKE, "switch", "keep").answer.action == "keep"
 
 
-def test_another_answer_fails_and_says_what_was_found():
+def test_unexpected_answer_fails_with_an_explanation():
     with pytest.raises(AssertionError, match=r"(?s)keep, not switch:.*Why"):
         assert_answer(ALIKE, "switch")
 

@@ -55,7 +55,7 @@ def name_of(path):
 
 
 @pytest.mark.parametrize("path", modules("."), ids=name_of)
-def test_no_other_module_gives_a_verdict(path):
+def test_only_render_states_verdicts(path):
     if name_of(path) in OTHERS or name_of(path).startswith("render/"):
         return
     assert not [text for text in sentences(path) if any(part in text for part in VERDICTS)]
@@ -141,7 +141,7 @@ def texts_in(value, at=""):
 
 @pytest.mark.parametrize("gold", [0.0, 0.3])
 def test_no_result_holds_a_phrase(gold):
-    """All that the public functions find out, on votes whose names are single words."""
+    """All results of the public functions, on votes whose names are single words."""
     made = mj.simulate([0.6, 0.4], [[0.8, 0.2], [0.3, 0.7]], n_items=150, n_votes=3, n_workers=12, gold=gold, rng=0)
     panel = mj.simulate([0.5, 0.5], one_coin_workers([0.9, 0.8, 0.7]), n_items=60, n_votes=3, gold=gold, rng=0).votes
     results = {"compare": mj.compare(panel), "judges": mj.judges(panel)}
@@ -157,7 +157,7 @@ def test_no_result_holds_a_phrase(gold):
     assert not phrases
 
 
-def test_the_walk_finds_a_phrase():
+def test_phrase_search_detects_a_phrase():
     estimate = mj.check([(i, w, i % 2) for i in range(4) for w in "ab"]).answer.gain
     assert [*texts_in({"gain": replace(estimate, reason="no item has a vote")}, "x")] == [
         ("x['gain'].reason", "no item has a vote")
@@ -165,8 +165,8 @@ def test_the_walk_finds_a_phrase():
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "render" / "templates").glob("*.j2")), ids=lambda path: path.name)
-def test_the_page_holds_layout_and_no_sentence_of_numbers(path):
-    """A number of the summary stands in a cell or in a sentence of render/, never among a template's own words."""
+def test_templates_contain_no_sentences_with_numbers(path):
+    """Numbers of the summary appear in cells or in sentences of render/, never in a template's own text."""
     plain = re.sub(r"<[^>]*>", "|", path.read_text(encoding="utf-8"))
     beside = re.findall(r"[^|{}\n]*\{\{ (?:fact|estimate)\([^}]*\}\}[^|{}\n]*", plain)
     assert not [text for text in beside if n_words(re.sub(r"\{\{.*?\}\}", "", text)) >= SENTENCE]
@@ -186,7 +186,7 @@ def refuses_or_shows(function):
     return function == "__repr__" or function.startswith("refuse")
 
 
-def test_the_search_finds_a_second_author(tmp_path):
+def test_verdict_search_detects_a_verdict(tmp_path):
     (tmp_path / "words.py").write_text(
         '"""Majority vote is fine here."""\nwhy = f"Majority vote is {1} of these items."\n'
     )

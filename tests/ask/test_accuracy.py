@@ -1,4 +1,4 @@
-"""Bounds on the share of right labels: over every order of a few items, and by simulation with a look at each label."""
+"""Bounds on the share of right labels, checked over every order of a few items and by simulation after each label."""
 
 from itertools import permutations
 
@@ -83,20 +83,20 @@ def missed_after_choosing(n_runs, rng, *, fresh=True, n_rules=20, n_items=120, f
     return sum(missed) / n_runs
 
 
-def test_choosing_the_best_rule_first_does_no_harm_where_the_second_order_is_fresh():
-    """Twenty rules alike; the winner of 30 labels is frozen and the rest drawn again.  The old labels flatter it."""
+def test_selecting_the_best_rule_keeps_the_level_with_a_fresh_order():
+    """The best of twenty equal rules on 30 labels is frozen, and a fresh order is drawn: the old labels flatter it."""
     limit = 0.2 + 2 * np.sqrt(0.2 * 0.8 / 2_000)
     assert missed_after_choosing(2_000, np.random.default_rng(11)) <= limit
     assert missed_after_choosing(2_000, np.random.default_rng(12), fresh=False) > limit
 
 
 @pytest.mark.long
-def test_choosing_the_best_rule_first_does_no_harm_in_many_runs():
+def test_selecting_the_best_rule_keeps_the_level_in_many_runs():
     assert missed_after_choosing(20_000, np.random.default_rng(13)) <= 0.2 + 2 * np.sqrt(0.2 * 0.8 / 20_000)
 
 
 @pytest.mark.parametrize("share", [0.8, 0.95, 1.0])
-def test_plan_is_roughly_right(share):
+def test_planned_number_of_labels_is_roughly_right(share):
     truth, taken = np.arange(2000) < share * 2000, []
     for seed in range(7):
         path = np.random.default_rng(seed).permutation(truth).astype(int)
@@ -105,7 +105,7 @@ def test_plan_is_roughly_right(share):
     assert 0.75 <= np.median(taken) / planned_labels(share, n_items=2000) <= 1.25
 
 
-def test_the_aim_is_reached_or_not():
+def test_target_width_is_checked():
     question = WrittenLabels(rule="majority", label_d=np.zeros(1000, int), n_items=1000)
     for labels, verdict in ((0, "open"), (30, "open"), (300, "reached")):
         outcome = question.evaluate(np.where(np.arange(1000) < labels, 0, -2))

@@ -1,4 +1,4 @@
-"""`majorant ask` and `majorant label`: what an expert and a practitioner see."""
+"""The output and behavior of `majorant ask` and `majorant label`."""
 
 import csv
 import io
@@ -31,7 +31,7 @@ def rows_of(path):
     return list(csv.DictReader(path.read_text().splitlines()))
 
 
-def test_ask_reports_the_stake_and_writes_nothing_that_biases(run, truth, tmp_path):
+def test_ask_reports_the_stake_and_hides_the_votes(run, truth, tmp_path):
     code, out, _ = run("ask", "votes.csv", *BETWEEN, "--n", 12)
     assert code == 0
     assert "Majority vote and dawid-skene differ on" in out
@@ -61,7 +61,7 @@ def test_race_without_names_runs_the_usual_rules(run, truth):
     assert json.loads(out)["rules"] == ["majority", "weighted-vote", *workers]  # a panel: each judge is a rule
 
 
-def test_the_message_says_how_a_tools_export_comes_back(run, truth):
+def test_message_explains_how_to_use_a_tools_export(run, truth):
     _, out, _ = run("ask", "votes.csv", *BETWEEN, "--tool", "label-studio", "--n", 4)
     check = "majorant check votes.csv --gold-file EXPORT --design to_label.design.json"
     assert out.splitlines()[-1] == f"Next     {check}"
@@ -78,18 +78,18 @@ def test_commands_name_files_with_spaces_as_a_shell_takes_them(run, truth, tmp_p
     assert out.splitlines()[-1].endswith("majorant check 'my votes.csv' --gold-file 'to label.csv'")
     _, out, _ = run("ask", "my votes.csv", "--more", 500, "--design", "to label.design.json")
     _, out, _ = run("ask", "my votes.csv", "--more", 1, "--design", "to label.design.json")
-    assert out.splitlines()[-2:][0] == "No item is left to ask about."
+    assert out.splitlines()[-2:][0] == "There are no items left to label."
     assert out.splitlines()[-1].startswith("Next     majorant label 'to label.csv'")
 
 
-def test_where_rules_hardly_differ_nothing_is_asked(run, truth, tmp_path):
+def test_no_items_are_drawn_if_rules_hardly_differ(run, truth, tmp_path):
     code, out, _ = run("ask", "votes.csv", *BETWEEN, "--tolerance", 0.9)
     assert code == 0
     assert "whichever you use, accuracy changes by at most" in out
     assert "No labels are needed." in out
 
 
-def test_items_of_a_table_of_their_own(run, truth, tmp_path):
+def test_item_texts_come_from_a_separate_table(run, truth, tmp_path):
     (tmp_path / "items.csv").write_text("item,title\n" + "".join(f"{item},Title of {item}\n" for item in truth))
     run("ask", "votes.csv", *BETWEEN, "--items", "items.csv", "--out", "mine.csv")
     row = rows_of(tmp_path / "mine.csv")[0]
@@ -97,7 +97,7 @@ def test_items_of_a_table_of_their_own(run, truth, tmp_path):
     assert (tmp_path / "mine.design.json").exists()
 
 
-def test_labels_are_not_written_over(run, truth, tmp_path):
+def test_labels_are_not_overwritten(run, truth, tmp_path):
     run("ask", "votes.csv", *BETWEEN)
     path = tmp_path / "to_label.csv"
     path.write_text(path.read_text().replace("?,\n", "?,yes\n").replace('?",\n', '?",yes\n'))
@@ -118,13 +118,13 @@ def test_label_in_the_terminal_with_undo_skip_and_quit(run, truth, tmp_path, mon
     assert code == 0
     assert [row["label"] for row in rows_of(path)] == ["no", "no", "?", "", "", "", "", ""]
     assert "[1] no   [2] yes" in out
-    assert "No class has the key 'x'" in out
+    assert "There is no label for the key 'x'" in out
     assert "Open: on 2 of the" in out
     label_with(monkeypatch, run, "2")  # goes on where it was
     assert [row["label"] for row in rows_of(path)][:4] == ["no", "no", "?", "yes"]
 
 
-def test_labelling_stops_when_it_is_settled(run, truth, tmp_path, monkeypatch):
+def test_labelling_stops_when_the_question_is_settled(run, truth, tmp_path, monkeypatch):
     run("ask", "votes.csv", *BETWEEN, "--n", 30)
     path = tmp_path / "to_label.csv"
     keys = "".join({"no": "1", "yes": "2"}[truth[row["item"]]] for row in rows_of(path))
@@ -146,7 +146,7 @@ def test_more_adds_items_and_keeps_labels(run, truth, tmp_path, monkeypatch):
     assert (rows[:4], len(rows)) == (before, 7)
     assert rows[6]["draw"] == "7"
     assert rows[6]["text"]
-    assert "3 further items" in out
+    assert "3 more items" in out
     assert out.splitlines()[-1].startswith("Next     majorant label to_label.csv")
 
 
@@ -169,7 +169,7 @@ def test_accuracy_asks_about_a_random_sample(run, truth, tmp_path):
 
 def test_invalid_calls_are_errors(run, truth):
     for arguments, message in (
-        (("votes.csv", "--more", 5), "name it with --design"),
+        (("votes.csv", "--more", 5), "name it, such as --design"),
         (("votes.csv", "--accuracy", "--design", "to_label.design.json"), "--more 10"),
         (("votes.csv", "--between", "majority,magic"), "There is no method 'magic'"),
     ):
@@ -178,4 +178,4 @@ def test_invalid_calls_are_errors(run, truth):
         assert message in err
     code, _, err = run("label", "votes.csv")
     assert code == 2
-    assert "is not a file that majorant ask wrote" in err
+    assert "is not a file written by majorant ask" in err

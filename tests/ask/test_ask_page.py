@@ -1,4 +1,4 @@
-"""The worked example of docs/ask.md, on the public set that it names: every sentence of it is what is printed now."""
+"""The worked example of docs/ask.md matches the current output on the public data set that it names."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ def votes():
     return real.load("SP")
 
 
-def test_the_page_says_what_ask_says(votes):
+def test_page_and_ask_say_the_same(votes):
     truth = {votes.items[i]: votes.labels[k] for i, k in enumerate(votes.gold_i) if k >= 0}
     assert f"SP has {votes.shape[0]:,} items, {votes.shape[1]:,} workers and two classes" in PAGE
     design = mj.ask(replace(votes, gold_i=None), n=25)

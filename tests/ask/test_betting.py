@@ -1,4 +1,4 @@
-"""Betting without replacement: against all orders of small populations, and at its level by simulation."""
+"""Betting without replacement, checked over all orders of small populations and by simulation."""
 
 from fractions import Fraction
 from itertools import permutations
@@ -29,7 +29,7 @@ def capital_by_definition(y, n, mean):
 
 
 @given(y=st.lists(HALVES, min_size=1, max_size=8), more=st.integers(0, 8), quarters=st.integers(0, 64))
-def test_capital_is_its_definition(y, more, quarters):
+def test_capital_matches_its_definition(y, more, quarters):
     n, mean = len(y) + more, quarters / 64
     for got, expected in zip(log_capital(y, n, mean), capital_by_definition(y, n, mean), strict=True):
         assert got == (np.inf if expected is None else pytest.approx(np.log(float(expected)), abs=1e-9))
@@ -74,7 +74,7 @@ def test_capital_falls_in_the_candidate_and_rises_in_every_draw(y, more, at, ste
 
 @settings(max_examples=40)
 @given(y=st.lists(HALVES, min_size=1, max_size=30), more=st.integers(1, 30), alpha=st.sampled_from([0.3, 0.05, 0.01]))
-def test_bounds_end_where_refutation_ends(y, more, alpha):
+def test_bounds_are_where_refutation_stops(y, more, alpha):
     n, y = len(y) + more, np.array(y)
     low, high = bounds(y, n, alpha, alpha)
     for bound, y_t in ((low, y), (1 - high, 1 - y)):
@@ -93,7 +93,7 @@ def test_complete_sample_is_exact_up_to_unknown_labels(y):
 
 @settings(max_examples=40)
 @given(y=st.lists(HALVES, min_size=2, max_size=20), more=st.integers(0, 20), data=st.data())
-def test_an_unknown_draw_never_helps(y, more, data):
+def test_unknown_draws_never_narrow_the_bounds(y, more, data):
     n, at = len(y) + more, data.draw(st.integers(0, len(y) - 1))
     low, high = bounds([*y[:at], np.nan, *y[at + 1 :]], n, 0.05, 0.05)
     known_low, known_high = bounds(y, n, 0.05, 0.05)

@@ -1,4 +1,4 @@
-"""The whole story: check says ask, ask draws items, an expert labels them, check switches."""
+"""The whole loop: check suggests ask, ask draws items, an expert labels them, and check switches."""
 
 import csv
 import json
@@ -50,7 +50,7 @@ def labels_in(folder):
     return {row["item"]: row["label"] for row in rows}
 
 
-def test_check_says_what_to_ask_an_expert_labels_and_check_proves_it(run, truth, tmp_path):
+def test_check_ask_label_check_proves_the_answer(run, truth, tmp_path):
     code, out, _ = run("check", "votes.csv", "--out", "before")
     assert code == 0
     assert "majorant ask votes.csv --n" in out
@@ -79,7 +79,7 @@ def test_check_says_what_to_ask_an_expert_labels_and_check_proves_it(run, truth,
         ),
     ],
 )
-def test_other_questions_are_read_back_and_go_on(run, truth, tmp_path, asked, n, kind, told):
+def test_labels_of_other_questions_are_recognised_and_extended(run, truth, tmp_path, asked, n, kind, told):
     assert run("ask", "votes.csv", *asked, "--n", n)[0] == 0
     fill(tmp_path / "to_label.csv", truth)
     code, out, _ = run("check", "votes.csv", "--gold-file", "to_label.csv", "--out", "after")
@@ -117,7 +117,7 @@ def test_a_uniform_design_is_gold_for_everything(run, truth, tmp_path):
     assert (code, "changed after it was drawn" in err) == (2, True)
 
 
-def test_gold_of_the_votes_and_labels_by_design_each_say_what_they_can(run, truth, tmp_path):
+def test_input_gold_and_design_labels_are_both_used(run, truth, tmp_path):
     rows = list(csv.reader((tmp_path / "votes.csv").read_text().splitlines()))
     known = set(list(truth)[:80])
     lines = [[*rows[0], "gold"], *([*row, truth[row[0]] if row[0] in known else ""] for row in rows[1:])]
@@ -162,7 +162,7 @@ def outcome(verdict, low, high, *, leader="auto", rules=("majority", "auto"), la
 
 
 def test_levels_of_whole_designs_hold():
-    """Equal rules on sequential names: seeds, not luck of the names, decide the order."""
+    """Equal rules on sequential item names: the order depends on the seed, not on the names."""
     votes, _ = mj.simulate([0.5, 0.5], [[0.6, 0.4], [0.4, 0.6]], n_items=160, n_votes=3, rng=5)
     fits = {"majority": mj.aggregate(votes, "majority"), "other": mj.aggregate(votes, "dawid-skene")}
     runs = wrong = 0
@@ -183,7 +183,7 @@ def test_levels_of_whole_designs_hold():
 
 
 def test_rules_that_give_other_labels_now_are_refused(run, truth, tmp_path):
-    """As after a change of version: the design is whole, but its frozen labels are not what the rule says today."""
+    """For example after an update: the design is intact, but the rule now gives other labels than the frozen ones."""
     run("ask", "votes.csv", "--between", "majority", "dawid-skene", "--n", 40)
     fill(tmp_path / "to_label.csv", truth)
     assert run("check", "votes.csv", "--gold-file", "to_label.csv")[0] == 0

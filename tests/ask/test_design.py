@@ -1,4 +1,4 @@
-"""Designs: what is frozen, what experts may do, and what is refused."""
+"""Designs: what they fix, how experts may label, and which changes are rejected."""
 
 import csv
 import json
@@ -68,7 +68,7 @@ def test_the_order_of_the_rows_does_not_matter(votes_and_truth, design):
     assert again.votes == design.votes
 
 
-def test_any_other_vote_has_another_digest(votes_and_truth):
+def test_changing_any_vote_changes_the_digest(votes_and_truth):
     votes, _ = votes_and_truth
     digest = votes_digest(MemoryBackend(votes))
     rows = list(zip(votes.item_n, votes.worker_n, votes.label_n, strict=True))
@@ -98,7 +98,7 @@ def test_ties_are_excluded_from_comparisons():
         assert outcome.value.value == outcome.value.low == pytest.approx((right - before) / 400)
 
 
-def test_a_rule_that_is_tied_keeps_the_plurality():
+def test_tied_rule_keeps_the_plurality_label():
     votes = mj.read([(item, worker, int(worker == "c")) for item in range(30) for worker in "abc"])
     majority = mj.aggregate(votes, "majority")
     even = replace(majority, method="even", posterior=np.full((30, 2), 0.5))
@@ -114,7 +114,7 @@ def test_ties_of_written_labels_depend_on_the_name_alone():
     assert 160 < sum(labels[0].values()) < 240
 
 
-def test_file_and_back(votes_and_truth, design, tmp_path):
+def test_design_file_round_trips(votes_and_truth, design, tmp_path):
     path = tmp_path / "to_label.csv"
     assert design.write(path) == [path, tmp_path / "to_label.design.json"]
     again = Design.read(design_path(path))
@@ -148,7 +148,7 @@ def test_a_changed_design_is_refused(design, tmp_path, change):
         Design.read(damaged(tmp_path / "to_label.design.json", change))
 
 
-def test_any_flipped_bit_is_refused(design, tmp_path):
+def test_flipped_bits_in_a_design_are_detected(design, tmp_path):
     design.write(tmp_path / "to_label.csv")
     path = tmp_path / "to_label.design.json"
     content = bytearray(path.read_bytes())
@@ -180,7 +180,7 @@ def test_rows_are_labelled_from_the_top_and_gaps_are_skipped(votes_and_truth, de
     assert (said.value.low, said.skipped) == (outcome.value.low, 1)
 
 
-def test_labels_outside_the_design_and_of_no_class_are_named(votes_and_truth, design):
+def test_labels_outside_the_design_or_of_unknown_classes_are_reported(votes_and_truth, design):
     votes, truth = votes_and_truth
     outside = next(item for item in votes.items if item not in design.order)
     outcome = design.evaluate({outside: 1, design.items[0]: truth[design.items[0]], design.items[1]: "perhaps"})
@@ -224,7 +224,7 @@ def fill(path, truth, n=None, column="label", sign=","):
     return path
 
 
-def test_an_interrupted_expert(votes_and_truth, design, tmp_path):
+def test_labelling_resumes_after_an_interrupt(votes_and_truth, design, tmp_path):
     _, truth = votes_and_truth
     path = tmp_path / "to_label.csv"
     design.write(path)
@@ -234,7 +234,7 @@ def test_an_interrupted_expert(votes_and_truth, design, tmp_path):
     assert (outcome.labels, outcome.skipped) == (9, 0)
 
 
-def test_more_goes_on_in_the_same_order(votes_and_truth, design):
+def test_more_items_continue_in_the_same_order(votes_and_truth, design):
     assert design.more(7).items[:20] == design.items
     assert len(design.more(7).items) == 27
     assert design.more(10_000).more(5).items == design.more(10_000).items
@@ -249,7 +249,7 @@ def test_gold_without_a_design_is_not_recognised(tmp_path):
     assert recognise(None) is None
 
 
-def test_a_renamed_file_finds_its_design_and_a_lonely_one_is_refused(votes_and_truth, design, tmp_path):
+def test_renamed_file_needs_its_design_beside_it(votes_and_truth, design, tmp_path):
     _, truth = votes_and_truth
     path = tmp_path / "to_label.csv"
     design.write(path)
@@ -347,7 +347,7 @@ def argilla_export(path, truth, skip=()):
         ("prodigy", "to_label.jsonl", prodigy_export),
     ],
 )
-def test_labelling_tools_and_back(votes_and_truth, design, tmp_path, format, name, export):
+def test_labelling_tool_round_trip(votes_and_truth, design, tmp_path, format, name, export):
     _, truth = votes_and_truth
     path = tmp_path / name
     design.write(path, format=format, columns={"text": [f"text of {item}" for item in design.items]})
@@ -360,7 +360,7 @@ def test_labelling_tools_and_back(votes_and_truth, design, tmp_path, format, nam
     assert outcome.right == full.right
 
 
-def test_an_unlabelled_task_file_says_nothing_yet(design, tmp_path):
+def test_unlabelled_task_file_gives_no_outcome(design, tmp_path):
     for format, name in (("label-studio", "a.json"), ("prodigy", "b.jsonl"), ("argilla", "c.json")):
         design.write(tmp_path / name, format=format)
         assert recognise(tmp_path / name).outcome.labels == 0
@@ -368,7 +368,7 @@ def test_an_unlabelled_task_file_says_nothing_yet(design, tmp_path):
         design.write(tmp_path / "d.txt", format="word")
 
 
-def test_labels_that_no_known_tool_exported_are_refused_not_overlooked(design, tmp_path):
+def test_labels_in_an_unknown_format_are_rejected(design, tmp_path):
     path = tmp_path / "to_label.jsonl"
     design.write(path, format="prodigy")
     tasks = [{**json.loads(line), "accept": ["1"]} for line in path.read_text().splitlines()]

@@ -1,4 +1,4 @@
-"""Who answers in place of an expert: a file, a column or a stronger judge; and whose truth it is."""
+"""Stand-ins for an expert: a file, a column or a stronger judge."""
 
 import csv
 import json
@@ -29,7 +29,7 @@ def truth(tmp_path):
 def test_stand_in_expert_answers_until_settled(run, truth, tmp_path, who):
     code, out, err = run("ask", "votes.csv", "--expert-from", who)
     assert (code, err) == (0, "")
-    assert f"{who} answered in place of an expert: right means what {who} says." in out
+    assert f"{who} stands in for an expert: a label counts as right if {who} agrees with it." in out
     assert "is better" in out
     rows = list(csv.DictReader((tmp_path / "to_label.csv").read_text().splitlines()))
     assert sum(row["label"] == truth[row["item"]] for row in rows) >= 0.9 * len(rows)
@@ -41,7 +41,7 @@ def test_stand_in_expert_answers_until_settled(run, truth, tmp_path, who):
     assert json.loads(out)["answer"]["action"] == "switch"
 
 
-def test_the_votes_of_a_judge_who_answers_count_for_nothing_else(run, truth, tmp_path):
+def test_votes_of_a_stand_in_judge_are_used_for_nothing_else(run, truth, tmp_path):
     run("ask", "votes.csv", "--expert-from", "judge-5")
     design = Design.read(tmp_path / "to_label.design.json")
     assert design.judged_by == "judge-5"

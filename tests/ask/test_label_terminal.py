@@ -55,7 +55,7 @@ def type_into(path, keys):
     return printed, process.wait(PATIENCE)
 
 
-def test_keys_undo_skip_and_an_interrupt_that_loses_nothing(file):
+def test_keys_undo_skip_and_interrupt(file):
     printed, code = type_into(file, ["2", "1", "u", "2", "s", "2", "\x03"])
     assert labels_in(file)[:5] == ["yes", "yes", "?", "yes", ""]
     assert "1 of 30" in printed
@@ -65,7 +65,7 @@ def test_keys_undo_skip_and_an_interrupt_that_loses_nothing(file):
     assert (labels_in(file)[4], code) == ("no", 0)
 
 
-def test_it_stops_when_the_question_is_settled(file):
+def test_labelling_in_the_terminal_stops_when_settled(file):
     printed, code = type_into(file, ["2"] * 7)
     assert code == 0
     assert labels_in(file) == ["yes"] * 7 + [""] * 23

@@ -1,4 +1,4 @@
-"""A rule learned from expert labels: the optimum, what it gains, who is believed, and that harm is stopped."""
+"""Rules learned from expert labels: their optimum, their gain, their weights, and the guard against harm."""
 
 import json
 import os
@@ -48,7 +48,7 @@ def loss(theta, votes, weighted, labelled, truth):
     return total
 
 
-def test_no_step_away_from_what_is_learned_is_better():
+def test_learned_weights_are_a_local_optimum():
     votes, truth = simulate([0.5, 0.3, 0.2], one_coin_workers([0.8, 0.6, 0.4], 3), n_items=40, n_votes=3, rng=1)
     weighted = np.random.default_rng(0).dirichlet([0.5, 1, 2], size=40)
     labelled, truth = np.arange(5, 35), np.asarray(truth)[5:35]
@@ -74,7 +74,7 @@ def test_thirty_labels_find_the_one_good_judge():
     assert rule.accuracy == pytest.approx(right, abs=0.12)
 
 
-def test_the_guard_keeps_the_baseline_where_labels_teach_nothing():
+def test_baseline_is_kept_if_labels_show_no_gain():
     crew = one_coin_workers([0.8] * 7)  # workers are alike: majority vote is the best rule
     adopted = 0
     for seed in range(10):
@@ -84,7 +84,7 @@ def test_the_guard_keeps_the_baseline_where_labels_teach_nothing():
     assert adopted <= 2
 
 
-def test_every_fold_is_judged_by_weights_that_did_not_see_it():
+def test_cross_validation_weights_do_not_see_their_fold():
     votes, truth, majority = panel(n_items=40)
     regression = Features.of(votes, majority.posterior).regression(np.arange(40), truth)
     fold = np.arange(40) % 10
@@ -114,7 +114,7 @@ def test_the_order_of_rows_does_not_matter():
     assert rules[0].weights == pytest.approx(rules[1].weights, abs=1e-4)
 
 
-def test_a_hundred_thousand_workers_are_learned_at_once():
+def test_a_hundred_thousand_workers_can_be_learned():
     rng, n_items = np.random.default_rng(0), 60_000
     truth = rng.integers(2, size=n_items)
     item, worker = np.repeat(np.arange(n_items), 3), rng.integers(100_000, size=3 * n_items)
@@ -144,7 +144,7 @@ def test_files_and_memory_give_the_same_rule_and_labels(tmp_path):
     assert fits[0] == pytest.approx(fits[1], abs=1e-4)
 
 
-def test_a_rule_survives_json():
+def test_rule_json_round_trip():
     votes, truth, majority = panel(n_items=100)
     rule = learn_rule(votes, range(30), truth[:30], majority, baseline=majority)
     again = from_plain(LearnedRule, json.loads(json.dumps(to_plain(rule))))
@@ -175,7 +175,7 @@ def test_votes_of_thin_crowds_are_not_weighted_without_labels():
 @pytest.mark.parametrize(
     ("name", "n_labels", "least"), [("panels/llmbar_six", 30, 20), ("crowds/politifact_six", 60, -0.5)]
 )
-def test_real_sets_gain_and_lose_little(name, n_labels, least):
+def test_learned_rules_gain_on_real_sets_and_rarely_lose(name, n_labels, least):
     """LLMBar: majority vote is right on half of the items; PolitiFact: the bare formula would lose 6 points."""
     folder = Path(os.environ.get("MAJORANT_DATA", "")) / name
     if "MAJORANT_DATA" not in os.environ or not folder.is_dir():

@@ -1,4 +1,4 @@
-"""The race among rules: Theorem A over all orders of small sets and by simulation, and what labels may do to it."""
+"""The race among rules: Theorem A over all orders of small sets and by simulation, and the effect of labels."""
 
 from functools import cache
 from itertools import permutations
@@ -35,7 +35,7 @@ SMALL = {  # labels of three rules on six items, and the truth
 
 @pytest.mark.parametrize("tolerance", [pytest.param(0.0, marks=pytest.mark.long), 0.1])
 @pytest.mark.parametrize("name", SMALL)
-def test_over_all_orders_and_looks_the_best_rule_stays_and_the_winner_is_near_it(name, tolerance):
+def test_race_guarantee_over_all_orders_and_stopping_times(name, tolerance):
     label_rd, truth_d = np.array(SMALL[name][0]), np.array(SMALL[name][1])
     right_r, level = accuracies(label_rd, truth_d), 0.6
 
@@ -91,7 +91,7 @@ def random_race(seed, n_rules=4, size=60, n_items=200, skill=(0.9, 0.7, 0.65, 0.
 
 @settings(max_examples=30)
 @given(seed=st.integers(0, 200), data=st.data())
-def test_more_labels_only_add_claims_whatever_their_sequence(seed, data):
+def test_more_labels_never_retract_claims(seed, data):
     race, truth_d = random_race(seed, size=24)
     asked = data.draw(st.permutations(range(race.size)))
     answer_d, before = np.full(race.size, UNASKED), None
@@ -117,7 +117,7 @@ def test_a_missing_answer_never_helps_a_claim(seed, at, gone):
     assert not (less.within_qr & ~full.within_qr).any()
 
 
-def test_an_answer_behind_a_gap_counts_as_if_the_gap_went_against_every_claim():
+def test_answers_after_a_gap_assume_the_worst_case_for_the_gap():
     race, truth_d = two_rules([1] * 30, n_items=100)
     gap_d = np.r_[[UNASKED], truth_d[1:8], np.full(22, UNASKED)]
     against_d = np.r_[[0], truth_d[1:8], np.full(22, UNASKED)]
@@ -148,7 +148,7 @@ def test_identical_rules_are_the_same():
     assert (outcome.verdict, outcome.value.value, race.expected(), outcome.alive) == ("same", 0.0, 0, ("a",))
 
 
-def test_the_favourite_leads_until_labels_decide():
+def test_expected_best_rule_leads_until_labels_decide():
     race, truth_d = random_race(5, n_rules=4, favourite=2)
     assert race.evaluate(np.full(race.size, UNASKED)).leader == "c"
     assert race.evaluate(truth_d).leader == "a"
@@ -184,7 +184,7 @@ def test_standing_continues_from_an_earlier_one(seed):
         assert (earlier.leader, earlier.open_rules.tolist()) == (anew.leader, anew.open_rules.tolist())
 
 
-def test_content_survives_json():
+def test_json_round_trip():
     import json
 
     race, truth_d = random_race(9, lead_qr=np.array([[np.nan] * 4] * 4), decisive_qr=np.ones((4, 4)))
@@ -193,7 +193,7 @@ def test_content_survives_json():
     assert to_plain(again) == to_plain(race)
 
 
-def test_plan_is_about_right():
+def test_planned_number_of_labels_is_about_right():
     """ROBUST: 9.4 (s - d^2) / d^2 + 6 is about the median number of labels for two rules."""
     x = np.repeat([1, -1, 0], [140, 40, 20])
     taken = []
@@ -281,7 +281,7 @@ EDGES = {  # with the number of items: tolerances are one in a hundred
 
 
 @pytest.mark.parametrize("name", EDGES)
-def test_level_at_the_edge(name):
+def test_error_rate_at_the_decision_boundary(name):
     label_rd, n_items = EDGES[name]
     runs = many(2_000, quick=500)
     rate = false_claims(label_rd, runs, np.random.default_rng(4), n_items=n_items)
@@ -290,11 +290,11 @@ def test_level_at_the_edge(name):
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", EDGES)
-def test_level_at_the_edge_in_many_runs(name):
+def test_error_rate_at_the_decision_boundary_in_many_runs(name):
     label_rd, n_items = EDGES[name]
     rate = false_claims(label_rd, 20_000, np.random.default_rng(14), n_items=n_items)
     assert rate <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 20_000)
 
 
-def test_the_level_is_used_not_wasted():
+def test_error_rate_is_close_to_the_allowed_level():
     assert false_claims(gains(50, 50, 0), 2_000, np.random.default_rng(5), n_items=1150) > 0.02

@@ -46,7 +46,7 @@ def test_capital_is_fair_over_all_orders(up: bool) -> None:
 
 
 @pytest.mark.parametrize("n", [60, 400])
-def test_evidence_falls_as_the_candidate_rises(n: int) -> None:
+def test_evidence_decreases_with_the_candidate_rate(n: int) -> None:
     rng = np.random.default_rng(1)
     for accuracy in (0.5, 0.8, 1.0):
         truth, features = panel(rng, n, 0.3, accuracy)
@@ -83,7 +83,7 @@ def test_unknown_labels_count_as_the_worst_case() -> None:
     assert all(ends[0][0] <= low + 0.01 and high - 0.01 <= ends[0][1] for low, high in ends[1:])
 
 
-def test_whole_numbers_are_reached() -> None:
+def test_bounds_reach_whole_numbers_of_items() -> None:
     low, high = bounds(offer_bets(None, np.arange(20), [1.0] * 18 + [0.0] * 2, n=25), ALPHA, whole=True)
     assert (low * 25) % 1 == pytest.approx(0, abs=1e-9)
     assert 18 / 25 <= low < high <= 23 / 25 + 1e-9
@@ -120,13 +120,13 @@ def misses(n: int, share: float, accuracy: float, labels: int, runs: int, seed: 
 @pytest.mark.parametrize(
     ("n", "share", "accuracy"), [(60, 0.9, 0.7), (300, 0.02, 0.9), (300, 0.5, 0.5), (300, 0.8, 1.0)]
 )
-def test_the_truth_is_seldom_missed_at_any_look(n: int, share: float, accuracy: float) -> None:
+def test_interval_rarely_misses_the_truth_at_any_look(n: int, share: float, accuracy: float) -> None:
     # At a true miss rate of 5%, more than 15 of 150 runs miss in fewer than 1% of repetitions.
     assert misses(n, share, accuracy, labels=min(60, n // 2), runs=150, seed=6) <= 0.1
 
 
-def test_a_wrong_price_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The check above can fail: bets that forget what was drawn already miss far too often."""
+def test_wrong_odds_are_detected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shows that the check above can fail: bets that ignore earlier draws miss far too often."""
     real = rate.offer_bets
 
     def forgetful(*args: object, **options: object) -> Bets:
@@ -148,7 +148,7 @@ def half_widths(features: Features, truth: FloatArray, labels: int, runs: int) -
     return float(learned), float(alone)
 
 
-def test_a_useless_panel_costs_little() -> None:
+def test_useless_panel_needs_few_extra_labels() -> None:
     truth, features = panel(np.random.default_rng(8), 1000, 0.6, 0.5)
     for labels in (30, 100):
         learned, alone = half_widths(features, truth, labels, runs=12)
@@ -161,13 +161,13 @@ def test_good_panels_need_fewer_labels() -> None:
     assert learned <= 0.65 * alone
 
 
-def test_labels_alone_are_near_the_single_look() -> None:
+def test_interval_from_labels_alone_is_close_to_a_fixed_sample() -> None:
     truth, features = panel(np.random.default_rng(10), 5000, 0.5, 0.5)
     _, alone = half_widths(features, truth, 100, runs=8)
     assert alone <= 1.3 * 1.96 * 0.5 / 10
 
 
-def test_planned_labels_reach_their_aim() -> None:
+def test_planned_labels_reach_the_target_width() -> None:
     truth, features = panel(np.random.default_rng(11), 2000, 0.7, 0.8)
     spread = 0.33
     labels = labels_for(0.05, spread=spread, n=2000, alpha=ALPHA)

@@ -1,4 +1,4 @@
-"""The recipe of CONTRIBUTING.md for a question of `ask` is complete: a toy one is added, and everything knows it."""
+"""The recipe of CONTRIBUTING.md for a question of `ask` is complete: a toy question works everywhere."""
 
 import csv
 from dataclasses import dataclass
@@ -76,7 +76,7 @@ def test_every_question_has_its_sentences():
     assert QUESTIONS.keys() == QUESTION_TEXTS.keys()
 
 
-def test_python_asks_it_and_judges_its_labels(votes, tmp_path):
+def test_new_question_works_from_python(votes, tmp_path):
     design = mj.ask(votes, question="known", n=12)
     assert design.evaluate(dict.fromkeys(design.items[:11], "yes")).verdict == "reached"
     design.write(tmp_path / "to_label.csv")
@@ -86,7 +86,7 @@ def test_python_asks_it_and_judges_its_labels(votes, tmp_path):
 
 
 @pytest.mark.parametrize("n", [12, 40])  # with 40 labels, check also answers from them as gold
-def test_the_command_line_asks_it_and_check_says_what_its_labels_show(n, votes, run, tmp_path):
+def test_new_question_works_from_the_command_line_and_check(n, votes, run, tmp_path):
     write_table(tmp_path / "votes.csv", votes_table(votes))
     code, out, err = run("ask", "votes.csv", "--question", "known", "--n", str(n))
     assert code == 0, err

@@ -1,4 +1,4 @@
-"""Rules by name: judges and panels of some judges beside methods."""
+"""Rules by name: methods, single judges and groups of judges."""
 
 import json
 
@@ -24,18 +24,18 @@ def fit_named_rule(backend, rule, seed):
     return rule_fit(backend, rule_named(rule, backend.votes.workers), seed)
 
 
-def test_a_judge_is_a_rule_and_the_majority_fills_its_gaps():
+def test_judge_as_a_rule_uses_the_majority_where_it_has_no_vote():
     fit = fit_named_rule(as_backend(VOTES), "gpt", 0)
     assert (fit.method, fit.labels()) == ("gpt", ["no", "no", "no", "yes"])
 
 
-def test_some_judges_are_a_rule():
+def test_subset_of_judges_as_a_rule():
     backend = as_backend(VOTES)
     assert fit_named_rule(backend, "gemini+claude", 0).labels() == ["yes"] * 4
     assert fit_named_rule(backend, "gpt+gemini", 0).codes().tolist() == [-1, -1, -1, 1]
 
 
-def test_methods_come_first_and_other_spellings_last():
+def test_method_names_take_precedence_over_judges():
     votes = as_backend([("a", "majority", 1), ("a", "ds", 0), ("a", "w", 0)])
     assert fit_named_rule(votes, "majority", 0).labels() == [0]
     assert fit_named_rule(votes, "ds", 0).labels() == [0]  # the worker, not Dawid-Skene
@@ -126,5 +126,5 @@ def test_copies_are_not_separate_rules(run, tmp_path):
     assert "use that worker's name" in err
 
 
-def test_plans_ignore_what_a_judge_believes_of_itself(panel, tmp_path):
+def test_plans_ignore_a_judges_confidence_in_itself(panel, tmp_path):
     assert mj.ask(str(tmp_path / "votes.csv"), between=("majority", "gpt-1")).expected == 40

@@ -45,7 +45,7 @@ def finished():
     return votes, truth, *run_session(mj.ask(votes), truth)
 
 
-def test_a_panel_is_taught_by_default_and_a_crowd_is_not():
+def test_teaching_is_the_default_for_panels_only():
     votes, _ = panel(100)
     assert mj.ask(votes).question.kind == "teach"
     assert len(mj.ask(votes).items) == 30
@@ -54,7 +54,7 @@ def test_a_panel_is_taught_by_default_and_a_crowd_is_not():
     assert mj.ask(crowd, question="teach").question.kind == "teach"
 
 
-def test_thirty_labels_teach_and_a_few_more_prove(finished):
+def test_thirty_labels_train_a_rule_and_a_few_more_prove_it(finished):
     votes, truth, design, labels = finished
     outcome = design.evaluate(labels)
     assert (outcome.verdict, outcome.leader, outcome.n_taught) == ("better", LEARNED, 30)
@@ -72,14 +72,14 @@ def test_thirty_labels_teach_and_a_few_more_prove(finished):
     assert outcome.value.low <= gain / len(votes.items) <= outcome.value.high
 
 
-def test_the_order_goes_on_where_the_sample_ended(finished):
+def test_proof_items_follow_the_sample_in_order(finished):
     _, _, design, _ = finished
     assert list(design.asked[:30]) == list(range(30))
     assert list(design.asked[30:]) == sorted(design.asked[30:])
     assert design.asked[30] >= 30
 
 
-def test_a_session_survives_its_file_at_every_stage(finished, tmp_path):
+def test_session_file_round_trips_at_every_stage(finished, tmp_path):
     votes, truth, _, _ = finished
     design = mj.ask(votes)
     names = set()
@@ -105,7 +105,7 @@ def test_frozen_rule_does_not_change(finished):
     assert again.question.taught.label_d.tolist() == design.question.taught.label_d.tolist()
 
 
-def test_too_few_labels_teach_nothing_and_ask_for_more(finished):
+def test_too_few_labels_train_no_rule_and_ask_for_more(finished):
     votes, truth, _, _ = finished
     design = mj.ask(votes)
     few = {item: truth[item] for item in design.items[:12]}
@@ -114,7 +114,7 @@ def test_too_few_labels_teach_nothing_and_ask_for_more(finished):
     assert "12 labels so far; 18 more labels are enough to learn a rule" in outcome_sentence(outcome)
 
 
-def test_labels_that_teach_little_are_followed_by_more_of_the_sample():
+def test_sample_continues_if_labels_train_no_rule():
     votes, truth = panel(400, crew=one_coin_workers([0.8] * 5))
     design = mj.ask(votes)
     labels = {item: truth[item] for item in design.items}
@@ -125,7 +125,7 @@ def test_labels_that_teach_little_are_followed_by_more_of_the_sample():
     assert last.question.taught.positions == 40
 
 
-def test_skipped_items_do_not_teach_and_widen_the_claim():
+def test_skipped_items_are_not_used_for_training_and_widen_the_claim():
     votes, truth = panel()
     design = mj.ask(votes, n=40)
     labels = {item: "?" if n % 8 == 0 else truth[item] for n, item in enumerate(design.items)}
@@ -141,8 +141,8 @@ def test_skipped_items_do_not_teach_and_widen_the_claim():
     assert outcome.skipped == 5
 
 
-def test_proofs_of_a_rule_that_is_no_better_are_rare_at_every_look():
-    """Half of the items on which the rules differ go to each: called better, at any look, in at most 5 of 100."""
+def test_false_proofs_are_rare_at_every_look():
+    """Each rule is right on half of the items on which they differ: one is called better in at most 5 of 100 runs."""
     rng, n = np.random.default_rng(0), 60
     y_bt = rng.permuted(np.tile(np.arange(n) % 2, (20_000, 1)), axis=1)
     shown = evidence_above(y_bt[:, : n - 1], n, 0.5, BETS_F)
@@ -164,7 +164,7 @@ def test_a_design_over_some_items_makes_claims_about_all(finished):
 
 
 def test_levels_hold_where_a_design_holds_some_of_the_items():
-    """Nine of ten items do not differ, and of the others half go to each rule."""
+    """The rules agree on nine of ten items, and each is right on half of the others."""
     rng = np.random.default_rng(0)
     y = np.r_[np.full(900, 0.5), np.tile([0.0, 1.0], 50)]
     y_bt = rng.permuted(np.tile(y, (4_000, 1)), axis=1)[:, :400]
@@ -173,7 +173,7 @@ def test_levels_hold_where_a_design_holds_some_of_the_items():
 
 @pytest.mark.long
 def test_whole_sessions_are_rarely_wrong():
-    """Judges who are alike: majority vote is the best rule, so no learned rule is better on all items."""
+    """With equal judges majority vote is the best rule, so no learned rule is better."""
     wrong = 0
     for seed in range(100):
         votes, truth = panel(160, seed=seed, crew=one_coin_workers([0.65] * 5))
@@ -185,7 +185,7 @@ def test_whole_sessions_are_rarely_wrong():
     assert wrong <= 8
 
 
-def test_evidence_of_a_session_is_all_that_check_needs(finished, tmp_path):
+def test_check_uses_the_evidence_of_a_session(finished, tmp_path):
     votes, truth, design, labels = finished
     design.write(tmp_path / "to_label.csv", labels=labels)
     recognised = recognise(tmp_path / "to_label.csv")
@@ -205,7 +205,7 @@ def test_evidence_of_a_session_is_all_that_check_needs(finished, tmp_path):
     assert np.mean([written[item] == truth[item] for item in truth]) > 0.85
 
 
-def test_gold_that_came_with_the_votes_teaches_and_only_the_proof_is_asked_for():
+def test_input_gold_trains_the_rule_and_only_proof_items_are_asked():
     votes, truth = panel()
     order = np.random.default_rng(0).permutation(len(votes.items))[:40]
     gold_i = np.full(len(votes.items), -1)
@@ -223,7 +223,7 @@ def test_a_small_file_keeps_items_for_the_proof():
     assert mj.ask(votes).question.teaching == 22
 
 
-def test_several_experts_and_gaps_count_as_everywhere(finished):
+def test_several_experts_and_gaps_work_in_sessions(finished):
     votes, truth, _, _ = finished
     design = mj.ask(votes)
     said = [ExpertAnswer(item, truth[item], expert) for item in design.items[:20] for expert in ("a", "b")]
@@ -274,7 +274,7 @@ def test_label_walks_through_the_stages_without_a_pause(run, files, tmp_path, mo
     assert "proved by" in out
 
 
-def test_an_interrupted_session_goes_on_where_it_was(run, files, tmp_path, monkeypatch):
+def test_interrupted_session_resumes(run, files, tmp_path, monkeypatch):
     run("ask", "panel.csv", *FLAGS)
     design = Design.read(tmp_path / "to_label.design.json")
     keys = ["1" if files[item] == "fail" else "2" for item in design.items]
@@ -285,7 +285,7 @@ def test_an_interrupted_session_goes_on_where_it_was(run, files, tmp_path, monke
     assert (outcome.labels, outcome.learned.n_labels) == (30, 30)
 
 
-def test_label_goes_on_without_the_votes(run, files, tmp_path, monkeypatch):
+def test_label_continues_if_the_votes_are_gone(run, files, tmp_path, monkeypatch):
     run("ask", "panel.csv", *FLAGS)
     design = Design.read(tmp_path / "to_label.design.json")
     (tmp_path / "panel.csv").unlink()
@@ -327,7 +327,7 @@ def write_panel(folder, n_items=300):
     return {f"q{i}": truth[item] for i, item in enumerate(votes.items)}
 
 
-def test_check_points_to_items_that_were_drawn_and_wait_for_a_label(run, tmp_path):
+def test_check_points_to_drawn_items_without_a_label(run, tmp_path):
     truth = write_panel(tmp_path)
     design = mj.ask(str(tmp_path / "votes.csv"))
     design.write(tmp_path / "to_label.csv", labels={item: truth[item] for item in design.items[:12]})
@@ -349,7 +349,7 @@ def test_the_learned_rule_stays_the_answer_while_labels_prove_it(tmp_path):
         assert result.answer.rule == LEARNED, n
 
 
-def test_proofs_are_planned_by_what_labels_taught():
+def test_proof_plan_uses_the_trained_rule():
     votes = load("judges")  # 30 gold labels; fewer than 40 more prove the rule with nearly every seed
     design, planned = mj.ask(votes), mj.check(votes).answer.next.labels
     assert 20 <= design.expected <= 70

@@ -1,4 +1,4 @@
-"""What happens when a run on stored votes is killed, interrupted, or runs out of disk or memory."""
+"""Runs on stored votes that are killed, interrupted, or run out of disk or memory."""
 
 import os
 import signal
@@ -100,7 +100,7 @@ def test_an_interrupted_run_ends_with_130_and_keeps_only_what_can_be_resumed(pla
     path, _ = place
     stopped = run(path, "--out", path.parent / "labels.csv", moment=(*MOMENTS[moment], int(signal.SIGINT), 0))
     assert stopped.returncode == 130, stopped.stderr
-    assert "Interrupted; no partial file was left behind." in stopped.stderr
+    assert "Interrupted; no partial files were left behind." in stopped.stderr
     sorted_already = moment not in ("reading", "sorting")
     assert ("continue with --resume" in stopped.stderr) == sorted_already
     left = entries(path.parent)
@@ -109,7 +109,7 @@ def test_an_interrupted_run_ends_with_130_and_keeps_only_what_can_be_resumed(pla
 
 
 @pytest.mark.parametrize("limit", [*(pytest.param(size, marks=pytest.mark.long) for size in (1_500, 8_000)), 15_000])
-def test_a_full_disk_is_a_message_and_leaves_nothing_under_the_final_name(place, limit):
+def test_full_disk_gives_a_message_and_no_output_file(place, limit):
     """The smaller the disk, the earlier it is full."""
     path, _ = place
     full = run(path, "--out", path.parent / "labels.csv", moment=("majorant.atomic", "make_folder", 0, 0, limit))
@@ -124,7 +124,7 @@ def test_a_full_disk_is_a_message_and_leaves_nothing_under_the_final_name(place,
 @pytest.mark.long
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
 def test_interrupted_run_leaves_no_partial_output_and_resumes(place, stop):
-    """Cut off again and again, at moments drawn over the length of a run, then let go: the labels are the same."""
+    """A run that is killed repeatedly at random moments and then completed gives the same labels."""
     path, expected = place
     out = path.parent / "labels.csv"
     start = time.monotonic()
@@ -154,7 +154,7 @@ def test_interrupted_run_leaves_no_partial_output_and_resumes(place, stop):
 @pytest.mark.long
 @pytest.mark.parametrize("size", ["16k", "48k", "72k"])
 def test_full_disk_gives_an_error_message(place, tmp_path, size):
-    """A file system of its own with little room, for the sorted votes alone."""
+    """A separate small file system for the sorted votes."""
     disk = tmp_path / "disk"
     disk.mkdir()
     within = small_disk(disk, size)

@@ -1,4 +1,4 @@
-"""Workers who repeat another one count as one wherever the votes are: in memory, in files, on Spark."""
+"""Workers who copy each other count as one on every backend: in memory, in files and on Spark."""
 
 import csv
 from functools import partial

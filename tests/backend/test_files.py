@@ -1,4 +1,4 @@
-"""Whatever the line asks of stored votes, part by part, is what it would be told of the same votes in memory."""
+"""Every operation on stored votes gives the same result as on the same votes in memory."""
 
 import json
 
@@ -34,7 +34,7 @@ def sites(crowd_file, tmp_path):
     return FileBackend(stored, MEMORY), MemoryBackend(majorant.read(str(crowd_file), repeats="each"))
 
 
-def test_counts_names_and_draws(sites):
+def test_counts_names_and_samples_match_memory(sites):
     stored, memory = sites
     assert (stored.votes.shape, stored.votes.n_votes) == (memory.votes.shape, memory.votes.n_votes)
     for rows in ({}, {"rows": gold_rows}):
@@ -62,7 +62,7 @@ def test_changes_between_rules_are_counted(sites):
     np.testing.assert_allclose(fit_of_items(stored, fit, item_p).posterior, expected.posterior[item_p], atol=1e-9)
 
 
-def test_items_to_review(sites):
+def test_items_to_review_match_memory(sites):
     stored, memory = sites
     calibration, votes = Calibration(1.7, 0.03), memory.votes
     fit, expected = (backend.fit("dawid-skene") for backend in sites)
@@ -77,7 +77,7 @@ def test_items_to_review(sites):
             assert list(found[name]) == list(column), name
 
 
-def test_the_weighted_vote(sites):
+def test_weighted_vote_matches_memory(sites):
     stored, memory = sites
     made = combination(memory.votes)
     found, _ = fit_weighted_vote(stored, memory.votes)
@@ -85,7 +85,7 @@ def test_the_weighted_vote(sites):
     np.testing.assert_allclose(found.confusion, made.fit.confusion, atol=1e-7)
 
 
-def test_masked_votes_have_numbers_for_names(sites):
+def test_masked_votes_use_numbers_as_names(sites):
     stored, memory = sites
     masked = mask_stored(stored.votes)
     assert list(masked.items[3:6]) == [4, 5, 6]
@@ -96,7 +96,7 @@ def test_masked_votes_have_numbers_for_names(sites):
     assert some.label_n.tolist() == memory.take(np.array([0, 650])).label_n.tolist()
 
 
-def test_methods_are_those_that_work_on_blocks(sites):
+def test_only_block_methods_are_available(sites):
     stored, memory = sites
     assert set(stored.methods) < set(memory.methods) == set(ESTIMATORS)
 

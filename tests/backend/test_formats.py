@@ -1,4 +1,4 @@
-"""The formats of other tools where votes are worked on elsewhere: the same votes as in memory, or one sentence."""
+"""Formats of other tools on other backends: they give the same votes as in memory, or a one-sentence error."""
 
 import sys
 from pathlib import Path

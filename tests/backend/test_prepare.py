@@ -1,4 +1,4 @@
-"""Stored votes are the votes that reading into memory gives: every code, name, count, note and message."""
+"""Stored votes equal votes read into memory in every code, name, count, note and message."""
 
 import dataclasses
 import json
@@ -44,7 +44,7 @@ def both(source, folder, **settings):
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
-def test_a_shuffled_table_with_gold_is_stored_as_it_is_read(crowd_file, tmp_path, ending):
+def test_shuffled_table_with_gold_is_stored_unchanged(crowd_file, tmp_path, ending):
     source = str(crowd_file.with_suffix(f".{ending}"))
     stored = prepare(source, tmp_path / "work", ReadOptions(repeats="each"), memory=MEMORY)
     votes = majorant.read(source, repeats="each")
@@ -162,7 +162,7 @@ def test_files_of_one_kind_are_read_together_and_a_change_of_type_is_refused(tmp
     assert_same(*both(pattern, tmp_path / "work", repeats="first"))
 
 
-def test_an_item_longer_than_a_batch_stays_whole(tmp_path, monkeypatch):
+def test_item_larger_than_a_batch_is_not_split(tmp_path, monkeypatch):
     monkeypatch.setattr(database, "BATCH_ROWS", 16)
     content = "".join(f"{item},w{worker},{(item + worker) % 2}\n" for worker in range(150) for item in (7, 3, worker))
     (tmp_path / "votes.csv").write_text(f"item,worker,label\n{content}")
@@ -193,7 +193,7 @@ MESSAGES = [
 
 
 @pytest.mark.parametrize("content", MESSAGES)
-def test_bad_tables_get_the_message_that_reading_gives(tmp_path, content):
+def test_bad_tables_give_the_same_error_as_reading(tmp_path, content):
     path = tmp_path / "votes.csv"
     path.write_text(content)
     with pytest.raises(DataError) as expected:
@@ -225,7 +225,7 @@ def test_a_second_run_uses_the_sorted_file_unless_something_changed(crowd_file, 
         prepare(str(crowd_file), tmp_path / "work", each, resume=True, memory=MEMORY)
 
 
-def test_every_flipped_bit_in_sorted_votes_is_noticed(crowd_file, tmp_path):
+def test_flipped_bits_in_sorted_votes_are_detected(crowd_file, tmp_path):
     options, folder = ReadOptions(repeats="each"), tmp_path / "work"
     prepare(str(crowd_file), folder, options, memory=MEMORY)
     files = [path for path in folder.iterdir() if path.name != ".majorant-work"]
@@ -255,7 +255,7 @@ def test_a_file_that_changes_while_it_is_read_is_an_error(crowd_file, tmp_path):
     assert [entry.name for entry in (tmp_path / "work").iterdir()] == [LIST]
 
 
-def test_too_little_memory_is_refused_with_the_least_that_would_do(crowd_file, tmp_path):
+def test_too_little_memory_error_states_the_minimum(crowd_file, tmp_path):
     with pytest.raises(ConfigError, match=r"memory='100MB' is too little to read votes at all.*at least 400MB"):
         prepare(str(crowd_file), tmp_path / "work", memory=100_000_000)
 

@@ -1,4 +1,4 @@
-"""Whatever a table looks like, files and Spark read the votes that memory reads, or refuse."""
+"""Files and Spark read the same votes as memory from any table, or reject it."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from majorant.read.options import ReadOptions
 from sizes import many
 
 
-def test_files_read_what_memory_reads(tmp_path):
+def test_file_backend_reads_like_memory(tmp_path):
     def read(table):
         folder = tmp_path / f"work-{Path(table.source).stem}"
         return everything(prepare(table.source, folder, ReadOptions(**table.settings), memory=10**9))
@@ -24,7 +24,7 @@ def test_files_read_what_memory_reads(tmp_path):
 
 
 @pytest.mark.xdist_group("spark")
-def test_spark_reads_what_memory_reads(spark, tmp_path):
+def test_spark_backend_reads_like_memory(spark, tmp_path):
     from majorant.backend.spark.reading import read_files
 
     def read(table):

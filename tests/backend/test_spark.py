@@ -1,4 +1,4 @@
-"""Votes in a Spark frame give the numbers that they give in memory, also when a Python worker dies on the way."""
+"""Votes in a Spark frame give the same numbers as in memory, even if a Python worker dies."""
 
 import json
 import os
@@ -103,7 +103,7 @@ def by_item(labels):
     return {name: table.column(name).to_pylist() for name in table.column_names}
 
 
-def test_blocks_hold_all_votes_and_nothing_else(votes, local):
+def test_blocks_contain_every_vote_once(votes, local):
     assert len(votes.places.part_b) == 5
     assert votes.shape == local.shape
     assert (votes.workers, votes.labels) == (local.workers, local.labels)
@@ -148,7 +148,7 @@ def few_steps(method):
 @pytest.mark.parametrize(
     "method", ["majority", "dawid-skene", *(pytest.param(method, marks=pytest.mark.long) for method in LONG)]
 )
-def test_methods_give_the_numbers_they_give_in_memory(votes, local, method):
+def test_methods_match_memory(votes, local, method):
     expected = few_steps(method).fit(local)
     found = SparkBackend(votes).fit_with(few_steps(method))
     np.testing.assert_allclose(found.prior, expected.prior, atol=1e-9)
@@ -192,7 +192,7 @@ def sample_items(monkeypatch):
 
 @pytest.mark.long
 def test_the_certificate_of_a_sample_is_that_in_memory(votes, local, monkeypatch):
-    """The same items in the same order, whatever the blocks; here workers and votes are in one order as well."""
+    """The same items in the same order for any blocks; here the order of workers and votes is the same, too."""
     sample_items(monkeypatch)
     expected, found = (
         one.certificate for one in (certification(local, rng=0), certification(SparkBackend(votes), rng=0))
@@ -285,7 +285,7 @@ def test_a_rate_on_the_cluster_is_that_in_memory(frame, local):
     assert rates == pytest.approx(others, abs=1e-6)
 
 
-def test_sums_in_two_rounds_are_the_same_sums(votes):
+def test_two_round_sums_match_one_round(votes):
     engine = SparkEngine(votes.blocks, votes.places, to_driver=0)
     table = np.random.default_rng(0).random((36, 3))
 
@@ -358,7 +358,7 @@ def test_abstentions_and_repeated_votes(spark):
     assert each.n_votes == 4
 
 
-def test_bad_frames_are_refused_in_the_users_words(spark):
+def test_bad_frames_are_rejected_with_the_users_column_names(spark):
     good = {"item": ["a", "a"], "worker": ["w", "w"], "label": ["yes", "no"]}
     for message, columns, settings in (
         (r"worker 'w' labels item 'a' twice, 'no' and 'yes'.*repeats='each'", {}, {}),
@@ -385,7 +385,7 @@ def test_bad_frames_are_refused_in_the_users_words(spark):
 
 
 @pytest.mark.parametrize("partitions", [None, 2])
-def test_logs_are_laid_out_first(spark, partitions):
+def test_logs_are_converted_to_rows_before_reading(spark, partitions):
     file = str(Path(__file__).parents[1] / "read" / "fixtures" / "inspect.json")
     here, there = read(file), read_files(spark, [file], ReadOptions(), partitions=partitions)
     assert there.votes.shape == here.shape
@@ -442,7 +442,7 @@ def test_the_command_line(spark, tmp_path, monkeypatch, capsys):
     assert (stop.value.code, "no.csv" in capsys.readouterr().err) == (2, True)
 
 
-def test_weighted_vote_of_workers_who_are_alike(spark, tmp_path):
+def test_weighted_vote_with_equal_workers(spark, tmp_path):
     votes, _ = simulate([0.7, 0.3], one_coin_workers([0.75] * 40), n_items=800, n_votes=4, rng=0)
     assert not differ_beyond_noise(votes)
     write_table(tmp_path / "votes.parquet", votes_table(votes))
@@ -485,8 +485,8 @@ def test_names_too_long_for_the_driver_stay_on_the_cluster(spark):
 
 
 @pytest.mark.parametrize("kept", ["all", pytest.param("none", marks=pytest.mark.long)])
-def test_blocks_that_are_computed_again_from_other_votes_are_refused(spark, tmp_path, kept):
-    """An executor is lost with its blocks, and the file is another by now: of as many bytes, or with no known item."""
+def test_recomputed_blocks_with_other_votes_are_rejected(spark, tmp_path, kept):
+    """An executor is lost with its blocks, and the file has been replaced by one of equal size or with other items."""
     path = tmp_path / "votes.csv"
     path.write_text(votes_of_text(40, "si"))
     votes = encode(spark.read.csv(str(path), header=True))
@@ -500,7 +500,7 @@ def test_blocks_that_are_computed_again_from_other_votes_are_refused(spark, tmp_
         votes.engine.map_sum(column_sums())
 
 
-def test_lost_blocks_of_a_file_are_computed_again_though_the_file_is_gone(spark, tmp_path):
+def test_lost_blocks_are_recomputed_after_the_file_is_deleted(spark, tmp_path):
     path = tmp_path / "votes.csv"
     path.write_text(votes_of_text(40, "si"))
     votes = read_files(spark, [str(path)], ReadOptions(), partitions=3).votes
@@ -527,7 +527,7 @@ GOLD = "item,gold\na,1\nb,2\nz,1\n"
     ],
     ids=str,
 )
-def test_files_are_read_by_the_rules_of_memory(spark, tmp_path, settings):
+def test_spark_follows_the_same_reading_rules(spark, tmp_path, settings):
     """The same labels, gold, account and notes."""
     (tmp_path / "votes.csv").write_text(TABLE if "columns" not in settings else TABLE.partition("\n")[2])
     (tmp_path / "gold.csv").write_text(GOLD)
@@ -545,7 +545,7 @@ def test_files_are_read_by_the_rules_of_memory(spark, tmp_path, settings):
     assert sorted(there.account.notes, key=str) == sorted(notes, key=str)
 
 
-def test_awkward_rows_mean_what_they_do_in_memory(spark, tmp_path):
+def test_awkward_rows_are_read_as_in_memory(spark, tmp_path):
     (tmp_path / "votes.csv").write_text(awkward.TABLE, encoding="utf-8")
     votes = read_files(spark, [str(tmp_path / "votes.csv")], ReadOptions(empty="NA"), partitions=2).votes
     awkward.holds(votes.take_items(np.arange(votes.shape[0])))

@@ -1,4 +1,4 @@
-"""An executor that dies in the middle of a pass, with the blocks that it held: Spark starts another one."""
+"""If an executor dies during a pass and takes its blocks with it, Spark starts another one."""
 
 import json
 import os
@@ -80,8 +80,8 @@ with spark_session("local-cluster[2,1,1024]", memory="1g", settings=settings) as
 
 
 @pytest.mark.parametrize("size", ["16k", "400k"])
-def test_a_disk_that_is_full_is_a_message_and_leaves_nothing(tmp_path, size):
-    """Spark's temporary files on a file system of their own with little room; the votes before it is full are lost."""
+def test_full_disk_on_an_executor_gives_a_message_and_leaves_nothing(tmp_path, size):
+    """Spark's temporary files are on a small file system, which fills up and loses the earlier votes."""
     try:
         session.require_spark()
     except ConfigError as missing:

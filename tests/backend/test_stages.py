@@ -1,4 +1,4 @@
-"""What a run on stored votes shows on a terminal while it works."""
+"""Progress that a run on stored votes shows in a terminal."""
 
 import io
 import sys
@@ -30,7 +30,7 @@ def on_terminal(monkeypatch):
         ("passing", 10_000_000, "passing, step 5 (-12.35)    10,000,000"),
     ],
 )
-def test_a_stage_shows_how_far_it_is_and_gives_way_when_it_is_done(monkeypatch, what, done, shown):
+def test_progress_bar_advances_and_resets_after_each_stage(monkeypatch, what, done, shown):
     terminal = on_terminal(monkeypatch)
     with stages() as (report, progress):
         progress(4, -12.345678)

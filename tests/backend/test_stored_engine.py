@@ -73,6 +73,6 @@ def test_a_damaged_byte_is_an_error_or_changes_nothing(stored):
     assert found > 75  # the rest are statistics that nobody reads
 
 
-def test_too_little_memory_for_the_workers_is_refused_with_the_least_that_would_do(stored):
+def test_too_little_memory_for_workers_error_states_the_minimum(stored):
     with pytest.raises(ConfigError, match=r"memory='400MB' is too little for 23 workers and 3 classes.*at least 401MB"):
         stored_engine(stored, memory=400_000_000, threads=1)

@@ -1,4 +1,4 @@
-"""The line on stored votes beside the line in memory: the same numbers, for all items and for a sample of them."""
+"""The pipeline gives the same numbers on stored votes as in memory, for all items and for a sample."""
 
 import csv
 import dataclasses
@@ -201,8 +201,8 @@ def _table(lines):
     [
         (["--memory", "plenty"], "memory='plenty': write a size such as 2GB"),
         (["--memory", "100MB"], "at least 400MB"),
-        (["--resume"], "--resume goes with --memory"),
-        (["--work", "w"], "--work goes with --memory"),
+        (["--resume"], "--resume needs --memory"),
+        (["--work", "w"], "--work needs --memory"),
         (["--memory", "1GB", "--wide"], "a wide table can only be read in memory"),
     ],
 )

@@ -1,4 +1,4 @@
-"""A new backend is one class with five members: votes cut into three parts, through the whole line."""
+"""A new backend is one class with five members: a toy one, with votes in three parts, runs the whole pipeline."""
 
 import contextlib
 from dataclasses import dataclass
@@ -93,7 +93,7 @@ def in_thirds(engine, source, by, masked):
     yield Thirds(source.read())
 
 
-def test_the_command_line_takes_it_by_a_line_in_the_registry(votes, results, tmp_path, monkeypatch, run):
+def test_registered_engine_works_on_the_command_line(votes, results, tmp_path, monkeypatch, run):
     monkeypatch.setitem(BACKENDS, "thirds", in_thirds)
     write_table(tmp_path / "votes.csv", votes_table(votes))
     _, out, _ = run("check", "votes.csv", "--engine", "thirds")

@@ -96,7 +96,7 @@ def test_file_created_under_an_output_name_meanwhile_is_not_replaced(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["../thesis.txt", "{absolute}", "link/thesis.txt"])
-def test_a_forged_list_removes_nothing_outside(tmp_path, name):
+def test_forged_file_list_cannot_delete_files_outside(tmp_path, name):
     thesis = tmp_path / "thesis.txt"
     thesis.write_text("ten years of work")
     work = WorkFolder.open(tmp_path / "work")
@@ -119,7 +119,7 @@ def test_own_working_folder_is_removed_after_success_and_failure(folder):
     assert not [path for path in folder.iterdir() if path.is_dir() and path.name not in ("steps", "spill")]
 
 
-def test_a_folder_removed_while_waiting_is_made_again(tmp_path):
+def test_folder_removed_while_waiting_is_recreated(tmp_path):
     with locked(tmp_path / "work") as first:
         first.claim("votes.parquet").write_text("ours")
         first.remove()

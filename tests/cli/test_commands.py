@@ -29,7 +29,7 @@ def write(name: str, content: str | bytes) -> str:
     return name
 
 
-def test_check_says_what_was_read_and_writes_labels_and_result(run):
+def test_check_reports_the_input_and_writes_results(run):
     code, out, err = run("check", write("votes.csv", GOOD), "--out", "results")
     assert (code, err) == (0, "")
     assert [line.split()[0] for line in out.splitlines() if line[0] != " "] == [
@@ -38,7 +38,7 @@ def test_check_says_what_was_read_and_writes_labels_and_result(run):
     _, out, _ = run("check", "votes.csv", "--verbose")
     assert "item = item, worker = worker, label = label" in out
     assert "6 votes by 3 workers on 2 items" in out
-    assert "2 items labelled, no ties" in out
+    assert "2 items labelled by majority vote, no ties" in out
     assert sorted(path.name for path in Path("results").iterdir() if path.name[0] != ".") == FILES
     assert Path("results/labels.csv").read_text().splitlines()[1].startswith("a,yes,rule,0.")
     assert json.loads(Path("results/result.json").read_text())["votes"]["items"] == 2
@@ -94,8 +94,11 @@ def test_aggregate_writes_the_labels_of_check(run, engine):
 def test_aggregate_says_how_ties_were_decided(run):
     rows = [f"i{i},j{j},{'ny'[(i + (j <= i % 3)) % 2]}\n" for i in range(60) for j in range(4)]
     write("votes.csv", "item,judge,label\n" + "".join(rows))
-    assert "60 items labelled, 20 of them ties (coin)" in run("aggregate", "votes.csv")[1]
-    assert "40 items labelled, 20 tied and left empty" in run("aggregate", "votes.csv", "--ties", "flag")[1]
+    assert "60 items labelled by majority vote, 20 of them ties (coin)" in run("aggregate", "votes.csv")[1]
+    assert (
+        "40 items labelled by majority vote, 20 tied and left empty"
+        in run("aggregate", "votes.csv", "--ties", "flag")[1]
+    )
     labels = [line.split(",")[1] for line in Path("labels.csv").read_text().splitlines()[1:]]
     assert labels.count("") == 20
 
@@ -128,7 +131,7 @@ def test_standard_input(run, monkeypatch):
     assert json.loads(done.stdout)["votes"]["votes"] == 6
 
 
-def test_each_command_opens_with_the_sentence_of_the_list():
+def test_help_of_each_command_starts_with_its_summary():
     for name, sentence in COMMANDS.items():
         command = majorant.get_command(None, name)
         assert command.help.split("\n")[0] == sentence
@@ -219,7 +222,7 @@ def test_an_output_folder_that_cannot_be_written(run):
 
 
 def test_a_full_disk_while_writing_leaves_nothing(tmp_path):
-    """A limit on the size of files stands for the full disk: writing fails half-way in the same manner."""
+    """A file size limit simulates a full disk: writing fails half-way in the same way."""
     votes = tmp_path / "votes.csv"
     votes.write_text("item,worker,label\n" + "".join(f"item number {n},w,yes\n" for n in range(20_000)))
     done = subprocess.run(
@@ -253,7 +256,7 @@ def test_control_c_half_way_exits_130_and_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_hostile_names_cannot_steer_the_terminal(run):
+def test_control_characters_in_names_are_escaped(run):
     write("votes.csv", "item,worker,label\na,w,\x1b[31mred\na,x,\x1b[31mred\n")
     code, out, _ = run("check", "votes.csv")
     assert code == 0
@@ -286,7 +289,7 @@ def test_arrow_types_survive_to_the_labels(run):
     assert pq.read_table("labels.parquet").column("label").to_pylist() == [True, False]
 
 
-def test_the_paper_is_no_command_and_the_error_says_where_it_went(run):
+def test_removed_reproduce_command_explains_its_replacement(run):
     code, out, err = run("reproduce", "figure1")
     assert (code, out) == (2, "")
     assert "make paper" in err

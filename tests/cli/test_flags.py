@@ -1,4 +1,4 @@
-"""The library speaks of arguments, the command line of flags, and one place turns the one into the other."""
+"""The library names arguments, the command line names flags, and one function translates between them."""
 
 import ast
 import re

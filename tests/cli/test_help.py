@@ -1,4 +1,4 @@
-"""The command line helps: options in groups, examples that parse, the nearest command, colour where it is wanted."""
+"""Help of the command line: grouped options, examples that parse, suggestions for typos, and colour."""
 
 import shlex
 import subprocess
@@ -49,7 +49,7 @@ def test_examples_are_commands_that_parse(name):
         assert example in CliRunner().invoke(command(name), ["--help"]).output
 
 
-def test_a_misspelt_command_gets_the_nearest(tmp_path):
+def test_misspelt_command_suggests_the_closest(tmp_path):
     for wrong, right in (("chek", "check"), ("certfy", "certify"), ("agregate", "aggregate")):
         done = CliRunner().invoke(command_line, [wrong])
         assert f"No such command '{wrong}'. Did you mean {right}?" in done.output
@@ -59,7 +59,7 @@ def test_a_misspelt_command_gets_the_nearest(tmp_path):
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_lines_for_completion_work(shell):
+def test_shell_completion_setup_works(shell):
     assert "majorant" in run(_MAJORANT_COMPLETE=f"{shell}_source").stdout
     if shell == "bash":
         words = run(_MAJORANT_COMPLETE="bash_complete", COMP_WORDS="majorant ch", COMP_CWORD="1").stdout
@@ -89,7 +89,7 @@ def test_out_may_be_a_folder_everywhere(tmp_path):
 def test_check_rejects_a_file_as_output_folder(tmp_path):
     done = run("check", "votes.csv", "--out", str(tmp_path / "page.html"))
     assert done.returncode == 2
-    assert "--out names a folder" in done.stderr
+    assert "--out takes a folder" in done.stderr
     assert "--report FILE" in done.stderr
 
 
@@ -98,7 +98,7 @@ def test_report_takes_no_seed():
     assert all(COMMANDS)
 
 
-def test_prices_have_the_decimals_they_were_given_with():
+def test_prices_keep_their_number_of_decimals():
     from majorant.render.plan import plan_text
     from majorant.results.plan import plan
     from majorant.simulate import simulate

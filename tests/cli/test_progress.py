@@ -1,4 +1,4 @@
-"""A long run says how far it is, and what it knows already."""
+"""Long runs report their progress."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`majorant rate` as users call it: what it prints, its exit codes, and that the commands it prints run."""
+"""`majorant rate`: its output, its exit codes, and that the commands it prints run."""
 
 import csv
 import json
@@ -47,7 +47,7 @@ def run(folder, *words, code=0):
 
 def test_the_rate_leads_and_the_panel_follows(folder):
     first, second, *rest = run(folder, "log.csv", "--gold-file", "labels.csv", "--label", "pass").splitlines()
-    assert re.fullmatch(r"Share of pass: \d\d% \(\d\d to \d\d\), measured by 160 labels\.", first)
+    assert re.fullmatch(r"Share of pass: \d\d% \(\d\d to \d\d\), measured on 160 labels\.", first)
     assert re.fullmatch(r"Majority vote says \d\d% and the weighted vote says \d\d%: too high\.", second)
     assert any(line.startswith("Judges   gpt-4o") for line in rest)
     assert any("even if you stop early, if the items were labelled in random order" in line for line in rest)
@@ -77,20 +77,20 @@ def test_without_labels_the_next_command_draws_items_and_then_measures(folder):
     write(folder / "to_label.csv", list(rows[0]), [[*{**r, "label": truth.get(r["item"], "?")}.values()] for r in rows])
     said = run(folder, *following[2:])
     assert "even if you stop early." in said
-    assert re.search(r"Note     \d+ items without a label count as the worst case", said)
+    assert re.search(r"Note     The interval assumes the worst case for \d+ items without a label", said)
 
 
 @pytest.mark.parametrize(("bar", "code", "word"), [(".4", 0, "Passed"), (".9", 1, "Failed"), (".7", 1, "Failed")])
-def test_the_gate_sets_the_exit_code(folder, bar, code, word):
+def test_at_least_sets_the_exit_code(folder, bar, code, word):
     said = run(folder, "log.csv", "--gold-file", "labels.csv", "--label", "pass", "--at-least", bar, code=code)
     assert f"\n{word}: " in said
 
 
-def test_no_labels_pass_no_gate(folder):
+def test_gate_fails_without_labels(folder):
     assert "Failed" in run(folder, "log.csv", "--label", "pass", "--at-least", ".1", code=1)
 
 
-def test_markdown_for_a_job(folder, tmp_path):
+def test_markdown_summary(folder, tmp_path):
     words = ("log.csv", "--gold-file", "labels.csv", "--label", "pass", "--by", "system", "--at-least", ".4")
     text = run(folder, *words, "--summary", "-")
     assert text.startswith("### ✅ Share of pass")
@@ -115,7 +115,7 @@ def test_the_column_of_labels_has_its_own_flag(folder):
     assert "--label-column" in run(folder, "--help")
 
 
-def test_scores_say_that_they_are_averaged(folder):
+def test_output_says_that_scores_are_averaged(folder):
     write(
         folder / "scores.csv",
         ("item", "judge", "score"),
@@ -171,19 +171,19 @@ def test_several_pairs_are_reported_one_by_one(folder):
     chosen = [gold[place] for place in rng.permutation(len(gold))[:150]]
     write(folder / "human.csv", ("question", "model_a", "model_b", "winner"), chosen)
     said = run(folder, "arena.csv", "--gold-file", "human.csv")
-    assert said.startswith("Win rates of 3 pairs, measured by 150 labels.\n")
+    assert said.startswith("Win rates of 3 pairs, measured on 150 labels.\n")
     assert re.search(r"^qwen beats llama: wins \d\d% \(\d\d to \d\d\), \d+ labels\.$", said, re.MULTILINE)
     assert re.search(r"^(llama or mistral|mistral or llama): open, ", said, re.MULTILINE)
-    assert re.search(r"^Order    gpt prefers whichever came first in \d\d% of pairs\.$", said, re.MULTILINE)
+    assert re.search(r"^Order    gpt picked whichever came first in \d\d% of pairs\.$", said, re.MULTILINE)
     assert "the judges give llama" in run(folder, "arena.csv")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         refused = CliRunner().invoke(majorant, ["rate", "arena.csv", "--at-least", ".5"])
-    assert "these are 3 pairs" in str(refused.exception)
+    assert "there are 3 pairs" in str(refused.exception)
 
 
 def test_sample_continues_at_random_after_proof_items(tmp_path, monkeypatch):
-    """Gold that came with the votes does not take the place of the sample, nor do items picked to prove a rule."""
+    """Neither gold labels in the input nor items picked to prove a rule replace the random sample."""
     monkeypatch.chdir(tmp_path)
     rng, invoke = np.random.default_rng(0), CliRunner().invoke
     truth = {f"q{i}": ("fail", "pass")[int(rng.random() < 0.6)] for i in range(300)}
@@ -206,11 +206,11 @@ def test_sample_continues_at_random_after_proof_items(tmp_path, monkeypatch):
     asked = invoke(majorant, ["ask", "log.csv", "--rate", "--n", "40"])
     assert asked.exit_code == 0
     fill_in()
-    assert "measured by 40 labels" in run(tmp_path, "log.csv", "--gold-file", "to_label.csv")
+    assert "measured on 40 labels" in run(tmp_path, "log.csv", "--gold-file", "to_label.csv")
     assert invoke(majorant, ["ask", "log.csv", "--more", "10", "--design", "to_label.design.json"]).exit_code == 0
     fill_in()
     said = run(tmp_path, "log.csv", "--gold-file", "to_label.csv")
-    assert "measured by 40 labels" in said
+    assert "measured on 40 labels" in said
     command = next(line.strip() for line in said.splitlines() if "--more" in line)
     words = shlex.split(command)[1:]
     words[words.index("--more") + 1] = "20"
@@ -254,10 +254,10 @@ def test_pairwise_judgements_on_disk_are_refused(folder):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         result = CliRunner().invoke(majorant, ["rate", "arena.csv", "--memory", "1GB"])
-    assert "pairwise judgements are counted in memory: leave out --memory" in str(result.exception)
+    assert "pairwise judgements must be read into memory: leave out --memory" in str(result.exception)
 
 
-def test_judges_go_on_with_a_sample_that_was_drawn(folder, tmp_path, monkeypatch):
+def test_judges_next_command_extends_the_drawn_sample(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     log, invoke = str(folder / "log.csv"), CliRunner().invoke
     with (folder / "labels.csv").open() as file:

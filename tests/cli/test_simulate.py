@@ -37,7 +37,7 @@ def expected_rows(votes):
 def test_votes_and_truth_are_those_of_the_library(simulated, tmp_path):
     done = simulated(*CROWD, "--seed", "7", "--out", "votes.csv", "--truth", "truth.csv")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "votes.csv: 120 votes of 30 workers on 40 items, seed 7.\n"
+    assert done.stdout == "votes.csv: 120 votes by 30 workers on 40 items, seed 7.\n"
     votes, truth = simulate([0.5, 0.5], TWO, 40, 3, rng=7)
     assert rows_of((tmp_path / "votes.csv").read_text()) == [["item", "worker", "label"], *expected_rows(votes)]
     assert rows_of((tmp_path / "truth.csv").read_text())[1:] == [[str(i), str(k)] for i, k in enumerate(truth)]
@@ -101,7 +101,7 @@ def test_numbers_of_votes_may_be_a_distribution_and_facts_come_as_json(simulated
         ([*CROWD, "--difficulty", "-1"], "concentration must be positive"),
         ([*CROWD, "--out", "missing/votes.csv"], "Cannot write missing"),
         ([*CROWD, "--out", "votes.csv", "--truth", "missing/truth.csv"], "Cannot write missing"),
-        ([*CROWD, "--out", "votes.csv", "--truth", "votes.csv"], "file of its own"),
+        ([*CROWD, "--out", "votes.csv", "--truth", "votes.csv"], "its own file"),
         ([*CROWD, "--json"], "--out"),
     ],
     ids=lambda value: " ".join(value[-2:]) if isinstance(value, list) else None,
@@ -115,7 +115,7 @@ def test_invalid_call_exits_2_with_one_message_and_writes_nothing(arguments, say
     assert list(tmp_path.iterdir()) == []
 
 
-def test_demo_holds_each_answer_against_the_truth(run, tmp_path):
+def test_demo_compares_each_answer_with_the_truth(run, tmp_path):
     code, out, _ = run("demo", "--out", str(tmp_path))
     assert code == 0
     lines = out.splitlines()

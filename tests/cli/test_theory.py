@@ -50,9 +50,9 @@ def test_the_table_the_witness_and_the_map(tmp_path, run):
         "  3 x dog, 1 x cat: majority says dog, and so does the optimal rule\n"
         "  4 x dog, 3 x cat: majority says dog, the optimal rule says cat\n"
         "\n"
-        "Majority vote is optimal, ties left out, for these vote counts: odd 1 to 5, even 2 to 12.\n"
+        "Leaving out ties, majority vote is optimal for these vote counts: odd 1 to 5, even 2 to 12.\n"
         "\n"
-        "Tied votes: left out.\n"
+        "Ties are left out.\n"
     )
 
 
@@ -103,7 +103,7 @@ def test_cells_too_large_to_enumerate_are_marked(run):
         ([*MODEL, "--votes", "three"], "is not a list of whole numbers such as 3,5,7"),
         ([*MODEL, "--votes", "0"], "n_votes must lie between 1"),
         (["--prior", ".5,.5", "--panel", "none.json"], "none.json: cannot be read"),
-        (["--prior", ".5,.5", "--panel", "bad.json"], "bad.json: is not JSON"),
+        (["--prior", ".5,.5", "--panel", "bad.json"], "bad.json: not JSON"),
         (["--prior", ".5,.5", "--panel", "number.json"], "confusions must have shape"),
     ],
 )

@@ -1,4 +1,4 @@
-"""One number for one worker: `check` and `majorant workers` judge by the same model."""
+"""`majorant check` and `majorant workers` report the same number for each worker."""
 
 from majorant.output import votes_table, write_table
 from majorant.simulate import one_coin_workers, simulate

@@ -1,4 +1,4 @@
-"""What crowd-kit says of a few small frames: `python tests/compat/peer.py > tests/compat/crowdkit.json` records it."""
+"""Record crowd-kit's results on a few small frames: `python tests/compat/peer.py > tests/compat/crowdkit.json`."""
 
 import importlib
 import json

@@ -1,4 +1,4 @@
-"""crowd-kit's names over our methods: its shapes, and its labels wherever it is right."""
+"""The crowd-kit interface has crowd-kit's shapes, and its labels wherever crowd-kit is right."""
 
 import json
 from pathlib import Path
@@ -97,7 +97,7 @@ def test_learned_skills_apply_to_other_votes():
         assert model.predict(some).tolist() == model.labels_[:5].tolist()
 
 
-def test_true_labels_stay_and_teach():
+def test_true_labels_are_kept_and_used_for_training():
     data = frame(2, 0)
     model = ours.DawidSkene()
     first = model.fit_predict(data)

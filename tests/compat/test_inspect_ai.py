@@ -1,4 +1,4 @@
-"""Inside Inspect: a panel as scorer and as reducer, and metrics about the panel, on a mock model."""
+"""Panels in Inspect: a scorer, a reducer and metrics, with a mock model."""
 
 import json
 import math
@@ -94,7 +94,7 @@ def test_the_log_of_several_scorers_is_read_by_check(logs):
     assert mj.read(str(next((logs[0] / "c").glob("*.eval")))).shape == (120, 3, 2)
 
 
-def test_ties_and_refusals():
+def test_ties_and_missing_verdicts():
     reduce = panel_verdict()
     assert reduce([Score(value="C"), Score(value="I")]).value == "N"
     assert panel_verdict(tie="I")([Score(value="C"), Score(value="I")]).value == "I"
@@ -120,7 +120,7 @@ def test_judges_that_repeat_each_other_count_as_fewer():
     assert effective_judges()(scores(copies)) < effective_judges()(scores(apart))
 
 
-def test_a_rate_without_verdicts_of_people_is_the_panels_own():
+def test_rate_without_human_verdicts_is_the_panels_own():
     scores = [SampleScore(score=Score(value="C" if i < 7 else "I"), sample_id=str(i)) for i in range(10)]
     found = panel_rate()(scores)
     assert found["rate"] == 0.7

@@ -14,7 +14,7 @@ MATRIX = np.array([[1, 1, 0], [0, 0, np.nan], [1, np.nan, 1], [0, 1, 1], [0, 0, 
 class TestScikitLearn:
     sklearn = pytest.importorskip("sklearn")
 
-    def test_scikit_learn_finds_nothing_wrong(self):
+    def test_passes_scikit_learn_estimator_checks(self):
         from sklearn.utils.estimator_checks import check_estimator
 
         from majorant.compat.sklearn import VoteAggregator

@@ -15,7 +15,7 @@ FRAME = pd.DataFrame(
 )
 
 
-def test_the_accessor_is_the_library():
+def test_pandas_accessor_matches_the_library():
     assert FRAME.majorant.check().answer == mj.check(FRAME).answer
     assert FRAME.majorant.aggregate("dawid-skene").labels() == mj.aggregate(FRAME, "dawid-skene").labels()
     renamed = FRAME.rename(columns={"label": "said"})

@@ -1,4 +1,4 @@
-"""What holds for every method, as far as its traits say; a new method is tested as soon as it is registered."""
+"""The contract of every method, according to its traits; new methods are tested as soon as they are registered."""
 
 from dataclasses import replace
 
@@ -111,14 +111,14 @@ def test_fitting_twice_gives_the_same_answer_and_leaves_the_votes_alone(name):
 
 
 @each_method(lambda method: method.traits.order_free)
-def test_the_order_of_votes_does_not_matter(name):
+def test_result_does_not_depend_on_vote_order(name):
     votes = crowd(name)
     shuffled = recoded(votes, order=np.random.default_rng(1).permutation(votes.n_votes))
     np.testing.assert_allclose(fit(name, shuffled).posterior, fit(name, votes).posterior, **ROUNDED)
 
 
 @each_method()
-def test_names_do_not_matter(name):
+def test_result_does_not_depend_on_names(name):
     votes, rng = crowd(name), np.random.default_rng(2)
     item_of, worker_of, label_of = (rng.permutation(n) for n in votes.shape)
     if not ESTIMATORS[name].traits.order_free:
@@ -131,7 +131,7 @@ def test_names_do_not_matter(name):
 
 
 @each_method(lambda method: method.traits.monotone)
-def test_the_objective_never_falls(name):
+def test_objective_never_decreases(name):
     trace = np.array(fit(name, crowd(name)).trace)
     assert len(trace) > 1
     assert (np.diff(trace) >= -1e-9 * np.abs(trace[:-1])).all()
@@ -168,7 +168,7 @@ def test_merging_equal_items_does_not_matter(name):
     ids=["one item", "one worker", "one vote", "about one vote each", "very many votes on an item", "50 classes"],
 )
 @each_method()
-def test_extreme_sizes(name, sizes):
+def test_smallest_and_largest_inputs(name, sizes):
     votes = crowd(name, **{**sizes, "n_classes": n_classes_for(name, sizes.get("n_classes", 3))})
     answer = fit_or_refuse(name, votes)
     if answer is None:
@@ -205,7 +205,7 @@ def test_an_item_that_counts_twice_equals_two_items(name):
 
 
 @each_method(lambda method: method.traits.iterative)
-def test_an_earlier_fit_is_where_a_new_one_starts(name):
+def test_fit_can_start_from_an_earlier_fit(name):
     votes = crowd(name)
     steps = []
     first = fit(name, votes)
@@ -217,7 +217,7 @@ def test_an_earlier_fit_is_where_a_new_one_starts(name):
 
 
 @each_method(lambda method: hasattr(method, "clamp_gold"))
-def test_known_classes_stay_known(name):
+def test_gold_items_keep_their_class(name):
     votes = crowd(name, **({} if needs(name) else {"gold": True}))  # informed votes have gold anyway
     answer = ESTIMATORS[name](clamp_gold=True).fit(votes)
     known = np.flatnonzero(votes.gold_i >= 0)

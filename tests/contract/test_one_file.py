@@ -1,4 +1,4 @@
-"""The recipe for a method: one file and one entry in the registry, and the rest of the package finds it."""
+"""The recipe for a method is complete: one file and one registry entry are enough."""
 
 import json
 from dataclasses import dataclass, replace
@@ -82,24 +82,24 @@ def votes(monkeypatch):
     return informed_votes(np.random.default_rng(0), n_items=40, n_votes=160)
 
 
-def test_aggregate_finds_it(votes):
+def test_aggregate_accepts_a_new_method(votes):
     assert mj.aggregate(votes, "toy").labels() == mj.aggregate(votes, "majority").labels()
 
 
-def test_the_contract_holds_for_it(votes):
+def test_new_method_passes_the_contract(votes):
     contract.test_fits_have_the_right_shapes("toy")
-    contract.test_the_order_of_votes_does_not_matter("toy")
-    contract.test_names_do_not_matter("toy")
+    contract.test_result_does_not_depend_on_vote_order("toy")
+    contract.test_result_does_not_depend_on_names("toy")
     contract.test_an_item_that_counts_twice_equals_two_items("toy")
     contract.test_an_item_without_votes_gets_no_label("toy")
 
 
-def test_the_contract_holds_for_a_model_fitted_by_em(votes):
+def test_new_em_method_passes_the_contract(votes):
     contract.test_fits_have_the_right_shapes("toy-em")
-    contract.test_names_do_not_matter("toy-em")
-    contract.test_the_objective_never_falls("toy-em")
+    contract.test_result_does_not_depend_on_names("toy-em")
+    contract.test_objective_never_decreases("toy-em")
     contract.test_block_size_and_threads_do_not_matter("toy-em")
-    contract.test_an_earlier_fit_is_where_a_new_one_starts("toy-em")
+    contract.test_fit_can_start_from_an_earlier_fit("toy-em")
 
 
 def test_traits_affect_scores_and_limits(votes, monkeypatch):
@@ -110,11 +110,11 @@ def test_traits_affect_scores_and_limits(votes, monkeypatch):
     assert unsuited("toy", votes) is Caveat.TOO_LARGE
 
 
-def test_the_reference_lists_it(votes):
+def test_reference_lists_a_new_method(votes):
     assert "`toy`, `toy-em`." in reference().page()
 
 
-def test_compare_lists_it(votes, run, tmp_path):
+def test_compare_lists_a_new_method(votes, run, tmp_path):
     write_table(tmp_path / "votes.csv", votes_table(votes))
     code, out, err = run("check", "votes.csv", "--compare", "--repeats", "each", "--json")
     assert code == 0, err

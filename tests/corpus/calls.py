@@ -1,4 +1,4 @@
-"""Public functions called with anything: each ends well or raises one of our errors."""
+"""Public functions called with random arguments succeed or raise one of our errors."""
 
 from __future__ import annotations
 

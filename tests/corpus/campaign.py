@@ -1,4 +1,4 @@
-"""Everything that `make fuzz` tries, part by part; a campaign that is cut off goes on where it was.
+"""The parts of `make fuzz`; an interrupted campaign resumes where it stopped.
 
     python -m corpus.campaign --state .fuzz-state.json --minutes 60
     python -m corpus.campaign --part uploads --cases 500

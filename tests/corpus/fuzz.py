@@ -1,4 +1,4 @@
-"""Mutated inputs through every reader, and small random tables through `check`; what breaks is made small and kept.
+"""Mutated inputs for every reader, and small random tables for `check`; failures are minimised and kept.
 
 Findings go to tests/corpus/found, whose inputs tests/read/test_faults.py reads again and whose tables
 tests/test_fuzz.py checks again. campaign.py runs these cases and others.

@@ -1,4 +1,4 @@
-"""certify_counts: verdicts, numbers, refusals."""
+"""certify_counts: verdicts, numbers and rejected input."""
 
 import numpy as np
 import pytest

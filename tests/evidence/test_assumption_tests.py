@@ -26,7 +26,7 @@ def test_independent_crowds_pass(n_votes, n_items):
 
 
 @pytest.mark.parametrize(("n_votes", "n_items"), [(5, 800), (9, 400)])
-def test_hard_items_are_caught(n_votes, n_items):
+def test_hard_items_are_detected(n_votes, n_items):
     assert sum(status(seed, n_votes, n_items, concentration=4.0) == "failed" for seed in range(10)) >= 9
 
 

@@ -34,7 +34,7 @@ def test_a_claim_holds_if_its_assumptions_passed_or_are_untested(status):
 
 
 def test_a_panel_of_three_judges_is_open_since_independence_cannot_be_tested():
-    """Three judges and two classes fit any votes: B may repeat A, and nothing would show it."""
+    """A model of three judges and two classes fits any votes, so a copy cannot be detected."""
     votes, _ = simulate([0.5, 0.5], coins([0.8, 0.8, 0.8], 2), 2_000, 3, rng=0)
     certificate = certify(votes, rng=0)
     for claim in (certificate.anonymous, certificate.named):

@@ -1,4 +1,4 @@
-"""Claims about named workers, panels and many classes: hand-worked cases, and what must be refused."""
+"""Claims about named workers, panels and many classes: worked examples and rejected input."""
 
 from dataclasses import replace
 from functools import partial
@@ -316,7 +316,7 @@ def test_a_shuffle_mixes_the_votes_of_each_item_evenly_and_no_others():
 
 @pytest.mark.parametrize("n_replicates", [100, 200])
 def test_a_margin_within_monte_carlo_error_of_zero_is_not_above_it(n_replicates):
-    """If 5% of all replicates are at 0 or below, hardly any draw of them says that the margin is above 0."""
+    """If 5% of all replicates are at or below 0, hardly any sample of them puts the margin above 0."""
     against = np.random.default_rng(0).binomial(n_replicates, 0.05, size=100_000)
     assert (against <= most_nonpositive(n_replicates, 0.95)).mean() < 0.025
 

@@ -172,7 +172,7 @@ def test_repeated_votes_count_once_per_item() -> None:
     assert find_copies(twice) == find_copies(votes)
 
 
-def test_a_group_casts_one_vote_per_item_under_its_first_name() -> None:
+def test_copy_group_casts_one_vote_per_item_under_its_first_name() -> None:
     label_ij = np.array([[0, 0, 1, 1], [1, 0, 0, 1], [1, 1, 1, 0]])
     votes = as_votes(label_ij)
     merged = merge_copies(votes, [("j2", "j0", "j1")])

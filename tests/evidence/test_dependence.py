@@ -1,4 +1,4 @@
-"""Dependence told from gold items: each formula against a slow computation by hand."""
+"""Dependence estimated from gold items: each formula against a slow, direct computation."""
 
 from itertools import permutations
 
@@ -26,7 +26,7 @@ def known(skill, n_items, rng, **how):
     return simulate([0.5, 0.5], one_coin_workers(skill), n_items, len(skill), rng=rng, gold=1.0, **how)
 
 
-def test_few_errors_leave_the_worth_open():
+def test_few_errors_leave_the_effective_number_unknown():
     """One error in 60 items, of one judge, says nothing about whether five err together."""
     label_gj = np.zeros((60, 5), dtype=np.int64)
     label_gj[0, 0] = 1
@@ -153,7 +153,7 @@ def test_a_copy_on_very_many_gold_items_is_reported():
     assert 30 < found.z_q[0] < np.inf
 
 
-def test_copies_count_as_items():
+def test_duplicated_items_count_separately():
     votes, truth = known([0.6, 0.65, 0.7, 0.8, 0.9], 400, rng=2)
     merged = merge_equal_items(votes)
     gold, rows = gold_of((votes, truth)), merged.votes

@@ -1,4 +1,4 @@
-"""Gold labels that came with the votes: half of them teach a rule, the others prove it."""
+"""Gold labels in the input: half of them train a rule, and the others prove it."""
 
 from dataclasses import replace
 
@@ -39,7 +39,7 @@ def test_few_labels_are_all_used_for_learning():
 
 
 def test_equal_judges_are_rarely_beaten_by_proof():
-    """No rule beats majority vote here, whatever labels say by luck; five in a hundred may say so."""
+    """No rule beats majority vote here; at most five in a hundred runs may say otherwise."""
     wrong = 0
     for seed in range(many(100)):
         result, _ = checked([0.7] * 5, n_items=200, gold=0.5, seed=seed)
@@ -60,7 +60,7 @@ def test_which_half_teaches_does_not_depend_on_the_order_of_rows(seed):
 
 @pytest.mark.parametrize("method", ["nitzan-paroush", "anchor-map"])
 def test_labels_that_taught_a_method_do_not_prove_it(method):
-    """Twenty equal judges: weights learned from 40 labels fit these labels, and no others."""
+    """With twenty equal judges, weights learned from 40 labels are overfitted."""
     wrong = 0
     for seed in range(8):
         votes, truth = mj.simulate([0.5, 0.5], [[[0.62, 0.38], [0.38, 0.62]]] * 20, n_items=600, n_votes=20, rng=seed)

@@ -1,4 +1,4 @@
-"""The public data sets, where their files are at hand."""
+"""The public data sets, if their files are available."""
 
 from functools import cache
 

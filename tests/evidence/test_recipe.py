@@ -1,4 +1,4 @@
-"""The recipe of CONTRIBUTING.md for a source of evidence is complete: a toy one is added, and the answer follows it."""
+"""The recipe of CONTRIBUTING.md for a source of evidence is complete: a toy source changes the answer."""
 
 import json
 
@@ -76,7 +76,7 @@ def test_new_evidence_can_say_keep(votes, add_engine):
     assert (answer.action, answer.certainty, answer.source) == ("keep", "proved", "identical")
 
 
-def test_it_is_printed_and_written(votes, engine, run, tmp_path):
+def test_new_evidence_is_printed_and_saved(votes, engine, run, tmp_path):
     write_table(tmp_path / "votes.csv", votes_table(votes))
     code, out, err = run("check", "votes.csv")
     assert code == 0, err

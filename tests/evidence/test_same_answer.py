@@ -81,8 +81,8 @@ def test_a_canonical_order_keeps_every_vote():
     assert table(votes) == table(ordered)
 
 
-def test_the_check_can_fail():
-    """Without a canonical order, rows in another order draw other replicates."""
+def test_check_detects_a_violation():
+    """Without a canonical order, shuffled rows give different replicates."""
     votes = SETS["panel, three classes"]
     changed = replace(votes, label_n=np.where(np.arange(votes.n_votes) == 7, (votes.label_n + 1) % 3, votes.label_n))
     assert certify(changed, rng=0).claims != certify(votes, rng=0).claims

@@ -1,4 +1,4 @@
-"""How often a promise may be broken by chance alone, and the claims on many panels of one model."""
+"""How often a guarantee may fail by chance alone, and the claims on many panels of one model."""
 
 import numpy as np
 from scipy.stats import beta

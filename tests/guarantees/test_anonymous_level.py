@@ -1,4 +1,4 @@
-"""The anonymous claim keeps its level: simulate, count false verdicts, compare with the promise."""
+"""The anonymous claim keeps its level: false verdicts in simulations are as rare as promised."""
 
 import numpy as np
 import pytest
@@ -74,7 +74,7 @@ def test_false_verdicts_are_rare_at_the_hardest_models():
     assert np.mean([found["optimal"] for found in table]) <= ALPHA
 
 
-def test_the_check_can_fail():
+def test_check_detects_a_violation():
     """A crowd for which majority is optimal is certified far more often than the level allows a wrong one to be."""
     with pytest.raises(AssertionError):
         check_level([Crowd("optimal", 0.5, 0.8, 0.2, {3: 2000})], runs=20)
@@ -142,13 +142,13 @@ HARD = tuple(
 
 
 @pytest.mark.parametrize("crowd", INDEPENDENT[:3], ids=lambda crowd: crowd.name)
-def test_independence_lets_independent_crowds_through(crowd):
+def test_independence_test_passes_independent_crowds(crowd):
     runs = 60
     assert clopper_pearson(int(passes(crowd, runs, seed=5).sum()), runs)[1] >= 0.95
 
 
 @pytest.mark.parametrize("crowd", HARD[::3], ids=lambda crowd: f"{crowd.name} {crowd.n_items}")
-def test_independence_catches_hard_items(crowd):
+def test_independence_test_detects_hard_items(crowd):
     assert passes(crowd, 40, seed=6).mean() <= 0.05
 
 
@@ -223,6 +223,6 @@ def test_the_interval_of_the_loss_covers_in_every_cell(crowd):
     assert clopper_pearson(hits, runs)[1] >= 1 - ALPHA
 
 
-def test_the_cut_is_the_guarded_one_at_every_level():
+def test_critical_value_includes_its_safety_margin():
     assert ratio_cut(0.95) == pytest.approx(1.920729410347062)
     assert ratio_cut(0.99) == pytest.approx(3.317448300510607)

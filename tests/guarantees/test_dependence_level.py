@@ -1,4 +1,4 @@
-"""Unlike but independent workers pass the tests at their level; workers who err together do not."""
+"""Unequal but independent workers pass the tests at their level; workers who share mistakes do not."""
 
 import numpy as np
 import pytest
@@ -59,13 +59,13 @@ def measured(**how):
     [{"dependence": 0.5}, {"dependence": 0.5, "groups": "aabcd"}, {"dependence": 0.5, "groups": "aabbc"},
      {"concentration": 8}],
 )  # fmt: skip
-def test_shared_errors_are_caught(how):
+def test_shared_errors_are_detected(how):
     found = measured(**how)
     assert found.tested.p_value < 1e-6
     assert found.n_eff.value < 4.6
 
 
-def test_the_pair_that_errs_together_is_named():
+def test_pair_with_shared_errors_is_named():
     assert measured(dependence=0.5, groups="aabcd").pairs[0].workers == ("w0", "w1")
 
 

@@ -1,4 +1,4 @@
-"""The simulated accuracy keeps its promise: the interval holds at its level, and the mean is not off."""
+"""The simulated accuracy has valid intervals and an unbiased mean."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def test_the_loss_interval_holds_the_loss(n_classes):
 
 
 def test_the_loss_interval_holds_where_it_is_tightest():
-    """One cell, two classes: the exact binomial interval, so it must miss at times, and not too often."""
+    """One cell and two classes give the exact binomial interval, which must miss sometimes but not too often."""
     rng, law = np.random.default_rng(0), [((1, 2), 400, (0.6, 0.4))]
     ends = [
         gold_loss(GoldCells(np.array([[1, 2]]), np.array([400]), rng.multinomial(400, [0.6, 0.4])[None]), 0.5)
@@ -200,7 +200,7 @@ def test_p_values_are_exact_sums():
     assert worse_p_values(cells).tolist() == pytest.approx([min(1.0, float(p)) for p in worse] + [1.0], rel=1e-12)
 
 
-def test_simes_holds_its_level_and_beats_bonferroni():
+def test_simes_keeps_its_level_and_beats_bonferroni():
     p_rc = np.random.default_rng(0).random((20_000, 6))
     assert np.mean([simes(p_c) <= ALPHA for p_c in p_rc]) == pytest.approx(ALPHA, abs=0.008)
     assert simes(np.array([0.02, 0.02, 0.02])) == pytest.approx(0.02)
@@ -227,7 +227,7 @@ def test_a_sound_crowd_is_proved_and_the_planned_gold_decides():
     assert 0.5 <= decided / 200 <= 0.95  # two cells are equally hard, each planned for .8
 
 
-def test_gold_may_be_absent_or_useless():
+def test_missing_or_uninformative_gold():
     votes, _ = simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], 50, 2, rng=0)
     assert gold_claim(votes).reason == "not identified"
     tied = Votes.from_codes([0, 0], [0, 1], [0, 1], items="a", workers="wx", labels="ny", gold=[0])
@@ -246,7 +246,7 @@ def test_gold_may_be_absent_or_useless():
 
 
 def test_gold_only_where_it_does_not_count():
-    """All gold lies on a number of votes that hardly any item holds."""
+    """All gold items have a number of votes that is rare."""
     law = [*two_class(3, {3: 0.95, 2: 0.9}, 200), ((1, 0), 1, (1, 0))]
     gold_i = np.append(np.full(800, -1), 0).astype(np.int32)
     claim = gold_claim(replace(votes_of(law), gold_i=gold_i))
@@ -261,7 +261,7 @@ def test_every_number_of_votes_may_be_rare():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_any_votes_get_a_claim(seed):
+def test_every_input_gets_a_claim(seed):
     rng = np.random.default_rng(seed)
     votes = random_votes(rng, n_items=30, n_classes=int(rng.integers(2, 5)), n_votes=100, gold=True)
     claim = gold_claim(votes, level=float(rng.uniform(0.5, 0.999)))
@@ -333,7 +333,7 @@ def test_real_sets_by_hand(name, verdict):
 
 @pytest.mark.long
 def test_the_level_over_many_laws():
-    """Any law at all: random cells, some put on the boundary; 500 runs each."""
+    """Random distributions, some of them on the boundary; 500 runs each."""
     rng = np.random.default_rng(11)
     proved, refuted = [], []
     for number in range(24):

@@ -117,7 +117,7 @@ def panel_dependence(gold, n_workers=5, **how):
     return dependence(votes, fit_panel(votes, None), rng=0)
 
 
-def test_without_gold_the_worth_is_rough_and_has_no_interval():
+def test_without_gold_effective_number_has_no_interval():
     alone, known = panel_dependence(0.0, dependence=0.5), panel_dependence(0.2, dependence=0.5)
     assert (alone.truth, alone.n_eff.low, alone.n_eff.high) == ("estimated", None, None)
     assert alone.n_eff.reason is Missing.GOLD_FOR_INTERVAL
@@ -126,7 +126,7 @@ def test_without_gold_the_worth_is_rough_and_has_no_interval():
     assert known.tested == alone.tested  # the test is that of all votes
 
 
-def test_too_few_gold_items_leave_it_rough():
+def test_too_few_gold_items_give_no_interval():
     assert panel_dependence(0.02).truth == "estimated"
 
 

@@ -1,4 +1,4 @@
-"""What majorant says about public data sets is true, and its numbers are as good as something simple, or better."""
+"""What majorant says about public data sets is true, and its numbers are at least as good as a simple baseline's."""
 
 import os
 import subprocess

@@ -48,7 +48,7 @@ def test_iwmv_is_a_fixed_point_of_its_loop(seed):
     np.testing.assert_allclose(answer.confusion[0, 1], (1 - mean) / 2)
 
 
-def test_iwmv_inverts_the_votes_of_an_adversary():
+def test_iwmv_reverses_an_adversarys_votes():
     crew = one_coin_workers([0.9, 0.9, 0.9, 0.1])
     votes, truth = simulate([0.5, 0.5], crew, n_items=2_000, n_votes=4, rng=0)
     answer = IWMV().fit(votes)
@@ -102,7 +102,7 @@ def test_agreement_identifies_the_good_workers():
         assert np.mean(np.array(answer.labels(ties="random", rng=0)) == truth) > base + 0.01
 
 
-def test_a_start_must_fit():
+def test_start_of_the_wrong_shape_is_rejected():
     votes = random_votes(np.random.default_rng(0))
     for method in ("iwmv", "zero-based-skill"):
         with pytest.raises(ConfigError, match="majority fit has no skills for these 9 workers"):

@@ -1,4 +1,4 @@
-"""Confusion matrices counted on gold items, and gold items judged without themselves."""
+"""Confusion matrices counted on gold items, with each gold item left out of its own prediction."""
 
 from dataclasses import replace
 
@@ -49,7 +49,7 @@ def test_leaving_one_out_equals_fitting_without_its_gold(shared, n_classes, smoo
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_a_weighted_item_leaves_its_copies_behind(shared):
+def test_weighted_items_are_left_out_one_copy_at_a_time(shared):
     votes = random_votes(np.random.default_rng(5), n_items=20, n_votes=100, gold=True)
     weights = np.random.default_rng(1).integers(1, 4, size=20)
     copies = take_items(votes, np.repeat(np.arange(20), weights))
@@ -80,7 +80,7 @@ def test_it_recovers_the_confusion_from_a_few_gold_items():
     np.testing.assert_allclose(AnchorMap().fit(votes).confusion, confusion, atol=0.03)
 
 
-def test_without_gold_it_says_what_to_give():
+def test_missing_gold_error_names_the_argument():
     votes = random_votes(np.random.default_rng(0))
     with pytest.raises(ConfigError, match="anchor-map learns from gold labels, but there are none: give a gold column"):
         AnchorMap().fit(votes)

@@ -1,4 +1,4 @@
-"""Dawid-Skene equals an independent EM step by step, and what speeds it up changes nothing."""
+"""Dawid-Skene equals an independent EM step by step, and acceleration does not change the result."""
 
 import numpy as np
 import pytest
@@ -89,8 +89,8 @@ def test_invalid_starts_are_named():
         DawidSkene(clamp_gold=True).fit(votes)
 
 
-def test_parameters_stay_proper_where_the_loop_ends_on_a_leap():
-    """On pure noise the likelihood is flat, leaps are long, and the loop may run out of steps on one."""
+def test_parameters_are_valid_after_an_accelerated_last_step():
+    """On pure noise the likelihood is flat and acceleration steps are long, so the loop may end on one."""
     for seed in range(many(20, quick=5)):
         votes = random_votes(np.random.default_rng(seed), n_items=10, n_workers=6, n_classes=4, n_votes=16)
         for max_iter in (40, 41, 42, 1_000):

@@ -36,7 +36,7 @@ def test_with_one_subtype_it_is_ibcc_with_another_class_prior():
 
 
 @pytest.mark.parametrize("accelerate", [True, False])
-def test_the_bound_never_falls(accelerate):
+def test_bound_never_decreases(accelerate):
     for seed in range(3):
         votes = random_votes(np.random.default_rng(seed))
         trace = EBCC(accelerate=accelerate, max_iter=200).fit(votes).trace
@@ -88,7 +88,7 @@ def test_the_start_by_difficulty_wins_where_items_have_subtypes():
     assert several.trace[-1] > one.trace[-1] + 1
 
 
-def test_the_second_start_sets_items_apart_by_how_much_their_votes_agree():
+def test_second_start_groups_items_by_agreement():
     names = {"items": range(40), "workers": range(5), "labels": range(2)}
     wrong_i = np.arange(40) % 3  # none, one or two of five votes are for the other label
     label_ij = (np.arange(40) % 2)[:, None] ^ (np.arange(5) < wrong_i[:, None])

@@ -32,7 +32,7 @@ def test_it_is_the_bayes_rule(n_classes, per_worker):
     np.testing.assert_allclose(even.posterior, bayes(votes, each, np.ones(n_classes)), atol=1e-12)
 
 
-def test_probabilities_of_zero_mean_what_they_say():
+def test_zero_probabilities_exclude_a_class():
     votes = Votes.from_codes([0, 0, 1, 1], [0, 1] * 2, [0, 1, 1, 1], items="ab", workers="xy", labels="01")
     certain = GivenMap(confusion=[[1, 0], [0.5, 0.5]]).fit(votes)
     assert certain.labels() == ["1", "1"]
@@ -51,7 +51,7 @@ def test_the_best_worker_decides_where_theory_says_so():
     assert np.mean(np.array(answer.labels()) == truth) == pytest.approx(0.95, abs=0.006)
 
 
-def test_wrong_settings_are_named():
+def test_invalid_settings_are_reported_by_name():
     votes = random_votes(np.random.default_rng(0), n_classes=2)
     with pytest.raises(ConfigError, match="give confusion"):
         GivenMap().fit(votes)

@@ -80,7 +80,7 @@ def error(answer, confusion):
     return np.abs(answer.confusion - confusion).mean()
 
 
-def test_it_moves_between_one_shared_matrix_and_one_per_worker():
+def test_hierarchical_spans_shared_and_individual_matrices():
     rng = np.random.default_rng(2)
     alike, apart = crew(rng, 1e4), crew(rng, 3.0)
     for confusion in (alike, apart):
@@ -108,7 +108,7 @@ def test_odds_identify_workers_with_one_coin_each():
     assert accuracy[0] > accuracy[1] + 0.01
 
 
-def test_the_bound_never_falls():
+def test_bound_never_decreases():
     for seed in range(3):
         for settings in ({}, {"spread": 0}, {"accelerate": False}):
             trace = Hierarchical(**settings).fit(random_votes(np.random.default_rng(seed))).trace
@@ -130,7 +130,7 @@ def test_the_spread_is_learned_from_noisy_estimates_of_the_odds():
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("spread", [0.0, 0.7])
 def test_the_spread_is_learned_from_votes_whose_classes_are_not_known(spread, n_classes):
-    """Also from starts on either side: not knowing the classes neither feigns differences nor hides them."""
+    """From starts on either side: unknown classes neither create nor hide differences."""
     rng = np.random.default_rng(5)
     crowd_kl = np.where(np.eye(n_classes), 0.75, 0.25 / (n_classes - 1))
     confusion = tilt(crowd_kl, np.exp(rng.normal(0, spread, size=300)))

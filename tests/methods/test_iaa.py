@@ -102,7 +102,7 @@ def test_pairs_are_counted_and_normalised_over_all_items():
     np.testing.assert_allclose(IAA().fit(votes).confusion, expected, atol=1e-9)
 
 
-def test_a_last_item_with_many_votes_does_not_set_the_scale():
+def test_many_votes_on_the_last_item_do_not_change_the_scale():
     truth = np.array([[0.8, 0.2], [0.2, 0.8]])
     votes, _ = simulate([0.5, 0.5], truth, n_items=5_000, n_votes=3, rng=0)
     n_votes, last = votes.n_votes, 5_000
@@ -125,13 +125,13 @@ def test_the_correct_prior_undoes_the_confusion():
     assert IAA(prior="corrected").fit(votes).prior[0] == pytest.approx(0.6, abs=0.015)
 
 
-def test_uneven_classes_are_mistaken_for_noise():
+def test_iaa_mistakes_unequal_classes_for_noise():
     # The paper's square root holds for even classes; a known limit, shown here so that nobody relies on it.
     votes, _ = simulate([0.9, 0.1], [[0.8, 0.2], [0.2, 0.8]], n_items=20_000, n_votes=5, rng=0)
     assert IAA().fit(votes).confusion[0, 0] < 0.75
 
 
-def test_without_pairs_or_with_wrong_settings_it_says_so():
+def test_iaa_rejects_votes_without_pairs_and_invalid_settings():
     single = Votes.from_codes([0, 1], [0, 1], [0, 1], items="ab", workers="xy", labels="01")
     with pytest.raises(NotIdentified, match="no item has two: use majority"):
         IAA().fit(single)
@@ -139,7 +139,7 @@ def test_without_pairs_or_with_wrong_settings_it_says_so():
         IAA(prior="uniform")
 
 
-def test_an_unused_label_does_no_harm():
+def test_unused_labels_do_not_change_the_result():
     votes = Votes.from_codes([0, 0, 1, 1], [0, 1] * 2, [0, 0, 1, 1], items="ab", workers="xy", labels="012")
     answer = IAA().fit(votes)
     assert np.isfinite(answer.posterior).all()

@@ -28,7 +28,7 @@ def test_the_objective_is_the_bound_written_out_and_below_the_evidence(n_classes
     assert best.trace[-1] > evidence - 5
 
 
-def test_the_bound_never_falls():
+def test_bound_never_decreases():
     for seed in range(5):
         for accelerate in (True, False):
             trace = IBCC(accelerate=accelerate, max_iter=300).fit(random_votes(np.random.default_rng(seed))).trace

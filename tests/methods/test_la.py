@@ -102,7 +102,7 @@ def test_a_state_belongs_to_its_method():
         ESTIMATORS["majority"]().fit(votes).state()
 
 
-def test_it_learns_who_is_good():
+def test_la_learns_worker_skill():
     crew = one_coin_workers([0.95, 0.9, 0.6, 0.5])
     votes, truth = simulate([0.5, 0.5], crew, n_items=4_000, n_votes=4, rng=0)
     majority, once, twice = (

@@ -22,12 +22,12 @@ def test_the_former_name_of_a_method_still_works():
     assert method_named("weighted-majority") == "nitzan-paroush"
 
 
-def test_every_name_leads_to_a_method_and_hides_none():
+def test_every_name_resolves_to_one_method():
     assert set(METHOD_ALIASES.values()) <= set(ESTIMATORS)
     assert all(method_named(name) == name for name in ESTIMATORS)
 
 
-def test_the_nearest_name_is_offered():
+def test_closest_method_name_is_suggested():
     with pytest.raises(mj.ConfigError, match=r"no method 'david-skene'\. Did you mean dawid-skene\?"):
         mj.aggregate(VOTES, "david-skene")
     with pytest.raises(mj.ConfigError, match=r"method must be text or a list of strings, not 3"):

@@ -25,7 +25,7 @@ def test_log_odds_are_sums_of_weights(n_classes):
     np.testing.assert_array_equal(answer.skill, accuracy)
 
 
-def test_accuracies_are_counted_on_gold_and_pulled_to_the_mean():
+def test_accuracies_are_gold_counts_shrunk_to_the_mean():
     votes = Votes.from_codes(
         [0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 2, 1], [0, 0, 1, 0, 1, 1], items="abc", workers="xyz", labels="01",
         gold=[0, 1, -1],
@@ -43,7 +43,7 @@ def test_a_certain_worker_decides_and_two_who_contradict_each_other_leave_a_tie(
     assert NitzanParoush(accuracy=[1.0, 1.0, 0.9]).fit(votes).labels() == [None, None]
 
 
-def test_wrong_settings_are_named():
+def test_invalid_settings_are_reported_by_name():
     votes = random_votes(np.random.default_rng(0))
     with pytest.raises(ConfigError, match="nitzan-paroush learns from gold labels"):
         NitzanParoush().fit(votes)

@@ -1,4 +1,4 @@
-"""One coin per worker equals an independent EM, and finds the coins it was simulated with."""
+"""The one-coin model equals an independent EM and recovers simulated accuracies."""
 
 import numpy as np
 import pytest

@@ -130,7 +130,7 @@ def test_state_keeps_its_settings(history, batch, tmp_path):
     assert not np.allclose(later.posterior, update(DawidSkene().fit(history).state(), batch).posterior)
 
 
-def test_fits_without_a_state_say_so(history):
+def test_fits_without_a_state_raise_a_clear_error(history):
     gold = Votes.from_codes(history.item_n, history.worker_n, history.label_n, items=history.items,
                             workers=history.workers, labels=history.labels, gold=history.gold_i)  # fmt: skip
     fits = (
@@ -202,7 +202,7 @@ def test_foreign_and_newer_files_are_named(state_file, tmp_path):
         )
 
 
-def test_impossible_numbers_are_refused(history):
+def test_invalid_numbers_in_a_state_are_rejected(history):
     state = DawidSkene().fit(history).state()
 
     def other(**arrays):

@@ -1,4 +1,4 @@
-"""On public data each method is as accurate as an independent implementation, or better, or the reason is given."""
+"""On public data each method is at least as accurate as an independent implementation, or the reason is given."""
 
 import pytest
 

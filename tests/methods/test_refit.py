@@ -1,4 +1,4 @@
-"""Fits under many weightings at once are the fits that the estimator gives one by one."""
+"""Refitting under many weightings at once equals fitting them one by one."""
 
 from dataclasses import replace
 
@@ -113,7 +113,7 @@ def test_single_precision_is_close_enough(monkeypatch):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_few_steps_for_very_many_workers_leave_the_spread_as_it_is(n_classes, monkeypatch):
+def test_fewer_steps_for_many_workers_keep_the_spread(n_classes, monkeypatch):
     crew = one_coin_workers(np.random.default_rng(2).uniform(0.55, 0.95, 40), n_classes)
     votes = simulate(np.full(n_classes, 1 / n_classes), crew, 1_500, 5, rng=1).votes
     fit, weight_bi = DawidSkene().fit(votes), resampled(votes, np.ones(1_500), 60)

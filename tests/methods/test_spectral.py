@@ -55,7 +55,7 @@ def test_it_recovers_skills_whatever_the_number_of_votes():
     np.testing.assert_allclose(Spectral().fit(fewer).skill, counted, atol=0.06)
 
 
-def test_all_items_tie_if_neither_side_is_better():
+def test_all_items_tie_if_the_sign_is_undetermined():
     votes = Votes.from_codes([0, 0], [0, 1], [0, 1], items="a", workers="xy", labels="01")
     assert Spectral().fit(votes).labels() == [None]
 

@@ -30,7 +30,7 @@ def test_a_cut_or_longer_file_is_refused():
 
 
 def test_a_forged_file_that_is_no_state_is_refused():
-    """Anyone can write a checksum that fits; what is inside is still checked."""
+    """A forged file can have a valid checksum, so its content is checked, too."""
     for body in (b"", b"PK", b"junk", state_bytes(STATE).partition(b"\n")[2][:50]):
         head = b"majorant-state 1 " + hashlib.sha256(body).hexdigest().encode()
         with pytest.raises(DataError, match="is truncated or was modified"):

@@ -1,4 +1,4 @@
-"""One pass in log-odds beside a loop over items, where sums are easy and where they overflow."""
+"""One pass in log-odds equals a loop over items, even where sums would overflow."""
 
 import numpy as np
 import pytest

@@ -84,7 +84,7 @@ def test_many_partners_are_cut_to_those_with_most_common_items(monkeypatch):
     assert np.mean(np.array(Triplet().fit(votes).labels()) == truth) > 0.85
 
 
-def test_two_parts_of_a_crowd_without_a_common_item_each_find_their_side():
+def test_disconnected_parts_of_a_crowd_are_oriented_separately():
     left, weight = all_patterns((0.8, 0.6, -0.5), (0.5, 0.5))
     n = len(left.items)
     item, worker = np.append(left.item_n, left.item_n + n), np.append(left.worker_n, left.worker_n + 3)

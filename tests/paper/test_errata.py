@@ -61,7 +61,7 @@ def test_07_mended_sigma_is_sound_down_to_error_rates_of_a_thousandth():
 
 
 def test_07_mended_sigma_fails_for_nearly_perfect_workers():
-    """The proof's -log(1-x) <= x/(1+x) runs the wrong way, and here it shows; `perturbed_sigma` is safe."""
+    """The proof's -log(1-x) <= x/(1+x) is reversed, with a visible effect here; `perturbed_sigma` is safe."""
     right = 1 - 1.234098e-4
     at = oracle.model(0.5, right, right)
     both = np.array([[right, right]])

@@ -9,7 +9,7 @@ from paper.verdicts import margin
 
 
 def test_44_the_share_of_right_verdicts_is_not_the_true_positive_rate():
-    """A check that never says "optimal" is right on six of seven models at prior .9, and finds nothing."""
+    """A check that never says "optimal" is right on six of seven models at prior .9 without detecting anything."""
     for nu0, satisfied in ((0.5, 7), (0.6, 7), (0.9, 1)):
         holds = np.array([margin(Model(nu0, accuracy, accuracy)) > 1e-9 for accuracy in ACCURACIES])
         never = np.zeros(len(holds), dtype=bool)

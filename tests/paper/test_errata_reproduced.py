@@ -1,4 +1,4 @@
-"""Errata that came out when the tables were made again, each shown; numbers as in paper/errata.md."""
+"""Errata found while reproducing the tables; numbers as in paper/errata.md."""
 
 import numpy as np
 import pytest

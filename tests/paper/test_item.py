@@ -1,4 +1,4 @@
-"""How a cell gets its mark."""
+"""The marks of table cells."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def test_a_cell_that_agrees_needs_no_erratum():
     assert compare("key", 0.5, 0.6, errata=(33,)).says == "explained by erratum 33"
 
 
-def test_streams_are_the_same_in_every_run_and_differ_by_key():
+def test_random_streams_are_reproducible_and_differ_by_key():
     first, again, other = (Context(seed=3).rng(*key).random() for key in (("a", 1), ("a", 1), ("a", 2)))
     assert first == again != other
 

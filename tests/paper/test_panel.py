@@ -128,7 +128,7 @@ def test_in_the_limit_only_consistent_methods_tell_a_model_that_is_not_optimal()
     assert says == {"IAA": True, "IWMV": True, "EBCC": False, "one shared matrix": False}
 
 
-def test_rates_count_data_sets():
+def test_verdict_rates_are_shares_of_data_sets():
     rng = np.random.default_rng(0)
     found = verdicts.rates(Model(0.5, 0.9, 0.9), 3_000, rng, methods=("IAA",), n_sets=6, n_certified=2)
     assert found["IAA"] == (1.0, 6)

@@ -1,4 +1,4 @@
-"""Running items of the paper: what is kept, what is made again, what is missing, and what an interruption leaves."""
+"""Running items of the paper: caching, recomputation, missing data and interruptions."""
 
 import json
 
@@ -134,7 +134,7 @@ def test_unknown_names_are_refused_with_the_list():
         registry.chosen(["figure9"])
 
 
-def test_the_story_names_the_errata_of_each_item_and_the_page_has_their_cells(tmp_path, monkeypatch):
+def test_page_lists_the_errata_and_cells_of_each_item(tmp_path, monkeypatch):
     cells = tuple(compare(f"cell {at}", 0.1, 0.2, errata=(4,)) for at in range(15))
     use(monkeypatch, Item("one", "An item", lambda context: Outcome(cells=cells)))
     run.reproduce([], tmp_path, rng=0)

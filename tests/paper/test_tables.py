@@ -125,7 +125,7 @@ def test_every_difference_is_explained(name, quick):
 
 
 def test_a_changed_number_would_be_unexplained(monkeypatch):
-    """So that the test above can fail: no cell is explained beforehand."""
+    """Shows that the test above can fail: no cell is explained in advance."""
 
     def changed(name):
         table = json.loads(files.printed_text(name))
@@ -165,7 +165,7 @@ def test_named_accuracies_are_those_of_an_independent_run():
         assert ours == pytest.approx(golden("oMAP_per_worker_LOO")[data], abs=0.005)
 
 
-def test_what_the_anchor_tables_say():
+def test_anchor_table_values():
     if any(here(data) is None for data in DATA):
         pytest.skip(NO_DATA)
     slipped = Counter(cell.mark for key, cell in cells("anchors").items() if key.endswith("distinct labels"))

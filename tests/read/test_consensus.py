@@ -1,4 +1,4 @@
-"""Labels back into labelling tools."""
+"""Export of labels to labelling tools."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Containers that would unpack to far more than a table of votes are refused, and a parser that aborts harms nobody."""
+"""Decompression bombs are rejected, and a parser that crashes does not take down the process."""
 
 import gzip
 import io
@@ -68,7 +68,7 @@ def test_a_sheet_is_read(tmp_path):
     assert mj.read(workbook(tmp_path / "votes.xlsx", VOTES)).shape == (2, 2, 2)
 
 
-def test_one_cell_far_away_is_refused_and_the_process_lives(tmp_path):
+def test_sheet_with_a_distant_cell_is_rejected_safely(tmp_path):
     path = workbook(tmp_path / "far.xlsx", {**VOTES, "XFD1048576": "x"})
     assert path.stat().st_size < 2_000
     with pytest.raises(DataError, match=r"far\.xlsx is a spreadsheet that is damaged, or too large"):
@@ -137,8 +137,8 @@ def test_unneeded_parts_of_a_log_are_dropped(tmp_path):
     }  # fmt: skip
 
 
-def test_gzip_that_lies_about_its_size_is_refused_while_it_is_read(tmp_path, monkeypatch):
-    """The size at the end is that of the last member: a small one after a large one."""
+def test_gzip_with_a_false_size_is_rejected_while_reading(tmp_path, monkeypatch):
+    """The recorded size is that of the last member only: here a small one after a large one."""
     monkeypatch.setattr(files, "refuse_unpacked", _strict)
     path = tmp_path / "votes.csv.gz"
     large = gzip.compress(("item,worker,label\n" + "a,w,1\n" * 400_000).encode(), 9)
@@ -154,7 +154,7 @@ def _strict(name, size, unpacked, harmless=0):
         refuse_beyond("UNPACKED_RATIO", unpacked // max(size, 1), f"bytes of {name}", "Unpack it")
 
 
-def test_packed_text_is_counted_as_it_comes_out(tmp_path, monkeypatch):
+def test_decompressed_text_counts_towards_the_limit(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "refuse_unpacked", _strict)
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(bytes(5_000_000)))
@@ -171,7 +171,7 @@ def test_standard_input_has_a_limit(monkeypatch):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="limits of memory are Unix")
 def test_damaged_parquet_never_aborts(tmp_path):
-    """Bytes of a file with dictionaries are flipped, in a process of its own: an abort would end it."""
+    """Flip bytes of a file with dictionaries, in a separate process because the parser could abort."""
     path = tmp_path / "votes.parquet"
     rows = [(f"q{i}", f"w{j}", "yn"[(i * j) % 2]) for i in range(40) for j in range(3)]
     columns = dict(zip(("item", "worker", "label"), map(list, zip(*rows, strict=True)), strict=True))
@@ -233,7 +233,7 @@ def zip_by_zstandard(members):
 @pytest.mark.parametrize(("offset", "value"), [(8, 1), (8, 64), (10, 99)])
 @pytest.mark.parametrize("kind", ["log", "cvat"])
 def test_an_archive_that_python_cannot_unpack_is_refused_in_our_words(tmp_path, kind, offset, value):
-    """Protected by a password, or packed by a method that zipfile does not have: as its directory says."""
+    """Archives that need a password or use a compression method that zipfile does not support."""
     path = tmp_path / "a.zip"
     if kind == "log":
         path = write_log(tmp_path / "a.eval", [sample("a"), sample("b", "I")])

@@ -1,4 +1,4 @@
-"""docs/input.md: the tables it prints are the ones in the code, and its example of an error is a real one."""
+"""The tables and the example error in docs/input.md match the code."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def test_argilla_counts_submitted_responses(tmp_path):
 
 
 def test_a_list_with_one_label_is_that_label(tmp_path):
-    """doccano writes a list even where one label is allowed."""
+    """doccano writes a list even if only one label is allowed."""
     path = lines(
         tmp_path, {"id": 3, "text": "a", "label": ["pos"], "user": "ana"}, {"id": 3, "label": [], "user": "bo"}
     )

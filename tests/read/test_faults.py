@@ -1,4 +1,4 @@
-"""Nothing foreign leaves `read`: what breaks a parser is a DataError or a ConfigError that names the source."""
+"""`read` raises only DataError or ConfigError, with the source's name, whatever breaks a parser."""
 
 import contextlib
 import gzip
@@ -99,7 +99,7 @@ def test_a_header_of_any_length(tmp_path):
     assert mj.read(path, wide=True).shape == (2, 300, 2)
 
 
-def test_our_own_bugs_are_not_hidden():
+def test_internal_errors_are_not_swallowed():
     with pytest.raises(TypeError), named_faults("votes.csv"):
         raise TypeError
 

@@ -1,4 +1,4 @@
-"""A small file of every format: read at the first try, described, and misread by no reader in silence."""
+"""A small file of every format is read without options, described, and never silently misread."""
 
 import gzip
 import json
@@ -132,7 +132,7 @@ def same_votes(votes) -> bool:
 
 @pytest.mark.parametrize("path", flat_files(), ids=lambda path: str(path.relative_to(HERE)))
 def test_no_reader_of_another_format_misreads_a_file_in_silence(path, tmp_path):
-    """A file under the wrong ending, or told to be another format, is refused or comes out as it is."""
+    """A file with the wrong extension or format option is rejected or read correctly."""
     silent = []
     settings = {"workers": "ana,bo,cy"} if path.name == "wide_text.csv" else {}
     for ending in (".csv", ".json", *((".parquet", ".eval", ".xlsx", ".xml", "") if sizes.LONG else ())):
@@ -349,7 +349,7 @@ def test_other_columns_of_a_wide_table_are_left_out_and_named():
     assert mj.read(HERE / "wide_text.csv", workers=["a*", "bo"]).workers == ("ana", "bo")
 
 
-def test_recognised_and_not_readable_says_which_export_is(tmp_path):
+def test_unreadable_export_error_names_a_readable_one(tmp_path):
     def refused(name, content, words):
         path = tmp_path / name
         path.write_text(content if isinstance(content, str) else json.dumps(content))

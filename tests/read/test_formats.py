@@ -1,4 +1,4 @@
-"""The same votes in every shape that is read give the same Votes."""
+"""The same votes give the same Votes in every supported format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever takes votes takes what `read` takes, and a wrong call is answered in the caller's words."""
+"""Every function that takes votes accepts what `read` accepts, and errors use the caller's argument names."""
 
 import inspect
 from typing import get_type_hints
@@ -74,7 +74,7 @@ def test_files_without_votes_are_rejected_with_advice(function, wrong):
         function(wrong)
 
 
-def test_a_misspelt_argument_gets_the_nearest():
+def test_misspelt_argument_suggests_the_closest():
     with pytest.raises(mj.ConfigError, match=r"no argument itm=\. Did you mean item="):
         mj.check(FRAME, itm="task")
 
@@ -84,19 +84,19 @@ def test_read_votes_reject_column_names():
         mj.check(mj.read(FRAME), item="task")
 
 
-def test_read_takes_what_can_be_distinguished():
+def test_read_accepts_every_distinguishable_source():
     keywords = [p.name for p in inspect.signature(mj.read).parameters.values() if p.kind is p.KEYWORD_ONLY]
     assert list(get_type_hints(Reading)) == keywords
 
 
-def test_a_seed_need_not_be_given_and_is_zero():
+def test_default_seed_is_zero():
     assert mj.agreement(FRAME).fleiss == mj.agreement(FRAME, rng=0).fleiss
     assert mj.aggregate(FRAME, "mace").labels() == mj.aggregate(FRAME, "mace", rng=0).labels()
     assert repr(mj.certify(FRAME)) == repr(mj.certify(FRAME, rng=0))
 
 
 class TestIndexOfPandas:
-    def test_name_can_be_given(self):
+    def test_explicit_column_name(self):
         frame = FRAME.rename(columns={"task": "text"}).set_index("text")
         assert as_votes(frame, item="text").items == tuple(range(30))
 
@@ -109,7 +109,7 @@ class TestIndexOfPandas:
         frame.index = frame.index.map("q{}".format).rename(None)
         assert as_votes(frame).items[:2] == ("q0", "q1")
 
-    def test_row_numbers_are_not_items(self):
+    def test_row_numbers_are_not_used_as_items(self):
         with pytest.raises(mj.DataError, match="cannot tell which column is the item"):
             as_votes(FRAME[["worker", "label"]])
 
@@ -120,7 +120,7 @@ class TestIndexOfPandas:
 
 
 def test_the_command_line_offers_what_the_library_takes():
-    """Its lists are written out there, since `majorant --help` imports nothing that reads."""
+    """The lists are repeated there because `majorant --help` must not import the reading modules."""
     options = {option.name: option for option in certify.params}
     assert tuple(options["repeats"].type.choices) == POLICIES
     assert list(options["format"].type.choices) == format_words()

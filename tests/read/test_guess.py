@@ -1,4 +1,4 @@
-"""Columns guessed from their content: right or asked about, never wrong; the guess is printed."""
+"""Columns guessed from their content are right or rejected, never wrong, and the guess is printed."""
 
 import random
 
@@ -118,7 +118,7 @@ def random_table(rng):
     return {name: columns[name] for name in order}, names
 
 
-def test_no_guess_is_wrong():
+def test_column_guesses_are_never_wrong():
     rng, right, asked = random.Random(7), 0, 0
     for _ in range(150):
         table, names = random_table(rng)
@@ -221,7 +221,7 @@ class TestOtherColumnsOfWideTables:
     def test_same_labels_in_another_spelling_are_a_worker(self):
         assert left_out(wide(rater4=[label.upper() for label in TRUTH])) == {}
 
-    def test_all_can_be_taken(self):
+    def test_excluded_columns_can_be_included(self):
         assert mj.read(wide(Biopsy=TRUTH), workers="*").shape[1] == 4
 
 

@@ -1,4 +1,4 @@
-"""Every kind of bad, doubtful and odd table that reading must survive: a message, a note, or simply the right votes."""
+"""Bad, doubtful and unusual tables give an error message, a note or the right votes."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_headerless_file_suggests_columns(write):
     refused(write(ROWS), "looks like a vote", "columns='item,worker,label'")
 
 
-def test_header_met_although_columns_are_given(write):
+def test_header_row_with_explicit_columns(write):
     refused(write(HEADER + ROWS), "row 1", "header", "columns=", columns="item,worker,label")
 
 
@@ -252,7 +252,7 @@ def test_every_label_empty(write):
     refused(write(HEADER + "q1,ana,\nq1,bo, \n"), "no row contains a vote", "label=")
 
 
-def test_unknown_status_names_row_and_way_out(write):
+def test_unknown_status_error_names_row_and_fix(write):
     path = write("item,worker,label,status\nq1,ana,yes,ok\nq1,bo,no,perhaps\n")
     refused(path, "row 3", "'status'", "'perhaps'", "status=''")
     assert read(path, status="").n_votes == 2
@@ -344,7 +344,7 @@ def test_null_and_nan_are_empty_in_frames():
 
 
 @pytest.mark.parametrize("word", ["NA", "N/A", "None", "null", "nan"])
-def test_not_available_is_a_label_with_a_note_unless_said_empty(write, word):
+def test_na_is_a_label_with_a_note_unless_declared_empty(write, word):
     path = write(HEADER + f"q1,ana,1\nq1,bo,{word}\nq2,bo,0\n")
     votes = read(path)
     assert word in votes.labels
@@ -363,7 +363,7 @@ def test_worker_with_one_vote(write):
     assert (votes.worker_n == votes.workers.index("bo")).sum() == 1
 
 
-def test_nasty_ids_are_kept_as_they_are(write):
+def test_unusual_ids_are_kept_unchanged(write):
     ids = ["a,b", 'say "hi"', "two\nlines", "carriage\r\nreturn", "😀", "007", " spaced ", "'", "NULL", "1e5", "#no"]
     text = io.StringIO()
     import csv
@@ -422,7 +422,7 @@ def test_standard_input(monkeypatch):
         assert read("-").account.source == "standard input"
 
 
-def test_nothing_is_left_behind(write, monkeypatch, tmp_path):
+def test_no_temporary_files_remain(write, monkeypatch, tmp_path):
     import tempfile
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temp"))
@@ -432,7 +432,7 @@ def test_nothing_is_left_behind(write, monkeypatch, tmp_path):
     assert list((tmp_path / "temp").iterdir()) == []
 
 
-def test_a_quoted_backslash_is_a_name_and_no_escape(tmp_path: Path) -> None:
+def test_quoted_backslash_is_not_an_escape(tmp_path: Path) -> None:
     path = tmp_path / "votes.csv"
     path.write_text('"item","worker","label"\n"0","\\","a"\n')
     assert read(path).workers == ("\\",)

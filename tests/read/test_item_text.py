@@ -1,4 +1,4 @@
-"""The items' own text: found by its name or named, looked up when it is shown, and never in the way."""
+"""The items' own text: detected or named, and looked up only when it is shown."""
 
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def test_items_made_of_an_item_and_a_label_have_the_text_of_the_item():
 
 
 @pytest.mark.parametrize("make", [dict, pd.DataFrame])
-def test_frames_can_be_read_again(make):
+def test_item_text_is_read_from_frames(make):
     votes = mj.read(make(TABLE))
     assert votes.text(["b", "a"]) == ["B?", "A?"]
     assert mj.read(make(TABLE), text="n").text(["b"]) == ["3"]
@@ -65,7 +65,7 @@ def test_the_text_goes_with_some_of_the_items_into_the_review_and_not_with_maske
     assert mask(votes).text is None
 
 
-def test_votes_in_files_have_it_too_and_a_source_that_is_gone_says_nothing(tmp_path):
+def test_text_works_on_disk_and_is_skipped_if_the_source_is_gone(tmp_path):
     path = tmp_path / "votes.csv"
     pd.DataFrame(TABLE).to_csv(path, index=False)
     stored = prepare(str(path), tmp_path / "work", memory=1_000_000_000)

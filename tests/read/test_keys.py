@@ -1,4 +1,4 @@
-"""Several columns that name an item together, and true labels given in any way."""
+"""Composite item keys, and gold labels in every form."""
 
 import json
 
@@ -94,7 +94,7 @@ def test_a_missing_or_empty_part_is_an_error():
 
 
 @given(st.lists(st.lists(st.text("|a ", max_size=4), min_size=2, max_size=2), max_size=12))
-def test_different_parts_give_different_names_and_come_back(parts):
+def test_composite_keys_are_unique_and_reversible(parts):
     assert len({join_key(part) for part in parts}) == len(set(map(tuple, parts)))
     for part in parts:
         if not any(text.strip() != text for text in part):

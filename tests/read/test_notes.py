@@ -89,7 +89,7 @@ def test_votes_that_never_differ_look_like_combined_labels():
 
 
 def test_a_label_or_id_with_a_control_character_looks_like_the_one_without(tmp_path):
-    """A zero byte, which a declared encoding lets in, does not make another label without a word."""
+    """A zero byte, which a declared encoding permits, does not silently create another label."""
     lines = [
         f"{item},{'ana' if n % 7 else 'ana' + chr(0)}{n % 3},yes{chr(0) * (n == 40)}"
         for n, item in enumerate(ITEMS * 3)
@@ -107,7 +107,7 @@ def test_ids_that_look_alike_are_noted_and_stay_apart():
     assert not id_notes("item", "item", ["q1", "q10", "Q2"])
 
 
-def test_look_alikes_among_many_ids_are_found_by_arrow(tmp_path):
+def test_look_alike_ids_are_found_in_large_tables(tmp_path):
     path = tmp_path / "votes.csv"
     rows = [f"item{n},w{n % 7},{'yn'[n % 2]}\n" for n in range(5_000)]
     path.write_text("item,worker,label\n" + "".join(rows))

@@ -38,7 +38,7 @@ def test_a_judge_asked_in_both_orders_has_one_vote(winners, label):
     assert votes.to_dict() == {"item": ["q1 | x vs y"], "worker": ["gpt"], "label": [label]}
 
 
-def test_flips_are_counted_by_where_they_went():
+def test_flips_are_counted_by_direction():
     table = {
         "question": [1, 1, 2, 2, 3, 3, 4],
         "model_a": list("xyxyxyx"),

@@ -1,4 +1,4 @@
-"""Parquet: types, dictionaries and row groups as they are, damage refused."""
+"""Parquet: types, dictionaries and row groups are kept, and damaged files are rejected."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq

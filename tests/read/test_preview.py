@@ -1,4 +1,4 @@
-"""A first look shows a table's columns and rows whatever it is, and says why where it cannot be understood yet."""
+"""The preview shows the columns and rows of any table, and explains what is still missing."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The recipes of CONTRIBUTING.md for input formats are complete: toy ones are added, and everything knows them."""
+"""The recipes of CONTRIBUTING.md for input formats are complete: toy formats work everywhere."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Repeats, status, gold and vocabularies: the rules of docs/input.md against slow and obvious ones."""
+"""The rules of docs/input.md for repeats, status, gold and labels, checked against simple implementations."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_codes_of_parts_equal_codes_of_the_whole(parts):
     assert [(type(v), v) for v in as_list(known)] == [(type(v), v) for v in expected.values]
 
 
-def test_values_that_do_not_come_again_within_a_part_keep_their_codes():
+def test_codes_are_stable_across_parts():
     import pyarrow as pa
 
     rng = np.random.default_rng(0)

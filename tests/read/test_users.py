@@ -1,4 +1,4 @@
-"""Files as five kinds of users bring them: read at the first try, or with one flag that the message names."""
+"""Files of five kinds of users are read without options, or with one flag that the error message names."""
 
 from __future__ import annotations
 
@@ -278,9 +278,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("who", "what", "make", "flags", "shape"), ROWS, ids=[f"{r[0]}: {r[1]}" for r in ROWS])
-def test_every_file_answers_at_the_first_try_or_with_the_flag_that_the_message_names(
-    who, what, make, flags, shape, tmp_path
-):
+def test_files_are_read_directly_or_with_the_suggested_flag(who, what, make, flags, shape, tmp_path):
     path = str(make(tmp_path))
     first = run(path)
     if not flags:
@@ -316,7 +314,7 @@ def test_files_without_votes_get_a_message_with_the_next_step(make, words, tmp_p
     assert words in run(str(make(tmp_path)))
 
 
-def test_names_of_workers_in_a_wide_table_are_not_left_out_in_silence(tmp_path):
+def test_left_out_worker_columns_are_reported(tmp_path):
     path = str(wide(more=("prompt",))(tmp_path))
     assert "--workers" in run(path, "--wide", "--worker", "ana,bo,cy")
     assert "--workers ana,bo,cy" in " ".join(run(path, "--wide")["notes"])

@@ -1,4 +1,4 @@
-"""What each stage of the line says of some votes, as a few plain numbers.
+"""The results of each stage of the pipeline as a few plain numbers.
 
 All is asked through public names, so that the same lines run on an old commit and on a new one.
 """

@@ -1,4 +1,4 @@
-"""Numbers stay what they were when they were recorded, to 1e-9, wherever the votes are kept."""
+"""Numbers match the recorded ones to 1e-9 on every backend."""
 
 import json
 import math
@@ -68,7 +68,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("room", "name"), CASES)
-def test_numbers_are_those_recorded(room, name):
+def test_numbers_match_the_recording(room, name):
     if not is_here(name):
         pytest.skip(NO_DATA)
     changed = {}
@@ -91,7 +91,7 @@ def test_numbers_are_those_recorded(room, name):
         *(pytest.param(one, marks=pytest.mark.long) for one in ("crowd of 1 to 5", "three classes, crowd of 4")),
     ],
 )
-def test_votes_in_files_give_the_numbers_that_they_give_in_memory(run, tmp_path, name):
+def test_file_backend_matches_the_recording(run, tmp_path, name):
     write_table(tmp_path / "votes.csv", votes_table(votes_of(name)))
     in_memory, in_files = (
         json.loads(run("check", "votes.csv", "--json", *more)[1]) for more in ((), ("--memory", "1GB"))
@@ -109,7 +109,7 @@ NOT_DRAWN = ("verdict", "by_votes", "margin", "handicap", "items_certified")
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["panel of 4", "crowd of 1 to 5"])
-def test_votes_on_spark_give_the_numbers_that_they_give_in_memory(run, tmp_path, name):
+def test_spark_backend_matches_the_recording(run, tmp_path, name):
     try:
         require_spark()
     except ConfigError as missing:

@@ -1,4 +1,4 @@
-"""Votes and summaries to make pages of."""
+"""Sample votes and summaries for rendering."""
 
 from functools import cache
 

@@ -56,7 +56,7 @@ def seen(request, tmp_path_factory):
 
 
 @pytest.mark.parametrize("sight", SIGHTS, ids="-".join)
-def test_the_page_is_quiet_complete_and_accessible(seen, sight):
+def test_report_has_no_console_errors_and_is_accessible(seen, sight):
     name, sights = seen
     found = sights[sight]
     assert found["console"] == []
@@ -95,7 +95,7 @@ def test_the_next_step_can_be_copied(seen):
 
 
 @pytest.mark.parametrize("sight", SIGHTS, ids="-".join)
-def test_parts_fold_the_index_unfolds_them_and_paper_shows_all(seen, sight):
+def test_sections_fold_and_are_unfolded_by_links_and_print(seen, sight):
     found = seen[1][sight]
     assert found["folded"] >= 4
     assert found["opened"] == [False, True]
@@ -105,7 +105,7 @@ def test_parts_fold_the_index_unfolds_them_and_paper_shows_all(seen, sight):
     assert not found["unfolded"], "the verdicts stand open"
 
 
-def test_the_live_map_says_what_the_theory_says_and_follows_the_keyboard(seen):
+def test_live_map_matches_theory_and_responds_to_the_keyboard(seen):
     name, sights = seen
     grid = sights["desktop", "light"]["grid"]
     assert all(same(one, model) for one, model in zip(grid, models(), strict=True))
@@ -123,7 +123,7 @@ def test_the_live_map_says_what_the_theory_says_and_follows_the_keyboard(seen):
         assert found["moved"]["spoken"].startswith(f"{point['votes'] + 1} votes per item, if votes are independent")
 
 
-def test_dark_is_dark_and_tables_sort(seen):
+def test_dark_mode_and_table_sorting(seen):
     _, sights = seen
     light, dark = sights["desktop", "light"], sights["desktop", "dark"]
     assert light["background"] != dark["background"]

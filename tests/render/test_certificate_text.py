@@ -1,4 +1,4 @@
-"""Certificates in words: each verdict and reason has its sentence, and the command prints what JSON holds."""
+"""Text of certificates: each verdict and reason has its sentence, and text and JSON agree."""
 
 import importlib
 import json
@@ -62,28 +62,28 @@ SENTENCES = [
     ),
     (
         FAILED,
-        "Cannot say whether any rule that ignores who voted beats majority vote: tests reject that votes on an "
-        "item are independent given the truth.",
+        "It is unclear whether any rule that ignores who voted beats majority vote: the votes contradict the "
+        "assumption that votes on an item are independent given the truth.",
     ),
     (
         THREE,
-        "Cannot say whether any rule beats majority vote: these votes cannot show that workers err independently of "
-        "each other.",
+        "It is unclear whether any rule beats majority vote: these votes cannot test the assumption that workers make "
+        "mistakes independently of each other.",
     ),
     (
         claim("open", reason=Reason.TOO_FEW_ITEMS, n_items=1000, more_items=4321),
-        "Cannot say whether any rule that ignores who voted beats majority vote: there are too few items; about 4,300 "
-        "fresh items would settle it.",
+        "It is unclear whether any rule that ignores who voted beats majority vote: there are too few items; a new "
+        "sample of about 4,300 items would settle it.",
     ),
     (
         claim("open", "gold", reason=Reason.TOO_FEW_ITEMS),
-        "By the gold labels, cannot say whether any rule that ignores who voted beats majority vote: there are too few "
-        "items; more gold labels are unlikely to settle it.",
+        "By the gold labels, it is unclear whether any rule that ignores who voted beats majority vote: there are too "
+        "few items; more gold labels are unlikely to settle it.",
     ),
     (
         claim("open", reason=Reason.NOT_IDENTIFIED),
-        "Cannot say whether any rule that ignores who voted beats majority vote: the votes do not determine how good "
-        "the votes are.",
+        "It is unclear whether any rule that ignores who voted beats majority vote: these votes do not determine how "
+        "accurate they are.",
     ),
 ]
 
@@ -101,7 +101,7 @@ def test_every_assumption_can_fail_in_a_sentence(assumption, status):
     assert "None" not in sentence
 
 
-def test_the_same_reason_is_said_once():
+def test_shared_reason_is_stated_once():
     both = of(FAILED, replace(FAILED, family=Family.NAMED))
     assert certificate_sentence(both) == claim_sentence(FAILED)
     assert certificate_sentence(of(claim(), THREE)) == f"{claim_sentence(claim())} {claim_sentence(THREE)}"
@@ -119,7 +119,7 @@ def test_numbers_and_assumptions_are_shown():
         "open (assumption failed) at 95%",
         "margin     +0.513 nats",
         "loss       2.9 points (2.4 to 3.4)",
-        "5.0% of the items, left out",
+        "5.0% of the items, not counted",
         "votes on an item are independent given the truth: failed (p = 0.01)",
     ):
         assert part in text
@@ -194,17 +194,17 @@ TOGETHER = Dependence(
 )
 
 
-def test_workers_who_err_together_are_named(run):
+def test_workers_with_shared_mistakes_are_named(run):
     certificate = replace(of(claim(), THREE), dependence=TOGETHER)
     _, text, _ = run("certify", certificate=certificate)
-    told = text[text.index("Do the workers err together?") :].splitlines()
+    told = text[text.index("Do workers share mistakes?") :].splitlines()
     assert [" ".join(line.split()) for line in told[1:]] == [
-        "test workers err independently of each other: failed (p = 1e-09)",
+        "test workers make mistakes independently of each other: failed (p = 1e-09)",
         "pairs correlated given the true label (on gold items): w1 and w2 +0.62",
         "worth the votes on an item are worth 1.9 independent ones (1.5 to 2.4)",
     ]
     _, text, _ = run("certify", certificate=replace(certificate, level=1 - 1e-9))
-    assert "none is significant" in text  # 1e-8, of two pairs
+    assert "no pair is significantly correlated" in text  # 1e-8, of two pairs
     _, printed, _ = run("certify", "--json", certificate=certificate)
     found = json.loads(printed)["dependence"]
     assert found["n_eff"]["value"] == 1.93
@@ -217,11 +217,11 @@ def test_independent_workers_are_not_named(run):
     alone = replace(TOGETHER, tested=passed, truth="estimated", n_eff=Estimate(2.9, reason=Missing.GOLD_FOR_INTERVAL))
     alone = replace(alone, pairs=alone.pairs[1:])
     _, text, _ = run("certify", certificate=replace(of(claim()), dependence=alone))
-    assert "none is significant" in text
+    assert "no pair is significantly correlated" in text
     assert "worth at most about 2.9 independent ones" in text
-    assert dependence_sentence(alone) == "No shared errors are seen (p = 0.6)."
+    assert dependence_sentence(alone) == "No sign that workers share mistakes (p = 0.6)."
     assert dependence_sentence(replace(alone, tested=replace(passed, status=Status.UNTESTABLE))) == ""
-    assert "err together" not in run("certify", certificate=of(claim()))[1]
+    assert "share mistakes" not in run("certify", certificate=of(claim()))[1]
 
 
 def test_unavailable_claim_is_an_error(run):
@@ -248,7 +248,7 @@ def test_notes_on_the_input_go_to_standard_error(run, arguments):
     votes = Path("votes.csv")
     votes.write_text(votes.read_text() + "0,w9,no,maybe\n".replace("0,", "40,", 1))
     _, text, err = run(*arguments)
-    assert err == "Note     1 gold label that no worker used: 'maybe'.\n"
+    assert err == "Note     No worker ever used 1 gold label: 'maybe'.\n"
     assert "maybe" not in text.splitlines()[0]
     assert run(*arguments, "-q")[2] == ""
 
@@ -256,7 +256,7 @@ def test_notes_on_the_input_go_to_standard_error(run, arguments):
 def test_plan_command(run):
     code, text, err = run("plan", "--target", ".9", "--price", ".05")
     assert (code, err) == (0, "")
-    assert "Stopping once the votes to come cannot change the label saves" in text
+    assert "Stopping once the remaining votes cannot change the label would save" in text
     code, printed, _ = run("plan", "--target", ".9", "--json")
     facts = json.loads(printed)
     assert facts["votes_now"] == 3

@@ -1,4 +1,4 @@
-"""The live map's numbers are those of the theory, and it stands only where its assumptions passed."""
+"""The live map matches the theory, and is shown only if its assumptions passed."""
 
 import copy
 import json

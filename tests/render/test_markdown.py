@@ -1,4 +1,4 @@
-"""The answer in Markdown: the same sentences, names inert, files replaced and job summaries added to."""
+"""The answer as Markdown: the same sentences, escaped names, and files or job summaries."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ def test_json_matches_the_text():
     assert all(f"| **{name}** |" in text for name in ("Why", "Next", "Votes"))
 
 
-def test_names_are_inert():
+def test_names_are_escaped_in_markdown():
     assert inert("<img src=x>|`a`\n# b") == "\\<img src=x\\>\\|\\`a\\` \\# b"
     whole = result("two_items")
     one = SliceAnswer(value="a|<b>", n_items=4, n_votes=12, differ=0, answer=whole.answer)

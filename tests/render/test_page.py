@@ -1,4 +1,4 @@
-"""The page: it parses, its numbers are those of result.json, names are inert, and it asks nothing of the network."""
+"""The report is valid HTML, matches result.json, escapes names, and makes no network requests."""
 
 import copy
 import json
@@ -129,14 +129,14 @@ def test_nothing_is_loaded_and_only_the_one_script_may_run(page):
 
 
 @pytest.mark.parametrize("page", [pytest.param("hostile", marks=pytest.mark.long), "two_items"], indirect=True)
-def test_the_page_can_be_made_again_from_itself_and_from_the_file(page):
+def test_report_can_be_rebuilt_from_itself_and_from_json(page):
     name, html, reader = page
     assert render(reader.embedded) == html
     assert render(json.loads(to_json(summary(name)))) == html
 
 
 @pytest.mark.parametrize("page", ["hostile"], indirect=True)
-def test_hostile_names_come_out_inert_and_clipped(page):
+def test_hostile_names_are_escaped_and_clipped(page):
     _, html, _ = page
     outside = re.sub(r"<script.*?</script>|<style>.*?</style>", "", html, flags=re.DOTALL)
     assert "&lt;script&gt;" in outside
@@ -165,7 +165,7 @@ def test_a_million_votes_make_a_page_of_the_same_size():
     assert len(render(grown).encode()) < LIMIT
 
 
-def test_the_page_holds_one_accuracy_and_one_gain(page):
+def test_page_shows_one_accuracy_and_one_gain(page):
     name, _, reader = page
     accuracies = {path for path, _, _ in reader.facts if path.startswith("accuracy.")}
     assert accuracies <= {
@@ -185,7 +185,7 @@ def test_no_rule_is_called_recommended(page):
     assert "recommended" not in re.sub(r"<script.*?</script>", "", page[1], flags=re.DOTALL)
 
 
-def test_the_share_of_a_class_stands_with_what_each_rule_reports():
+def test_class_share_is_shown_with_each_rules_rate():
     html = render(summary("crowd"))
     rate = summary("crowd")["rate"]
     assert rate["overall"]["low"] < rate["overall"]["value"] < rate["overall"]["high"]
@@ -209,7 +209,7 @@ def test_slices_and_samples_are_shown():
     html = render({**grown, "slices": [one], "sample": {"items": 7, "of": 9}})
     assert '<section id="slices">' in html
     assert "&lt;fr&gt;" in html
-    assert "items drawn at random" in html
+    assert "a random sample of" in html
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -223,7 +223,7 @@ def test_a_notebook_gets_every_figure(name):
 def test_a_figure_that_does_not_exist_is_refused():
     with pytest.raises(ConfigError, match="Choose one of: flow, workers"):
         mj.figure(result("crowd"), "pie")
-    with pytest.raises(ConfigError, match="nothing to show"):
+    with pytest.raises(ConfigError, match="nothing to plot"):
         mj.figure(result("crowd"), "dependence")
 
 

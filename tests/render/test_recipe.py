@@ -1,4 +1,4 @@
-"""The recipe of CONTRIBUTING.md for a sentence: it is changed in one function, and every surface shows the new one."""
+"""The recipe of CONTRIBUTING.md for a sentence: changing one function changes it everywhere."""
 
 import json
 
@@ -17,7 +17,7 @@ def votes(monkeypatch):
     return mj.simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], n_items=60, n_votes=3, rng=0)[0]
 
 
-def test_every_surface_shows_it(votes, run, tmp_path):
+def test_new_fact_is_shown_everywhere(votes, run, tmp_path):
     write_table(tmp_path / "votes.csv", votes_table(votes))
     code, out, err = run("check", "votes.csv", "--out", "results", "--summary", "answer.md")
     assert code == 0, err
@@ -27,5 +27,5 @@ def test_every_surface_shows_it(votes, run, tmp_path):
     assert json.loads((tmp_path / "results" / "result.json").read_text(encoding="utf-8"))["answer"]["next"] == TOY
 
 
-def test_a_notebook_shows_it(votes):
+def test_new_figure_is_shown_in_a_notebook(votes):
     assert TOY in mj.check(votes)._repr_html_()

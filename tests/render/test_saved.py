@@ -1,4 +1,4 @@
-"""`majorant report`, `check --report` and `--mask`: the same page again, clear errors, no names."""
+"""`majorant report`, `check --report` and `--mask`: identical pages, clear errors, and no masked names."""
 
 import json
 import re
@@ -54,7 +54,7 @@ def test_a_page_can_be_made_from_a_page(folder):
     assert read_summary(folder / "page.html")["votes"]["votes"] == 2000
 
 
-def test_masked_names_are_nowhere(folder):
+def test_masked_names_never_appear(folder):
     for path in [*(folder / "out").iterdir(), folder / "page.html"]:
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"photo-\d|ann-w", text), path
@@ -63,7 +63,7 @@ def test_masked_names_are_nowhere(folder):
 
 
 @pytest.mark.long
-def test_masked_names_are_nowhere_with_a_limit_on_memory_either(folder):
+def test_masked_names_never_appear_with_a_memory_limit(folder):
     out = folder / "masked"
     arguments = ["check", str(folder / "votes.csv"), "--mask", "--memory", "1GB", "--out", str(out)]
     done = CliRunner().invoke(majorant, arguments, catch_exceptions=False)
@@ -100,7 +100,7 @@ def damaged(**changes):
         ({"seed": float("nan")}, "damaged or was edited"),
     ],
 )
-def test_foreign_and_broken_results_are_refused(tmp_path, content, message):
+def test_unknown_and_damaged_results_are_rejected(tmp_path, content, message):
     path = tmp_path / "result.json"
     path.write_text(content if isinstance(content, str) else json.dumps(damaged(**content)))
     with pytest.raises(DataError, match=re.escape(message)) as caught:
@@ -125,7 +125,7 @@ def test_a_number_that_is_too_large_to_draw_is_damage(tmp_path):
         render_saved(read_summary(path), path)
 
 
-def test_a_page_that_cannot_be_made_leaves_nothing(tmp_path):
+def test_failed_report_leaves_no_file(tmp_path):
     path = tmp_path / "result.json"
     path.write_text('{"majorant": "1", "schema": 4}')
     done = CliRunner().invoke(majorant, ["report", str(path), "--out", str(tmp_path / "page.html")])
@@ -133,7 +133,7 @@ def test_a_page_that_cannot_be_made_leaves_nothing(tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == ["result.json"]
 
 
-def test_a_result_from_elsewhere_cannot_bring_markup():
+def test_edited_result_cannot_inject_markup():
     foreign = damaged()
     foreign["answer"]["evidence"] = foreign["certificate"]["anonymous"]["verdict"] = '"><script>alert(1)</script>'
     assert render(foreign).count("<script") == 2
@@ -151,7 +151,7 @@ def test_files_of_another_run_beside_a_result_are_named(folder, tmp_path):
     done = CliRunner().invoke(majorant, command)
     assert done.exit_code == 0
     assert "labels.csv and workers.csv beside" in done.stderr
-    assert "are not what was written with it" in done.stderr
+    assert "are not the version written with it" in done.stderr
 
 
 def test_a_result_lists_the_digests_of_its_files_and_they_can_be_checked_elsewhere(folder):

@@ -283,7 +283,7 @@ def test_resamples_do_not_depend_on_how_many_are_drawn_at_once(monkeypatch):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_cohen_with_item_weights_equals_cohen_with_repeated_items(seed, monkeypatch):
-    """What one resample computes, against votes in which each item occurs as often as it was drawn."""
+    """A weighted resample equals votes in which each item is repeated as often as it was drawn."""
     rng = np.random.default_rng(seed)
     n_items, weight_i = 25, rng.integers(0, 4, size=25)
     item, worker = rng.integers(n_items, size=60), rng.integers(6, size=60)
@@ -303,7 +303,7 @@ def test_cohen_with_item_weights_equals_cohen_with_repeated_items(seed, monkeypa
 
 
 def test_cohen_interval_is_centred_where_pairs_share_few_items():
-    """Each two of 40 workers share about 10 items: resamples of the items fall below the value on average."""
+    """Any two of 40 workers share about 10 items, so resamples are below the value on average."""
     rng = np.random.default_rng(0)
     said = rng.random((1000, 40)) < rng.choice([0.1, 0.9], size=(1000, 1))
     votes = from_matrix(np.where(rng.random((1000, 40)) < 0.9, -1, said))
@@ -326,7 +326,7 @@ def test_pairs_with_few_common_items_are_left_out_of_the_mean():
     assert none.reason is Missing.FEW_COMMON_ITEMS
 
 
-def test_excessive_work_is_skipped_with_a_reason(monkeypatch):
+def test_too_much_work_is_skipped_with_a_reason(monkeypatch):
     votes = crowd(np.random.default_rng(3), 200)
     monkeypatch.setattr(measure_module, "resampled_mean", partial(coefficients_module.resampled_mean, most_pairs=10))
     fewer = agreement(votes, rng=0)
@@ -366,7 +366,7 @@ def test_a_rare_class_gives_no_interval_where_resamples_lose_it():
 
 
 @pytest.mark.parametrize(("level", "n_boot"), [(0, 1000), (1.0, 1000), (0.95, 99)])
-def test_refuses_what_makes_no_interval(level, n_boot):
+def test_invalid_interval_settings_are_rejected(level, n_boot):
     with pytest.raises(ConfigError):
         agreement(from_matrix([[0, 1]]), rng=0, level=level, n_boot=n_boot)
 

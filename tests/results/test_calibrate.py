@@ -1,4 +1,4 @@
-"""Calibrated confidence: labels stay, and probabilities come nearer to the truth, most of all where gold tells it."""
+"""Calibrated confidence: labels do not change, and probabilities become more accurate, above all with gold labels."""
 
 from dataclasses import replace
 from functools import partial
@@ -71,7 +71,7 @@ def test_ballot_probabilities_sum_to_1_and_factorise_without_dependence(shape):
 
 @pytest.mark.parametrize("shape", ["urn", "lure", "ease"])
 def test_two_votes_have_the_stated_correlation(shape):
-    """Of the indicator of the right label, given the class, by adding up all ballots of three workers alike."""
+    """The correlation of correct votes given the class, summed over all ballots of three equal workers."""
     echo = 0.3
     chance_bk, given = ballot_chances(shape, ALIKE, echo), np.array(all_ballots(3, 3))
     for k, (a, b) in product(range(3), [(0, 1), (0, 2), (1, 2)]):
@@ -96,7 +96,7 @@ def test_common_cause_matches_its_definition():
 
 
 @pytest.mark.parametrize("shape", ["none", "polya_urn", "common_cause"])
-def test_votes_of_a_kind_count_as_if_each_were_seen_alone(shape):
+def test_grouped_votes_match_individual_votes(shape):
     found = vote_arrays(random_votes(np.random.default_rng(1), n_items=80, n_classes=3, n_votes=600))
     params = _m_step(found, found.kinds, found.posterior_ik, found.kinds.matrix_iu.T @ found.posterior_ik, None)
     votes_jkl, posterior_ik = [], []
@@ -119,7 +119,7 @@ def test_no_label_and_no_tie_changes(method):
     np.testing.assert_allclose(after.posterior.sum(axis=1), 1)
 
 
-def test_a_row_that_rounding_would_tie_keeps_its_probabilities():
+def test_near_ties_are_not_rounded_into_ties():
     votes = one_item([0], 2)
     fit = replace(DawidSkene().fit(votes), posterior=np.array([[0.5 + 2e-9, 0.5 - 2e-9]]))
     assert keep_labels(fit, tempered(scores(fit), 10.0, 0.0)).posterior.tolist() == fit.posterior.tolist()
@@ -139,7 +139,7 @@ def test_the_same_seed_gives_the_same_numbers():
     np.testing.assert_array_equal(first.fit.posterior, second.fit.posterior)
 
 
-def test_a_sample_serves_for_large_data(monkeypatch):
+def test_calibration_uses_a_sample_of_large_data(monkeypatch):
     votes, _ = crowd("unequal", 1, 1500)
     fit = Hierarchical().fit(votes)
     whole = calibrate(votes, fit, rng=0)
@@ -159,14 +159,14 @@ def test_a_sample_serves_for_large_data(monkeypatch):
         Votes.from_codes([0, 0], [0, 1], [0, 0], items="a", workers="xy", labels="n"),
     ],
 )
-def test_probabilities_are_unchanged_if_nothing_can_be_learned(votes):
+def test_probabilities_are_unchanged_without_information(votes):
     fit = Majority().fit(votes)
     labels = calibrate(votes, fit, rng=0)
     assert (labels.fit, labels.calibration, labels.source) == (fit, None, None)
 
 
 def test_fifty_gold_labels_calibrate_what_votes_cannot():
-    """On a quarter of the items the whole crowd is wrong: votes do not show it, gold labels do."""
+    """The whole crowd is wrong on a quarter of the items, which only gold labels can show."""
     votes, truth = simulate([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], n_items=1000, n_votes=7, n_workers=40, rng=0)
     misled = np.random.default_rng(0).random(1000) < 0.25
     known = replace(votes, gold_i=np.where(misled, 1 - truth, truth).astype(np.int32))
@@ -247,7 +247,7 @@ def test_overconfident_fits_become_better_calibrated(kind):
 
 @pytest.mark.parametrize("kind", ["unequal", "adversaries", "rare class"])
 def test_shares_of_votes_become_probabilities(kind):
-    """Where voters are independent, which real ones seldom are, confidence stays a little low."""
+    """If voters are independent, which is rare in practice, confidence is slightly too low."""
     before, after = calibration_errors(kind, "majority", range(2), 400)
     assert before > 0.07
     assert after < 0.07

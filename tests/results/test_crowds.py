@@ -72,7 +72,7 @@ def thinned(votes):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_harm(kind):
+def test_recommendations_do_no_harm(kind):
     votes = kind(1)
     _, gained = lead(votes)
     assert gained >= -0.01 - 1e-9
@@ -85,7 +85,7 @@ def test_crowds_of_unequal_workers_get_the_weighted_vote(kind, least):
     assert gained >= least
 
 
-def test_a_panel_keeps_majority_vote_until_labels_teach():
+def test_panels_keep_majority_vote_until_labels_train_a_rule():
     result, _ = lead(one_expert(3))
     assert (result.answer.action, result.answer.certainty) == ("keep", "unknown")
     assert result.answer.next.step == "teach"
@@ -93,7 +93,7 @@ def test_a_panel_keeps_majority_vote_until_labels_teach():
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_harm_in_many_runs(kind):
+def test_recommendations_do_no_harm_in_many_runs(kind):
     gained = [lead(kind(seed), seed)[1] for seed in range(100, 106)]
     assert np.mean(gained) >= -TOLERANCE  # judges who err together and are equally good: majority is as good as any
     assert min(gained) >= -0.02

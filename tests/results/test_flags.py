@@ -1,4 +1,4 @@
-"""Flags with their evidence: who deserves one gets it, honest crowds rarely get any, and what removal would change."""
+"""Worker flags and their evidence: true positives, rare false positives, and the effect of removal."""
 
 import numpy as np
 import pytest
@@ -62,12 +62,12 @@ def test_each_flag_is_explained_by_its_numbers():
     found = assess_workers(votes, Hierarchical().fit(votes))
     adversary, single = found.flags[20], found.flags[21]
     assert flag_text(adversary[0]).startswith("right on 1")
-    assert f"of {found.votes_j[20]:,} votes; guessing gets 5" in flag_text(adversary[0])
-    assert flag_text(single[1]).startswith(f"0 on all {found.votes_j[21]:,} votes, which a typical worker would do")
+    assert f"of {found.votes_j[20]:,} votes; guessing would get 5" in flag_text(adversary[0])
+    assert flag_text(single[1]).startswith(f"said 0 in all {found.votes_j[21]:,} votes; a typical worker would do this")
 
 
 def test_thousands_of_equal_labels_do_not_overflow():
-    """Its probability is too small for a float, whose inverse would be infinite."""
+    """The probability underflows to zero, and its inverse would be infinite."""
     crew = np.concatenate([one_coin_workers([0.9] * 20), [[[1, 0]] * 2]])
     votes, _ = simulate(HALF, crew, 6000, 21, rng=0)
     with np.errstate(over="raise"):
@@ -76,7 +76,7 @@ def test_thousands_of_equal_labels_do_not_overflow():
     assert np.isfinite(flag.times)
 
 
-def test_one_label_is_no_flag_where_the_items_ask_for_it():
+def test_one_label_workers_are_not_flagged_if_the_items_explain_it():
     """A worker who saw only items of one class has given one label for a good reason."""
     rng = np.random.default_rng(0)
     truth = np.repeat([0, 1], 100)
@@ -96,7 +96,7 @@ def test_unusually_fast_workers_are_flagged():
     seconds[votes.worker_n == 3] /= 8
     found = assess_workers(with_seconds(votes, seconds), OneCoin().fit(votes))
     assert [[flag.kind for flag in flags] for flags in found.flags if flags] == [["too fast"]]
-    assert "under a third of the usual time" in flag_text(found.flags[3][0])
+    assert "under a third of the item's usual time" in flag_text(found.flags[3][0])
     seconds[votes.worker_n != 3] = np.nan
     assess_workers(with_seconds(votes, seconds), OneCoin().fit(votes))  # too few times to compare with: no error
 
@@ -111,12 +111,12 @@ def test_copiers_are_flagged_with_the_copied_worker():
     [(twin, flag)] = [(j, flag) for j in range(15) for flag in found.flags[j]]
     assert twin in (4, 7)
     assert flag.kind is FlagKind.COPY
-    assert flag_text(flag).startswith(f"the same answer as w{11 - twin} on ")
+    assert flag_text(flag).startswith(f"gave the same answer as w{11 - twin} on ")
     assert flag.agreed <= flag.shared == 300
 
 
 def test_repeated_votes_do_not_make_a_worker_a_copy():
-    """Each vote counted twice: agreements and shared items are both counted per item."""
+    """If every vote is repeated, agreements and shared items still count once per item."""
     votes, _ = simulate(HALF, one_coin_workers([0.75] * 20), 400, 8, rng=2)
     twice = Votes.from_codes(
         np.tile(votes.item_n, 2), np.tile(votes.worker_n, 2), np.tile(votes.label_n, 2),

@@ -1,4 +1,4 @@
-"""Judges against gold: counts by hand, the level of the gate, who repeats whom, and the order of candidates."""
+"""Judges against gold: counts, the level of the gate, copies, and position bias."""
 
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def test_counts_are_those_of_a_table_by_hand():
     assert (pair.common, pair.both_wrong, pair.either_wrong) == (3, 1, 2)
 
 
-def test_without_gold_nothing_is_promised():
+def test_without_gold_no_judge_passes_the_gate():
     table = panel([0.99] * 3, 50, np.random.default_rng(0))
     del table["gold"]
     found = mj.judges(table)
@@ -143,7 +143,7 @@ def test_a_judge_with_two_gold_items_is_left_out_and_does_not_affect_others():
     found = mj.judges(table, bar=0.9)
     assert found.left_out == ("late",)
     assert found.gate is Gate.NOT_MET
-    assert "  Left out, too few gold items: late" in judges_lines(found)
+    assert "  Left out because they labelled too few gold items: late" in judges_lines(found)
 
 
 def test_few_gold_labels_exclude_no_judge():
@@ -156,7 +156,7 @@ def test_gold_is_used_with_hundreds_of_judges():
     assert found.judges[0].accuracy.value >= found.judges[-1].accuracy.value
 
 
-def test_the_best_judges_are_held_against_all_of_them():
+def test_best_judges_are_compared_with_the_whole_panel():
     found = mj.judges(panel([0.95, 0.55, 0.55, 0.55, 0.55, 0.55, 0.55], 600, np.random.default_rng(1)))
     single, three, five = found.sub_panels
     assert single.judges == (0,)
@@ -169,7 +169,7 @@ def test_the_best_judges_are_held_against_all_of_them():
 
 @pytest.mark.parametrize(
     ("difference", "text"),
-    [(-0.04, "4.0 points less than all 5"), (0.01, "1.0 points more than all 5"), (0.0, "the same as all 5")],
+    [(-0.04, "4.0 points worse than all 5"), (0.01, "1.0 points better than all 5"), (0.0, "the same as all 5")],
 )
 def test_a_sub_panel_is_compared_with_all_judges(difference, text):
     between = Estimate(difference, difference - 0.1, difference + 0.1)

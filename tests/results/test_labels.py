@@ -1,4 +1,4 @@
-"""The label table: what stands behind each label."""
+"""The table of labels and its columns."""
 
 import numpy as np
 
@@ -61,7 +61,7 @@ def test_one_class_has_no_runner_up():
     assert (list(table["label"]), list(table["runner_up"])) == (["only"], [None])
 
 
-def test_a_tie_is_decided_by_a_coin_that_the_name_of_the_item_fixes():
+def test_tie_breaking_coin_depends_only_on_the_item_name():
     rows = [(f"q{i}", worker, label) for i in range(200) for worker, label in (("x", "no"), ("y", "yes"))]
     labels = dict(zip(*(mj.check(rows).labels.to_dict()[name] for name in ("item", "label")), strict=True))
     again = mj.check(list(reversed(rows[:100]))).labels.to_dict()

@@ -1,4 +1,4 @@
-"""A majority is turned over only where counts surely show it wrong."""
+"""A majority is overturned only if the counts clearly show that it is wrong."""
 
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ def gain(made, votes, truth):
     return 100 * (after - before)
 
 
-def test_at_even_odds_a_majority_of_two_to_one_is_called_wrong_at_most_at_the_level():
+def test_two_to_one_majorities_at_even_odds_are_overturned_at_most_at_the_level():
     """Prior and accuracy .75: a vote of one to two is exactly even."""
     runs, two_to_one = many(150, quick=50), np.array([[1.0, 2.0]])
     wrong = sum(model_of(alike(0.75, 0.75, 4_000, 3, seed)[0]).shows_wrong(two_to_one)[0] for seed in range(runs))
@@ -57,7 +57,7 @@ def test_a_crowd_of_equal_workers_is_not_harmed():
 
 
 def test_majority_is_overturned_if_counts_show_it_wrong():
-    """Also block by block, as votes that lie elsewhere are worked on."""
+    """Also block by block, as on other backends."""
     votes, truth = alike(0.92, 0.8, 6_000, 3, 0)
     made = combination(votes)
     assert set(made.fits) == {"hierarchical", "majority"}
@@ -67,7 +67,7 @@ def test_majority_is_overturned_if_counts_show_it_wrong():
     )
 
 
-def test_ties_and_shown_majorities_follow_the_mean_and_all_else_the_shares():
+def test_ties_and_supported_majorities_follow_the_mean_and_others_the_shares():
     votes, _ = alike(0.9, 0.7, 6_000, 4, 0)
     model = model_of(votes)
     count_ik = np.array([[2, 2], [1, 3], [0, 4], [3, 1], [0, 0]])
@@ -98,7 +98,7 @@ def test_the_standard_error_is_that_of_refitted_simulations(seed):
     assert 0.65 < np.mean(z) / np.std(odds, ddof=1) < 1.5
 
 
-def test_beyond_some_classes_the_mean_stands():
+def test_mean_is_used_for_many_classes():
     n_classes = 13
     votes, _ = simulate(np.full(n_classes, 1 / n_classes), np.eye(n_classes) * 0.35 + 0.05, 60, 3, rng=0)
     assert model_of(votes) is None

@@ -51,14 +51,14 @@ def test_fifty_gold_labels_anchor_the_level():
 
 
 def test_hard_items_do_not_make_the_anchored_level_too_high():
-    """Items on which the whole crowd is misled: the model alone promises far too much, gold does not."""
+    """If the whole crowd is wrong on some items, the model alone is far too optimistic, and gold corrects it."""
     votes = crowd(n_votes=5, gold=0.5, concentration=2.0)
     whole = plan(votes, target=0.95)
     assert whole.accuracy_now.value < 0.9
     assert whole.advice is not Advice.ENOUGH
 
 
-def test_a_panel_gets_no_forecast_but_the_judges_that_are_enough_by_gold():
+def test_panel_plan_names_enough_judges_instead_of_a_forecast():
     votes, _ = simulate([0.5, 0.5], one_coin_workers([0.95, 0.55, 0.55, 0.55, 0.55]), 500, 5, gold=1.0, rng=1)
     whole = plan(votes, target=0.9)
     assert whole.points == ()
@@ -95,7 +95,7 @@ def saved_by_hand(rows):
     return 1 - asked / total
 
 
-def test_stopping_once_decided_saves_what_all_orders_of_the_votes_save():
+def test_early_stopping_savings_match_all_orders():
     rows = [[0, 0, 0, 1, 1], [1, 1, 1, 1, 1], [0, 0, 1, 1, 2], [2, 2, 2, 1, 0]]
     [decided, lead] = plan(matrix(rows)).stopping
     assert decided.stop is Stop.DECIDED
@@ -105,7 +105,7 @@ def test_stopping_once_decided_saves_what_all_orders_of_the_votes_save():
     assert lead.stop is Stop.LEAD_OF_THREE
 
 
-def test_a_lead_of_three_may_change_labels_and_says_how_many():
+def test_lead_of_three_reports_changed_labels():
     rows = [[0] * 3 + [1] * 4] * 20
     label = np.array(rows)
     votes = Votes.from_codes(np.repeat(np.arange(20), 7), np.tile(np.arange(7), 20), label.ravel(),
@@ -122,7 +122,7 @@ def test_cheap_judges_are_asked_first():
     # Judges a and b agree on three items of four: the dear judge is asked on one.
     assert decided.votes_saved == pytest.approx(0.25)
     assert decided.price_saved == pytest.approx(30 / 48)
-    assert "(62% of their price)" in plan_text(plan(votes, prices={"c": 10.0}))
+    assert "(62% of the cost)" in plan_text(plan(votes, prices={"c": 10.0}))
     with pytest.raises(ConfigError, match="'dee', who has no votes"):
         plan(votes, prices={"dee": 1.0})
 
@@ -175,7 +175,7 @@ def test_votes_that_identify_nothing_get_no_plan(n_votes):
         ({"level": 1}, r"level must lie between \.5 and 1"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(settings, message):
+def test_invalid_plan_settings_are_rejected(settings, message):
     with pytest.raises(ConfigError, match=message):
         plan(crowd(n_items=50), **settings)
 

@@ -1,4 +1,4 @@
-"""Rates from votes and labels: what users see, and that it holds."""
+"""Rates from votes and labels: their output and validity."""
 
 import csv
 import os
@@ -69,7 +69,7 @@ def test_every_item_labelled_is_exact():
 
 
 @pytest.mark.parametrize("by_question", [True, False])
-def test_slices_and_differences_hold_together(by_question):
+def test_slices_and_differences_share_one_level(by_question):
     table, truth, rng = log(systems={"alpha": 0.85, "beta": 0.5, "gamma": 0.52})
     if by_question:
         chosen = [f"q{q}" for q in rng.permutation(250)[:90]]
@@ -95,7 +95,7 @@ def test_slices_and_differences_hold_together(by_question):
 
 
 def test_labels_by_question_are_recognised_without_slices():
-    """Answers to one question rise and fall together, so 60 questions are worth fewer than 180 answers."""
+    """Answers to the same question are correlated, so 60 questions are worth fewer than 180 answers."""
     rng, rows, truth = np.random.default_rng(8), [], {}
     for q in range(200):
         hard = rng.random() < 0.4
@@ -123,7 +123,7 @@ def test_slices_as_a_frame():
 
 
 def test_pairing_by_question_narrows_the_interval():
-    """Questions are hard for both systems or easy for both: differences by question are known far better."""
+    """Questions are equally hard for both systems, so paired differences are much more precise."""
     rng, rows, truth = np.random.default_rng(3), [], {}
     for q in range(300):
         hard = rng.random() < 0.5
@@ -139,7 +139,7 @@ def test_pairing_by_question_narrows_the_interval():
     assert by_question.high - by_question.low < 0.75 * (by_item.high - by_item.low)
 
 
-def test_sorted_labels_are_shuffled_and_said_to_be():
+def test_sorted_labels_are_shuffled_with_a_note():
     table, truth, _ = log()
     items = sorted(np.random.default_rng(1).permutation(list(truth))[:80], key=list(truth).index)
     found = mj.rate(table, gold={str(item): truth[str(item)] for item in items}, label="pass")
@@ -261,7 +261,7 @@ def test_ambiguous_class_must_be_specified():
     assert mj.rate([(1, "a", "fail"), (1, "b", "pass")]).label == "pass"
 
 
-def test_slices_must_be_read():
+def test_slices_require_by_when_reading():
     table, _, _ = log(questions=5)
     with pytest.raises(mj.ConfigError, match="Pass by='system' when you read them"):
         mj.rate(mj.read(table), label="pass", by="system")

@@ -1,4 +1,4 @@
-"""The labels to look at first: their order, who said what, and why they are doubtful."""
+"""The items to review first: their order, their votes, and why they are doubtful."""
 
 from dataclasses import replace
 

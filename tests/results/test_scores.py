@@ -103,7 +103,7 @@ def test_weighted_sums_are_the_coefficients_of_the_items_drawn(ratings):
     assert mean_kappa(pairs, weight[None])[0] == pytest.approx(expected)
 
 
-def test_intervals_hold_the_truth_about_as_often_as_they_say():
+def test_interval_coverage_matches_the_level():
     """Normal scores of fixed workers on random items: both coefficients are about 1 / (1 + .5) there."""
     rng = np.random.default_rng(6)
     held = np.zeros(2)
@@ -115,7 +115,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
     assert (held / n_runs > 0.75).all()
 
 
-def test_a_rule_nearer_to_gold_is_reported():
+def test_rule_closer_to_gold_is_reported():
     rng = np.random.default_rng(7)
     gold = rng.integers(1, 6, 200)
     given = np.clip(gold[:, None] + rng.integers(-2, 3, (200, 5)), 1, 5)

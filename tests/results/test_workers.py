@@ -1,4 +1,4 @@
-"""What is said about workers: accuracy by gold or estimated, agreement, and flags where they are deserved."""
+"""Assessment of workers: accuracy by gold or estimated, agreement and flags."""
 
 import json
 import sys
@@ -96,7 +96,7 @@ def test_crowd_workers_with_ten_gold_votes_are_judged_by_gold_and_others_are_est
     assert np.isnan(table["estimated_accuracy"]).sum() == found.by_gold_j.sum()
 
 
-def test_gold_turns_the_order_of_a_panel_that_shares_mistakes_around():
+def test_gold_corrects_the_ranking_of_a_panel_with_shared_mistakes():
     """Four judges are misled together on 60 % of the items; the fifth is right, and votes alone think it the worst."""
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 2, 400)

@@ -168,7 +168,7 @@ def test_gap_next_to_the_boundary_is_right_up_to_rounding_of_the_log_odds(n_vote
     ],
 )
 def test_gap_keeps_eleven_digits_at_a_million_votes(p, a, b, n_votes):
-    """Nine are promised; log-gamma functions would lose the tenth (1.1e-9 off), so their return would show here."""
+    """Nine digits are promised; log-gamma functions would be off by 1.1e-9, so this test would detect them."""
     model = [p, 1 - p], [[a, 1 - a], [1 - b, b]], n_votes
     expected = decimal_gap(*model)
     assert expected > 1e-290
@@ -282,7 +282,7 @@ CALLS = [majority_accuracy, map_accuracy, gap, majority_confusion, map_confusion
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_bad_input_is_refused_by_name(call):
+def test_invalid_input_error_names_the_argument(call):
     good = [[0.8, 0.2], [0.3, 0.7]]
     with pytest.raises(ConfigError, match=r"ties must be one of .*, not 'coin'"):
         call([0.5, 0.5], good, 3, "coin")

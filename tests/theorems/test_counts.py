@@ -20,7 +20,7 @@ def count_shares(prior_bk, confusion_bkl, n_votes):
 
 
 @pytest.mark.parametrize("n_votes", [3, 5, 7, 9])
-def test_the_sign_is_the_verdict(n_votes):
+def test_sign_of_the_margin_is_the_verdict(n_votes):
     rng = np.random.default_rng(n_votes)
     prior_bk, confusion_bkl = oracle.draw_models(rng, many(16_000), 2)
     keep = confusion_bkl[:, 0, 0] + confusion_bkl[:, 1, 1] > 1.02
@@ -34,7 +34,7 @@ def test_the_sign_is_the_verdict(n_votes):
 
 
 @given(p=st.floats(0.1, 0.9), a=st.floats(0.4, 0.95), b=st.floats(0.4, 0.95), n_votes=st.sampled_from([3, 5, 7]))
-def test_the_sign_is_the_verdict_anywhere(p, a, b, n_votes):
+def test_sign_of_the_margin_is_the_verdict_for_random_models(p, a, b, n_votes):
     assume(a + b > 1.05)
     prior, confusion = two_class(p, a, b)
     prior_bk, confusion_bkl = np.array([prior]), np.array([confusion])
@@ -53,7 +53,7 @@ def test_mirrored_classes_give_the_same_result():
     assert central_cells_criterion(shares[::-1]) == pytest.approx(central_cells_criterion(shares), abs=1e-12)
 
 
-def test_empty_cells_are_the_boundary():
+def test_empty_cells_lie_on_the_boundary():
     assert central_cells_criterion([0.5, 0, 0, 0.5]) == 0
     assert central_cells_criterion([0, 0, 0, 0]) == 0
 
@@ -68,6 +68,6 @@ def test_empty_cells_are_the_boundary():
         ([0.5, 0.1, np.nan, 0.3], r"share\[2\] is nan"),
     ],
 )
-def test_bad_input_is_refused_by_the_name_of_the_entry(share, message):
+def test_invalid_input_error_names_the_entry(share, message):
     with pytest.raises(ConfigError, match=message):
         central_cells_criterion(share)

@@ -116,7 +116,7 @@ def test_volume_of_the_optimal_set_shrinks_with_the_number_of_votes(n_votes, vol
     assert (majority_margins(prior_bk, confusion_bkl, n_votes) > 0).mean() == pytest.approx(volume, abs=0.2 / n_cells)
 
 
-def test_the_handicap_says_what_the_margin_says():
+def test_handicap_agrees_with_the_margin():
     rng = np.random.default_rng(2)
     for n_votes in range(1, 10):
         prior_bk, confusion_bkl = oracle.draw_models(rng, many(2500), 2)
@@ -192,7 +192,7 @@ def test_the_witness_attains_the_margin(ties):
             assert joint_k[witness.optimal] == pytest.approx(joint_k.max(), rel=1e-9)
 
 
-def test_the_witness_in_words():
+def test_witness_description():
     assert majority_witness([0.2, 0.8], [[0.7, 0.3], [0.3, 0.7]], 3).words(["cat", "dog"]) == (
         "2 x cat, 1 x dog: majority says cat, the optimal rule says dog"
     )
@@ -224,13 +224,13 @@ def test_the_witness_in_words():
         ((["a", "b"], np.eye(2), 3), "prior must be"),
     ],
 )
-def test_bad_input_is_refused_by_the_name_of_the_entry(arguments, message):
+def test_invalid_input_error_names_the_entry(arguments, message):
     for function in (majority_margin, majority_witness):
         with pytest.raises(ConfigError, match=message):
             function(*arguments)
 
 
-def test_bad_batches_are_refused_by_the_name_of_the_entry():
+def test_invalid_batch_error_names_the_entry():
     with pytest.raises(ConfigError, match=r"confusion\[1\]\[0\] sums to 0.9"):
         majority_margins([0.5, 0.5], [np.eye(2), [[0.5, 0.4], [0, 1]]], 3)
     with pytest.raises(ConfigError, match="do not match"):

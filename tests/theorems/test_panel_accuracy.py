@@ -159,7 +159,7 @@ def test_majority_of_a_thousand_unequal_voters_agrees_with_simulation():
     assert panel_accuracy(prior, crew) <= panel_accuracy_bracket(prior, crew).high
 
 
-def test_bad_input_is_refused_by_name():
+def test_invalid_input_error_names_the_argument():
     crew = [coin(0.5 + h / 100, 0.6) for h in range(30)]
     with pytest.raises(ConfigError, match=r"30 voters of 30 kinds .* use panel_accuracy_bracket"):
         panel_accuracy([0.5, 0.5], crew, "map")

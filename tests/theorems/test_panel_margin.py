@@ -161,6 +161,6 @@ def test_a_panel_that_is_never_wrong():
         (([0.2, 0.3, 0.5], [np.eye(3)], "random"), "two classes"),
     ],
 )
-def test_bad_input_is_refused_by_the_name_of_the_entry(arguments, message):
+def test_invalid_input_error_names_the_entry(arguments, message):
     with pytest.raises(ConfigError, match=message):
         panel_margin(*arguments)

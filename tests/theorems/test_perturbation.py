@@ -1,4 +1,4 @@
-"""docs/theory/perturbation.md: how unlike the voters may be."""
+"""docs/theory/perturbation.md: how different the voters may be."""
 
 from itertools import product
 
@@ -102,13 +102,13 @@ def test_corrected_bound_of_the_paper_is_too_large_for_tiny_error_rates():
     assert oracle.panel_margin([[0.5, 0.5]], [[infallible, others, others]])[0] < 0
 
 
-def test_no_room_where_certainty_would_be_lost():
+def test_radius_is_zero_if_certainty_would_be_lost():
     assert perturbation_radius([0.5, 0.5], np.eye(2), 3) == 0  # a voter still perfect would overrule two who are not
     assert perturbation_radius([1, 0], np.eye(2), 3) == 0
     assert perturbation_radius([0.5, 0.5], np.eye(2), 1) == pytest.approx(0.5)
 
 
-def test_bad_input_is_refused_by_the_name_of_the_entry():
+def test_invalid_input_error_names_the_entry():
     with pytest.raises(ConfigError, match="two classes"):
         perturbation_radius([0.2, 0.3, 0.5], np.eye(3), 3)
     with pytest.raises(ConfigError, match=r"confusion\[0\] sums to"):

@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""Fifty-one files as new users bring them: labelling exports, judge logs and tables of their own.
+"""Fifty-one typical user files: labelling exports, judge logs and custom tables.
 
 Each is written from the same 60 items and 5 workers by a small function, and `FILES` says what a reader should make of it:
 (items, workers, classes), or words of the message with which it is rightly refused.

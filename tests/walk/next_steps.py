@@ -1,4 +1,4 @@
-"""Follow what a command prints after `Next`, as somebody would who pastes it and labels the items that it draws."""
+"""Follow the commands printed after `Next`: paste each one and label the items that it draws."""
 
 from __future__ import annotations
 

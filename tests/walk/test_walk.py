@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""The first try of new users: 51 files, 47 guesses in Python, and 40 commands whose advice is followed to the end."""
+"""First tries of new users: 51 files, 47 plausible Python calls, and 40 commands with their follow-up commands."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from walk.next_steps import follow, next_command
 
 
 @pytest.mark.parametrize("name", made.FILES)
-def test_a_file_is_understood_at_the_first_try(name, tmp_path):
+def test_files_are_read_without_flags(name, tmp_path):
     file = made.FILES[name]
     path = file.write(tmp_path)
     code, printed, said = run_majorant(["majorant", "check", path.name], tmp_path)
@@ -149,13 +149,13 @@ GUESSES: dict[str, Callable[[Votes], Any]] = {
 }  # fmt: skip
 NOT_YET = {  # what the message says instead
     "mj.aggregate(df, list)": r"majorant\.compare\(votes, \['majority', 'dawid-skene'\]\)",
-    "result.plot('workers')": "nothing to show as 'workers'",  # a panel without gold labels
+    "result.plot('workers')": "nothing to plot as 'workers'",  # a panel without gold labels
 }
 
 
 @pytest.mark.parametrize("guess", GUESSES)
 @pytest.mark.filterwarnings("ignore::majorant.errors.DataNote")
-def test_a_guess_in_python_works(guess, votes, tmp_path, monkeypatch):
+def test_plausible_python_calls_work(guess, votes, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     if guess not in NOT_YET:
         assert GUESSES[guess](votes) is not None

@@ -1,4 +1,4 @@
-"""A server of the page for a test: a process of its own, as users start it."""
+"""A server of the page for tests, in a separate process."""
 
 import contextlib
 import re
@@ -20,6 +20,6 @@ def serving(*arguments: str) -> Iterator[str]:
             server.send_signal(signal.SIGINT)
             out, err = server.communicate(timeout=60)
             assert server.returncode == 0, (out, err)
-            assert err == "Stopped; the files of the page were deleted.\n"
+            assert err == "Stopped; all uploads and results were deleted.\n"
         finally:
             server.kill()

@@ -1,4 +1,4 @@
-"""The page in a real browser, from an odd file to labels that decide; `make browser` installs what it needs."""
+"""The page in a real browser, from upload to a decision; `make browser` installs the requirements."""
 
 import csv
 import json
@@ -60,7 +60,7 @@ def seen(request, tmp_path_factory):
     return json.loads(done.stdout)
 
 
-def test_the_page_is_quiet_and_accessible(seen):
+def test_page_has_no_console_errors_and_is_accessible(seen):
     assert seen["console"] == []
     assert seen["outside"] == []
     assert seen["faults"] == []
@@ -89,7 +89,7 @@ def test_labelling_shows_no_leader_and_no_preselected_button(seen):
         assert not re.search(r"better|leads|right on|taught", said), said
 
 
-def test_the_downloaded_labels_hold_the_experts_answers(seen):
+def test_downloaded_labels_contain_the_experts_answers(seen):
     asked = {row["item"]: row["label"] for row in csv.DictReader(seen["asked_labels"].splitlines()) if row["label"]}
     rows = {row["item"]: row for row in csv.DictReader(seen["labels"].splitlines())}
     assert len(asked) == seen["given"]
@@ -98,7 +98,7 @@ def test_the_downloaded_labels_hold_the_experts_answers(seen):
     assert all(row["label"] for row in rows.values())
 
 
-def test_the_map_stands_under_theory_where_its_assumptions_passed(seen):
+def test_map_is_shown_under_theory_only_if_its_assumptions_passed(seen):
     assert seen["maps"] == 0
     shown = {name: float(seen["map"][name]) for name in ("margin", "majority", "best", "loss")}
     assert same(shown, json.loads(seen["map"]["majorantMap"])["point"])

@@ -1,4 +1,4 @@
-"""Labels files can be replaced and removed, labels from several browsers are all kept, and a full disk is said."""
+"""Labels files can be replaced and removed, labels from several browsers are kept, and a full disk is reported."""
 
 import contextlib
 import csv
@@ -31,7 +31,7 @@ def majority(server, id):
     return json.loads(page(server, f"/files/{id}/download/result.json").text)["accuracy"]["majority"]["value"]
 
 
-def test_a_second_labels_file_takes_the_place_of_the_first_and_can_be_removed(server):
+def test_second_labels_file_replaces_the_first_and_can_be_removed(server):
     content, truth = table(n_items=30)
     id = send(server, "votes.csv", content)
     seen = []
@@ -55,17 +55,17 @@ def test_a_second_labels_file_takes_the_place_of_the_first_and_can_be_removed(se
     assert result["accuracy"]["source"] != "gold"
 
 
-def test_two_labels_files_without_a_design_are_not_silently_one(server):
+def test_two_labels_files_without_a_design_are_rejected(server):
     content, truth = table(n_items=30)
     id = send(server, "votes.csv", content)
     both = [("labelled", name, gold_of(truth)) for name in ("one.csv", "two.csv")]
     follow(server, parts(server, f"/files/{id}/columns", *FIELDS, *both))
     settle(server, id)
-    assert "one.csv and two.csv came without the design" in page(server, f"/files/{id}").text
+    assert "one.csv and two.csv were uploaded without the design" in page(server, f"/files/{id}").text
 
 
 @pytest.mark.long
-def test_a_design_and_its_labels_find_each_other_whichever_comes_first(server):
+def test_design_and_labels_are_paired_in_any_upload_order(server):
     content, truth = table()
     id = send(server, "votes.csv", content)
     page(server, f"/files/{id}/columns", do="check", **COLUMNS)
@@ -86,7 +86,7 @@ def test_a_design_and_its_labels_find_each_other_whichever_comes_first(server):
         assert sorted(file.name for file in server.runs.get(other).gold) == sorted(uploads)
 
 
-def test_labels_that_many_browsers_send_at_once_are_all_kept(server):
+def test_concurrent_labels_from_several_browsers_are_all_kept(server):
     content, truth = table()
     id = send(server, "votes.csv", content)
     page(server, f"/files/{id}/columns", do="check", **COLUMNS)
@@ -130,12 +130,12 @@ def test_an_upload_to_a_full_disk_is_reported_and_leaves_nothing(server):
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     for answer in answers:
         assert answer.status == 507
-        assert "There is no room for this file: File too large. Nothing of it was kept." in answer.text
+        assert "There is not enough disk space for this file: File too large. Nothing was kept." in answer.text
     assert sorted(server.runs.folder.rglob("*")) == before
     assert server.runs.all()[0].id == good
 
 
-def test_an_upload_that_breaks_off_is_no_fault_and_leaves_nothing(server, capfd):
+def test_aborted_upload_leaves_nothing_and_is_not_an_error(server, capfd):
     before = sorted(server.runs.folder.rglob("*"))
     with contextlib.closing(socket.create_connection(("127.0.0.1", server.port))) as client:
         head = f"POST /{TOKEN}/files HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
@@ -149,7 +149,7 @@ def test_an_upload_that_breaks_off_is_no_fault_and_leaves_nothing(server, capfd)
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_names_of_any_length_are_taken(server):
+def test_file_names_of_any_length_are_accepted(server):
     for name in ("é" * 300 + ".csv", "x" * 2000, "." * 400, "名" * 200 + ".csv"):
         id = send(server, name, b"item,worker,label\na,b,c\n")
         assert isinstance(id, str), id.text
@@ -162,6 +162,6 @@ def test_labels_do_not_change_under_a_running_check(server):
     page(server, f"/files/{id}/columns", do="check", **COLUMNS)
     answer = parts(server, f"/files/{id}/columns", *FIELDS, ("labelled", "truth.csv", gold_of(truth)))
     assert answer.status == 409
-    assert "is being worked on" in answer.text
+    assert "is being processed" in answer.text
     settle(server, id)
     assert server.runs.get(id).gold == ()

@@ -33,4 +33,4 @@ def test_labels_in_the_page_measure_the_pass_rate(tmp_path):
             shown = page(server, f"/files/{id}/label", draw=draw, label=truth[item]).text
         page(server, f"/files/{id}/label", do="finish")
         after = page(server, f"/files/{settle(server, id)}").text
-        assert re.search(r"<h2>Share of pass</h2><p>Share of pass: \d+% \(\d+ to \d+\), measured by 30 labels", after)
+        assert re.search(r"<h2>Share of pass</h2><p>Share of pass: \d+% \(\d+ to \d+\), measured on 30 labels", after)

@@ -1,4 +1,4 @@
-"""The page lets in nobody without the key, says what is wrong in its own words, and has the numbers of the terminal."""
+"""The page requires the key, explains errors in its own terms, and shows the same numbers as the terminal."""
 
 import contextlib
 import csv
@@ -131,7 +131,7 @@ def table(n_items=120, seed=5):
 COLUMNS = {"item": "snippet", "worker": "who", "label": "stars"}
 
 
-def test_every_answer_is_marked_and_the_page_holds_nothing_inline(server):
+def test_responses_have_security_headers_and_no_inline_code(server):
     for path in ("/", "/style.css", "/page.js", "/map.css", "/map.js", "/icon.svg", "/files/none"):
         answer = page(server, path)
         policy = answer.headers["content-security-policy"]
@@ -161,20 +161,20 @@ def test_requests_without_the_key_are_refused(server):
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", ""])
-def test_foreign_hosts_are_refused(server, host):
+def test_unknown_host_headers_are_rejected(server, host):
     answer = ask(server, "GET", f"/{TOKEN}/", Host=host.format(port=server.port))
     assert answer.status in (400, 403)
     assert "drop" not in answer.text
 
 
-def test_localhost_is_this_machine(server):
+def test_localhost_is_accepted(server):
     assert ask(server, "GET", f"/{TOKEN}/", Host=f"localhost:{server.port}").status == 200
 
 
 @pytest.mark.parametrize(
     "headers", [{"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec_Fetch_Site": "cross-site"}]
 )
-def test_forms_of_other_sites_are_refused(server, headers):
+def test_cross_site_forms_are_rejected(server, headers):
     assert ask(server, "POST", f"/{TOKEN}/files", b"", **headers).status == 403
 
 
@@ -185,14 +185,14 @@ def test_bad_uploads_get_a_plain_error_message(server):
     assert ask(server, "POST", f"/{TOKEN}/files", b"xx", content_type="multipart/form-data").status == 400
     large = send(server, "large.csv", b"x" * (LIMIT + 1))
     assert large.status == 413
-    assert "more than 200 kB, the largest upload" in large.text
+    assert "exceeds the upload limit of 200 kB" in large.text
     found = page(server, f"/files/{send(server, '../../<b>.csv', b'%PDF-1.7')}")
     assert "is a PDF document" in found.text
     assert "Export the table as CSV" in found.text
     assert not list(server.runs.folder.parent.glob("*.csv"))
 
 
-def test_a_chunked_upload_is_counted_too(server):
+def test_upload_limit_applies_to_chunked_uploads(server):
     chunk = b"x" * 50_000
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
         headers = {"content-type": "multipart/form-data; boundary=zz", "transfer-encoding": "chunked"}
@@ -220,7 +220,7 @@ def test_columns_are_guessed_and_shown(checked):
     assert "Text 0" in asked  # the first rows
 
 
-def test_the_map_stands_only_where_its_assumptions_passed(server, checked):
+def test_map_is_shown_only_if_its_assumptions_passed(server, checked):
     assert "data-majorant-map" not in page(server, f"/files/{checked[0]}").text
     assert "data-majorant-map" not in page(server).text
     made = simulate(
@@ -269,7 +269,7 @@ def unlike(ours, theirs):
     }
 
 
-def test_the_numbers_are_those_of_the_command_line(server, checked, terminal):
+def test_page_numbers_match_the_command_line(server, checked, terminal):
     id, (folder, _) = checked[0], terminal
     shown = page(server, f"/files/{id}").text
     result = (folder / "results" / "result.json").read_text()
@@ -286,7 +286,7 @@ def test_the_numbers_are_those_of_the_command_line(server, checked, terminal):
     assert page(server, f"/files/{id}/download/lock").status == 404
 
 
-def test_labels_decide_in_the_page_as_on_the_command_line(server, checked, terminal):
+def test_page_labels_lead_to_the_same_answer_as_the_command_line(server, checked, terminal):
     (id, _, truth, _), (folder, run) = checked, terminal
     shown = page(server, f"/files/{id}/label/begin", do="begin").text
     assert "Which label is right?" in shown
@@ -300,7 +300,7 @@ def test_labels_decide_in_the_page_as_on_the_command_line(server, checked, termi
         content_type="application/x-www-form-urlencoded",
     )
     assert wrong.status == 409
-    assert "'ugly' is no class" in wrong.text
+    assert "'ugly' is not a class" in wrong.text
     given, undone = 0, False
     while found := re.search(r'name="draw" value="(\d+)"', shown):
         item = re.search(r"item <bdi>(\w+)</bdi>", shown)[1]
@@ -337,7 +337,7 @@ def test_labels_decide_in_the_page_as_on_the_command_line(server, checked, termi
     assert all(rows[item]["label"] == label for item, label in by_item.items())
     told = page(server, f"/files/{id}").text
     assert "About your labels" in told
-    assert "1 of them was given with the votes shown" in told  # the second was taken back, and given without
+    assert "You gave 1 of them with the votes shown" in told  # the second was taken back, and given without
 
 
 @pytest.mark.long
@@ -364,14 +364,14 @@ def test_two_files_are_listed_and_a_gold_file_is_used(server, terminal, tmp_path
     assert json.loads(ours)["accuracy"]["source"] == "gold"
     home = page(server).text
     assert home.index("two.csv") < home.index("one.csv")
-    assert "look at its columns, then check it" in home
+    assert "review its columns, then check it" in home
     assert json.loads(ours)["answer"]["headline"] in home
     assert "Uploaded: <bdi>truth.csv</bdi>" in page(server, f"/files/{first}/columns").text
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("question", ["accuracy"])
-def test_another_question_is_answered_in_the_page_as_on_the_command_line(server, tmp_path, question):
+def test_other_questions_match_the_command_line(server, tmp_path, question):
     content, truth = table(n_items=60, seed=7)
     id = send(server, "odd.csv", content)
     page(server, f"/files/{id}/columns", do="check", **COLUMNS)
@@ -451,7 +451,7 @@ def test_a_run_can_be_stopped_and_a_file_removed(server):
 
 
 @pytest.mark.long
-def test_a_large_file_is_worked_on_from_files(tmp_path, monkeypatch):
+def test_large_file_is_processed_on_disk(tmp_path, monkeypatch):
     monkeypatch.setattr(keeping, "SPREAD", 10**6)
     (tmp_path / "own.csv").write_bytes(table(n_items=60)[0])
     with listening(tmp_path / "kept", memory=10**9) as server:

@@ -1,4 +1,4 @@
-"""What a stranger uploads is data, whatever its name: no upload is imported, and no current folder is on the path."""
+"""Uploads are never imported as modules, whatever their name, and the current folder is not on the path."""
 
 import json
 import subprocess
@@ -49,8 +49,8 @@ def test_labels_files_named_like_modules_never_run(server, tmp_path):
     assert all(path.name.startswith(("votes", "labels-")) for path in (server.runs.folder / id / "files").iterdir())
 
 
-def test_jobs_take_no_module_from_the_folder_that_the_server_was_started_in(tmp_path):
-    """Whoever starts the page in a folder of downloads has all kinds of names in it."""
+def test_jobs_import_nothing_from_the_server_start_folder(tmp_path):
+    """The server may be started in a folder of downloads with arbitrary file names."""
     code, seen = trap(tmp_path)
     for name in ("majorant.py", "numpy.py", "scipy.py"):
         (tmp_path / name).write_bytes(code)
@@ -67,7 +67,7 @@ def test_jobs_take_no_module_from_the_folder_that_the_server_was_started_in(tmp_
     assert not seen.exists()
 
 
-def test_python_m_majorant_takes_no_module_from_the_current_folder(tmp_path):
+def test_python_m_majorant_imports_nothing_from_the_current_folder(tmp_path):
     code, seen = trap(tmp_path)
     for name in ("numpy.py", "click.py", "duckdb.py"):
         (tmp_path / name).write_bytes(code)

@@ -1,4 +1,4 @@
-"""The command line: one file per command, loaded when it is called, so that `majorant --help` is fast.
+"""The command line: one file per command, imported only when it runs, so that `majorant --help` is fast.
 
 May import everything; nothing imports it but `__main__`.
 """
@@ -17,25 +17,25 @@ from majorant import __version__
 from majorant.errors import MajorantError
 from majorant.ownership import command_scope
 
-for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):  # read when NumPy loads, which is later
-    os.environ.setdefault(_variable, "1")  # small matrices: more threads only wait for each other
+for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):  # must be set before NumPy is imported
+    os.environ.setdefault(_variable, "1")  # our matrices are small: more threads only wait for each other
 
-# The first sentence of each command, kept here so that listing the commands imports none of them.
+# The first sentence of each command's help, kept here so that listing the commands imports none of them.
 COMMANDS = {
     "check": "Decide whether to keep majority vote or switch to another rule, and get the best labels.",
-    "ask": "Which items an expert should label, so that a few labels prove something without any model.",
-    "label": "Label items in the terminal, one key each; stops when the question is settled.",
-    "rate": "The pass rate, win rate or mean score, exactly, from a few labels; and whether A beats B.",
-    "judges": "How good each judge is by gold labels, which to keep, and whether they are good enough to gate on.",
-    "workers": "Who is good: accuracy by gold or estimated, agreement and flags of each worker, the worst first.",
-    "plan": "What more votes would gain, what stopping early would save, and which judges are enough.",
+    "ask": "Choose which items an expert should label, so that a few labels settle which rule is better.",
+    "label": "Label items in the terminal with single keys, until the question is settled.",
+    "rate": "Measure a pass rate, win rate or mean score from a few labels, and see whether A beats B.",
+    "judges": "Rate judges against gold labels: which to keep, and are any good enough to gate on?",
+    "workers": "Rate each worker: accuracy, agreement and warning flags, worst first.",
+    "plan": "Forecast what more votes would gain, what stopping early would save, and which judges are enough.",
     "aggregate": "Write one label per item.",
-    "agreement": "How well the workers agree, beyond chance.",
-    "scores": "How well scores or ordered labels agree by distance; mean, median and majority of each item.",
+    "agreement": "Measure how well the workers agree, beyond chance.",
+    "scores": "Measure agreement between scores or ordered labels, and get each item's mean, median and majority.",
     "serve": "Open a local web page to check a file and label a few items.",
     "report": "Rebuild the report of a saved result.",
     "data": "List and download public data sets.",
-    "demo": "Check a simulated crowd and a panel of judges against the truth.",
+    "demo": "Check simulated votes of a crowd and of a panel, and compare the answers with the truth.",
     "certify": "Certify whether majority vote is as good as the best possible rule.",
     "theory": "Show how far majority vote is from optimal for given class priors and confusion matrices.",
     "simulate": "Simulate the votes of a crowd or a panel with known true labels.",
@@ -43,11 +43,11 @@ COMMANDS = {
 
 
 class _EndedError(BaseException):
-    """Raised on a signal that ends the process, so that temporary files are removed on the way out."""
+    """Raised on a terminating signal, so that temporary files are removed before the process ends."""
 
 
 class _ReaderGoneError(Exception):
-    """The reader of the output, such as `head`, has closed the pipe."""
+    """Raised when the reader of the output, such as `head`, has closed the pipe."""
 
 
 def _meant(word: str) -> str:
@@ -67,7 +67,7 @@ class _LateGroup(click.Group):
         try:
             with command_scope():
                 return super().invoke(ctx)
-        except BrokenPipeError:  # which click would end with 1
+        except BrokenPipeError:  # click itself would exit with 1
             raise _ReaderGoneError from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
@@ -75,7 +75,7 @@ class _LateGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name == "reproduce":
-            raise click.UsageError("reproduce is no longer a command: in a checkout of majorant, make paper does it.")
+            raise click.UsageError("reproduce is no longer a command: run make paper in a checkout of majorant.")
         if cmd_name not in COMMANDS:
             return None
         command = getattr(importlib.import_module(f"majorant.cli.{cmd_name}"), cmd_name)
@@ -98,7 +98,7 @@ class _LateGroup(click.Group):
 @click.group(cls=_LateGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="majorant")
 def majorant() -> None:
-    """Several people or LLM judges labelled the same items: is majority vote good enough?
+    """Several people or LLM judges labelled the same items. Is majority vote good enough?
 
     \b
     Start with:
@@ -124,10 +124,10 @@ def run(command: click.Command, name: str) -> NoReturn:
 
         _stop(as_flags(str(error)))
     except _EndedError as ended:
-        click.echo("Ended by a signal; no partial file was left behind.", err=True)
+        click.echo("Terminated by a signal; no partial files were left behind.", err=True)
         sys.exit(128 + ended.args[0])  # as shells report it
     except click.Abort:
-        click.echo("Interrupted; no partial file was left behind.", err=True)
+        click.echo("Interrupted; no partial files were left behind.", err=True)
         sys.exit(130)  # 128 + SIGINT
     except click.ClickException as error:
         error.show()
@@ -153,18 +153,18 @@ def _end_in_order() -> None:
     import signal
 
     def end(number: int, frame: object) -> NoReturn:  # noqa: ARG001
-        signal.signal(number, signal.SIG_IGN)  # once is enough
+        signal.signal(number, signal.SIG_IGN)  # ignore repeated signals
         raise _EndedError(number)
 
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores SIGHUP, and so do we
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:  # under nohup, SIGHUP stays ignored
             with contextlib.suppress(ValueError):  # not in the main thread
                 signal.signal(number, end)
 
 
 def _prepare_streams() -> None:
-    """Replace closed streams by empty ones, so that no file gets their number; escape what cannot be encoded."""
+    """Replace closed streams with /dev/null, so that no file gets their number; escape what cannot be encoded."""
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         if getattr(sys, name) is None:
             handle = os.open(os.devnull, os.O_RDWR)

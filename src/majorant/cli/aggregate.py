@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from majorant.results.labels import LabelCounts, TiePolicy
     from majorant.votes import Account
 
-EXPORT_ENDINGS = {"label-studio": ".json", "argilla": ".json", "prodigy": ".jsonl"}  # of the tools that import labels
+EXPORT_ENDINGS = {"label-studio": ".json", "argilla": ".json", "prodigy": ".jsonl"}  # by labelling tool
 
 
 def export_option(what: str) -> Callable[[Any], Any]:
@@ -34,7 +34,7 @@ def export_option(what: str) -> Callable[[Any], Any]:
     default="auto",
     show_default=True,
     metavar="NAME",
-    help="A method, a worker, or auto: the rule that check chooses.",
+    help="A method, a worker's name, or auto for the rule that check chooses.",
 )
 @choice_option(
     "--ties",
@@ -44,15 +44,15 @@ def export_option(what: str) -> Callable[[Any], Any]:
     "random",
     "prior",
     metavar="HOW",
-    help="coin (fixed by the item's name), flag (leave empty), first, random, prior.",
+    help="How to break ties: coin (fixed by the item's name), flag (leave empty), first, random or prior.",
 )
 @table_option("labels.csv")
 @spreadsheet_option
-@export_option("Write an import file for label-studio, argilla or prodigy instead.")
+@export_option("Write a file that label-studio, argilla or prodigy can import instead.")
 @click.option(
     "--state",
     metavar="FILE",
-    help="For votes in batches: continue from this file, and update it.",
+    help="For votes that arrive in batches: file to continue from and update.",
 )
 @memory_options
 @common_options
@@ -72,11 +72,13 @@ def aggregate(
     from majorant.ownership import refuse_unsafe
 
     if state is not None and engine.flag:
-        raise ConfigError("--state remembers votes in memory: leave out --memory.")
+        raise ConfigError("--state works only with votes in memory: leave out --memory.")
     if state is not None and Path(state).resolve() == Path(out).resolve():
-        raise ConfigError(f"{out} is named for the labels and for --state. Name another file with --out.")
+        raise ConfigError(f"--out and --state both name {out}. Choose another file for one of them.")
     if export is not None and (state is not None or engine.flag or out == "-"):
-        raise ConfigError("--export writes a file from votes in memory: leave out --state, --memory and --out -.")
+        raise ConfigError(
+            "--export needs votes in memory and a file to write: leave out --state, --memory and --out -."
+        )
     if export is not None and spreadsheet:
         raise ConfigError("--export writes for a labelling tool, not for a spreadsheet: leave out --spreadsheet.")
     if export is not None and out == "labels.csv":
@@ -110,7 +112,7 @@ def _aggregate(
     export: str | None,
     spreadsheet: bool,
 ) -> tuple[Account, Fit, LabelCounts]:
-    """Label votes on any backend and write the labels."""
+    """Compute the labels on any backend and write them."""
     with engine.open(source, out=out) as backend:
         import numpy as np
 
@@ -120,7 +122,7 @@ def _aggregate(
         from majorant.results.labels import count_all_labels, label_table
         from majorant.results.rules import AUTO
 
-        generator = np.random.default_rng(seed)  # one for all parts of the table, so that they match the whole
+        generator = np.random.default_rng(seed)  # shared by all parts of the table, so that the result is the same
         with at_work(method, shown=backend.whole is not None):
             if method == AUTO:
                 result = check(backend, rng=seed)
@@ -139,7 +141,7 @@ def _aggregate(
 def _aggregate_more(
     source: Source, method: str, ties: TiePolicy, seed: int, out: str, state: Path, spreadsheet: bool
 ) -> tuple[Account, Fit, LabelCounts]:
-    """Label votes that come in batches, and update the state that remembers them: both files or neither."""
+    """Label a new batch of votes and update the saved state; writes both files or neither."""
     from majorant.methods.online import fit_or_update, votes_of_items
     from majorant.methods.state_file import load_state, state_bytes
     from majorant.output import write_or_print
@@ -164,7 +166,7 @@ def _guarded(table: Columns | Iterator[Columns], spreadsheet: bool) -> Columns |
 
 
 def export_text(name: str, table: Any, labels: Sequence[Any], votes: Any, source: Source) -> str:
-    """The labels as a file that a tool imports; of its own export, with the items' fields and the names of controls."""
+    """The labels as an import file for a tool; keeps item fields and control names if the votes came from that tool."""
     from majorant.read.consensus import Consensus, Tool, control_of, item_fields
     from majorant.read.consensus import export_text as text_of
 

@@ -1,4 +1,4 @@
-"""`majorant agreement`: coefficients of agreement with intervals."""
+"""`majorant agreement`: agreement coefficients with intervals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from majorant.cli.source import Engine, Source, input_options, memory_options
 @level_option
 @common_options
 def agreement(source: Source, engine: Engine, level: float, seed: int) -> None:
-    """How well the workers agree, beyond chance."""
+    """Measure how well the workers agree, beyond chance."""
     with engine.open(source) as backend:
         from majorant.pipeline import measure_agreement
         from majorant.render.agreement import agreement_facts, agreement_lines

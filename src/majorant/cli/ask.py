@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class _NameLists(Grouped):
-    """A command whose --between and --race take names without commas: --between majority gpt-4o."""
+    """A command whose --between and --race accept names separated by spaces: --between majority gpt-4o."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         name_lists = ("--between", "--race")
@@ -59,55 +59,53 @@ def _is_source(word: str) -> bool:
 @click.option(
     "--teach",
     is_flag=True,
-    help="A random sample first, which teaches a rule and measures every judge; then items that prove the rule. "
-    "The default for a panel of judges.",
+    help="First a random sample that trains a rule and measures every judge, then items that prove the rule. "
+    "Default for a panel of judges.",
 )
 @click.option(
     "--between",
     metavar="A B ...",
-    help="Which rules to compare, the one in use first: methods, auto (the weighted vote), or workers by name, joined "
-    "by + for the majority of some.  [majority auto, the default for a crowd]",
+    help="Rules to compare, the current one first: methods, auto (the weighted vote), or workers by name; a+b is the "
+    "majority of a and b.  [default for a crowd: majority auto]",
 )
-@click.option(
-    "--race", metavar="[A B C ...]", help="Find the best of several rules; on a panel each judge, unless you name some."
-)
-@click.option("--accuracy", is_flag=True, help="How often the labels of --rule are right; takes hundreds of labels.")
+@click.option("--race", metavar="[A B C ...]", help="Find the best of several rules; by default each judge of a panel.")
+@click.option("--accuracy", is_flag=True, help="Measure how often --rule is right; takes hundreds of labels.")
 @click.option(
     "--rate",
     is_flag=True,
-    help="The same as --teach, with the 60 labels that measure a pass rate: majorant rate. With --more: further items "
-    "of the random sample.",
+    help="Draw a random sample to measure a pass rate with majorant rate: like --teach, with 60 items. With --more: "
+    "more items of the random sample.",
 )
-@click.option("--question", metavar="NAME", help="Any question by its name: what mj.ask calls question.")
-@click.option("--rule", default="auto", show_default=True, help="With --accuracy: whose labels.")
-@click.option("--n", type=click.IntRange(min=1), help="How many items to ask about now.  [30 to teach, else 25]")
-@click.option("--more", type=click.IntRange(min=1), help="Ask about so many further items of the design.")
-@click.option("--design", metavar="FILE", help="With --more: the design to go on with.")
+@click.option("--question", metavar="NAME", help="The question by name, as in mj.ask(question=...).")
+@click.option("--rule", default="auto", show_default=True, help="With --accuracy: the rule to measure.")
+@click.option("--n", type=click.IntRange(min=1), help="Number of items to label now.  [default: 30 to teach, else 25]")
+@click.option("--more", type=click.IntRange(min=1), help="Add this many items to an existing design.")
+@click.option("--design", metavar="FILE", help="With --more: the design to continue.")
 @click.option(
-    "--items", metavar="FILE", help="A table with the column item and what to show of each, such as its text."
+    "--items", metavar="FILE", help="Table with a column item and columns to show the expert, such as the text."
 )
 @click.option(
     "--expert-from",
     metavar="FILE|COLUMN|WORKER",
-    help="Who answers in place of an expert: a file of labels, a column of the votes, or a worker whose votes then "
-    "count for nothing else.",
+    help="Stand-in for the expert: a file of labels, a column of the votes, or a worker, whose votes are then used "
+    "for nothing else.",
 )
-@click.option("--by", hidden=True)  # for the command that follows
+@click.option("--by", hidden=True)  # passed on to the next command
 @tolerance_option
 @choice_option(
     "--experts",
     "majority",
     "unanimous",
-    help="Which label counts where several experts label an item; without one the item counts as skipped.",
+    help="Which label counts if several experts label an item; if none does, the item counts as skipped.",
 )
-@choice_option("--tool", "csv", "label-studio", "argilla", "prodigy", help="What the file of items is for.")
-@click.option("--out", help="Where the items go, a file or a folder; the design goes beside it.  [to_label.csv]")
+@choice_option("--tool", "csv", "label-studio", "argilla", "prodigy", help="File format for the items to label.")
+@click.option("--out", help="File or folder for the items; the design is written beside it.  [default: to_label.csv]")
 @overwrite_option
 @engine_options
 @level_option
 @common_options
 def ask(source: Source, engine: Engine, **options: Any) -> None:
-    """Which items an expert should label, so that a few labels prove something without any model."""
+    """Choose which items an expert should label, so that a few labels settle which rule is better."""
     from majorant.read.tasks import TASK_ENDINGS, design_path
 
     questions = [
@@ -118,16 +116,16 @@ def ask(source: Source, engine: Engine, **options: Any) -> None:
     if len(questions) > 1:
         raise ConfigError(f"--{questions[0]} and --{questions[1]} are different questions: choose one.")
     if options["more"] is not None and options["design"] is None:
-        raise ConfigError("--more goes on with a design: name it with --design to_label.design.json.")
+        raise ConfigError("--more continues a design: name it, such as --design to_label.design.json.")
     if options["design"] is not None and options["more"] is None:
-        raise ConfigError("--design names the design to go on with: say how many items to add, such as --more 10.")
+        raise ConfigError("--design continues a design: say how many items to add, such as --more 10.")
     usual = f"to_label{TASK_ENDINGS[options['tool']]}"
     out = Path(placed(options["out"] or usual, usual))
     if options["more"] is None:
         _refuse_labelled(out)
         refuse_unsafe([out, design_path(out)])
     gold_file = source.options.gold_file
-    if options["more"] is not None:  # labels of the design, not gold
+    if options["more"] is not None:  # the file holds labels of the design, not gold labels
         source = replace(source, options=replace(source.options, gold_file=None))
     substitute = _Substitute.of(options["expert_from"], source)
     with engine.open(substitute.source, out=str(out)) as backend:
@@ -141,7 +139,7 @@ def ask(source: Source, engine: Engine, **options: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Substitute:
-    """Who answers in place of an expert, and the votes to read for it."""
+    """Who stands in for the expert, and the votes to read for that."""
 
     name: str | None
     source: Source
@@ -149,7 +147,7 @@ class _Substitute:
 
     @classmethod
     def of(cls, name: str | None, source: Source) -> _Substitute:
-        """A file, or what the votes say: a column or a worker."""
+        """The stand-in by its name: a file, or a column or worker of the votes."""
         if name is None or Path(name).is_file():
             return cls(name, source, file=name is not None)
         columns = _column_names(source)
@@ -195,7 +193,7 @@ def _labels_in(file: str) -> dict[str, Any]:
 
 
 def _column_names(source: Source) -> Sequence[str]:
-    """The names of the columns of a table of votes that are not a worker's."""
+    """The columns of a table of votes that do not belong to a worker."""
     from majorant.read.preview import preview
 
     if not source.is_on_disk:
@@ -205,7 +203,7 @@ def _column_names(source: Source) -> Sequence[str]:
 
 
 def _call() -> tuple[str, ...]:
-    """The files and flags by which the votes were read, to read them again."""
+    """The files and flags that the votes were read with, so that they can be read again."""
     from majorant.cli.next_command import repeat_call
 
     not_of_votes = (
@@ -218,7 +216,7 @@ def _call() -> tuple[str, ...]:
 
 
 def _check_command(files: Sequence[str]) -> str:
-    """The command that uses the labels: of the file that was filled in, or of what a tool exports."""
+    """The command that uses the labels: those of the filled-in file, or those that a tool exports."""
     from majorant.cli.next_command import repeat_call
 
     ctx, out_of_place = click.get_current_context(), ("gold_file", "out", "design", "method", "overwrite")
@@ -239,7 +237,7 @@ def _drawn(backend: Backend, options: dict[str, Any]) -> Design:
     if options["accuracy"]:
         return ask(backend, question="accuracy", between=[options["rule"]], rng=options["seed"], **how)
     if options["rate"]:
-        backend = without_gold(backend)  # gold would take the place of the sample
+        backend = without_gold(backend)  # gold labels would replace the random sample
     if options["teach"] or options["rate"]:
         n = RATE_BATCH if options["rate"] and options["n"] is None else options["n"]
         return ask(backend, question=TEACH, rng=options["seed"], **{**how, "n": n})
@@ -252,7 +250,7 @@ def _drawn(backend: Backend, options: dict[str, Any]) -> Design:
 
 
 def _labelled(backend: Backend, design: str, labels: Any = None) -> Recognised:
-    """A design of these votes, with the labels of a file, by default the one beside it."""
+    """A design of these votes, with the labels of a file (by default, the one beside it)."""
     from majorant.ask.design import Design, Recognised, recognise
     from majorant.ask.draw import votes_digest
     from majorant.ask.expert import votes_of_design
@@ -304,9 +302,9 @@ def _refuse_labelled(out: Path) -> None:
 
     if not out.is_file():
         return
-    with contextlib.suppress(DataError):  # whatever it is, majorant ask did not write it
+    with contextlib.suppress(DataError):  # not a file that majorant ask wrote
         if any(answer.label is not None for answer in read_answers(out).answers):
-            raise ConfigError(f"{out} holds labels. Go on with --more and --design, or name another file with --out.")
+            raise ConfigError(f"{out} holds labels. Add items with --more and --design, or choose another --out.")
 
 
 def _more(backend: Backend, source: Source, gold_file: Any, options: dict[str, Any]) -> None:
@@ -320,7 +318,8 @@ def _more(backend: Backend, source: Source, gold_file: Any, options: dict[str, A
     file = Path(options["out"] or usual)
     if options["tool"] == "csv" and not file.is_file():
         raise ConfigError(
-            f"{file} is not there to add items to: name it with --out, or your labelling tool with --tool."
+            f"{file} does not exist, so no items can be added to it: name the file with --out, or your labelling tool "
+            "with --tool."
         )
     columns = _columns(source, longer.items[before:], options)
     written = [file, recognised.path]
@@ -332,7 +331,7 @@ def _more(backend: Backend, source: Source, gold_file: Any, options: dict[str, A
 
 
 def _columns(source: Source, items: Sequence[Any], options: dict[str, Any]) -> dict[str, list[Any]]:
-    """What to show of each item: from --items, or from further columns of the votes."""
+    """What to show the expert for each item: from --items, or from other columns of the votes."""
     from majorant.read.item_columns import ITEMS_ALONE, item_columns
     from majorant.read.options import ReadOptions
 

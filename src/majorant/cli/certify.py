@@ -20,7 +20,7 @@ def certify(source: Source, engine: Engine, claim: str | None, level: float, see
     """Certify whether majority vote is as good as the best possible rule.
 
     \b
-    Exit codes (for the gold claim if it decides, else the anonymous one, or the one of --claim):
+    Exit codes (for --claim; by default the gold claim if it is decided, else the anonymous one):
       0    optimal
       1    not optimal
       2    bad arguments or input
@@ -37,7 +37,7 @@ def certify(source: Source, engine: Engine, claim: str | None, level: float, see
     chosen = certificate.standing if claim is None else getattr(certificate, claim)
     if chosen is None:
         need = "gold labels (--gold or --gold-file)" if claim == "gold" else "workers who vote on several items"
-        raise ConfigError(f"--claim {claim}: these votes have no such claim; it needs {need}.")
+        raise ConfigError(f"--claim {claim} is not possible for these votes: it needs {need}.")
     summary = {
         "input": account_facts(backend.votes.account),
         **certificate_summary(certificate),

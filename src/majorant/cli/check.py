@@ -52,11 +52,11 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Write the answer as Markdown, e.g. for CI; - prints it.",
 )
-@click.option("--mask", "masked", is_flag=True, help="Replace the names of items and workers by numbers.")
+@click.option("--mask", "masked", is_flag=True, help="Replace the names of items and workers with numbers.")
 @click.option(
     "--method",
     metavar="NAME",
-    help="Rule to compare: a method, a worker, or a+b.",
+    help="Rule to compare: method, worker or a+b.",
 )
 @click.option("--no-gold-labels", is_flag=True, help="Do not copy gold labels into labels.csv.")
 @click.option("-v", "--verbose", is_flag=True, help="Print more details.")
@@ -134,14 +134,14 @@ def check(source: Source, engine: Engine, by: str | None, out: str | None, **opt
 
 
 def _recognise(source: Source, options: dict[str, Any]) -> tuple[Source, Recognised | None]:
-    """Labels that `majorant ask` drew, in place of a file of gold labels."""
+    """Recognise labels of a design of `majorant ask`, which are used in place of a file of gold labels."""
     if source.options.gold_file is None:
         return source, None
     from majorant.ask.design import recognise
 
     labelled = recognise(source.options.gold_file, design=options["design"])
     if labelled is not None and options["masked"]:
-        raise ConfigError("--mask hides the names by which expert labels find their items: leave it out.")
+        raise ConfigError("--mask hides the names that match expert labels to their items: leave it out.")
     if labelled is not None and not labelled.sample:
         source = replace(source, options=replace(source.options, gold_file=None))
     return source, labelled
@@ -159,7 +159,7 @@ def _export(result: Result, source: Source, out: str, tool: str | None) -> dict[
 
 
 def _next_command(result: Result, out: str | None) -> str:
-    """The command that takes the next step, with the files and flags of this call."""
+    """The command for the next step, with the files and flags of this call."""
     from majorant.cli.next_command import repeat_call
     from majorant.decide import Step
 
@@ -178,7 +178,7 @@ def _next_command(result: Result, out: str | None) -> str:
 
 
 def _items_to_label(result: Result) -> str | None:
-    """The file of items that lies beside the design, if `majorant label` can fill it in."""
+    """The file of items beside the design, if `majorant label` can fill it in."""
     from majorant.read.tasks import DESIGN_ENDING
 
     path = Path(str(result.design_path).removesuffix(DESIGN_ENDING) + ".csv")
@@ -188,21 +188,21 @@ def _items_to_label(result: Result) -> str | None:
 def _refuse_together(engine: Engine, out: str | None, options: dict[str, Any]) -> None:
     """Refuse options that contradict each other."""
     if out is not None and Path(out).suffix in (".csv", ".html", ".json", ".parquet"):
-        raise ConfigError(f"--out names a folder, and {out} is one file. The page alone: --report FILE.")
+        raise ConfigError(f"--out takes a folder, and {out} is a file. To write only the report, use --report FILE.")
     if options["digest"] == "-" and prints_json():
-        raise ConfigError("--json and --summary - both print: name a file for the summary.")
+        raise ConfigError("--json and --summary - cannot both print: name a file for the summary.")
     if options["export"] is not None and out is None:
-        raise ConfigError("--export writes into the folder of --out: name one. Labels alone: majorant aggregate.")
+        raise ConfigError("--export needs a folder: add --out DIR. To write only the labels, use majorant aggregate.")
     if options["export"] is not None and (engine.flag or options["masked"]):
         raise ConfigError("--export needs all votes and their names: leave out --memory, --engine and --mask.")
     if options["compare"] and engine.flag:
         raise ConfigError(
-            f"--compare needs all votes in memory: leave out {engine.flag}, or check a part of the items."
+            f"--compare needs all votes in memory: leave out {engine.flag}, or check only some of the items."
         )
 
 
 def _exit_code(result: Result, fail_on: str, claim: str | None) -> int:
-    """1 where what `--fail-on` names holds for the whole or for a slice."""
+    """1 if the condition of `--fail-on` holds for all items or for a slice, else 0."""
     from majorant.decide import Action
     from majorant.evidence.certificate.certificate import Verdict
     from majorant.evidence.evidence import Certainty

@@ -1,4 +1,4 @@
-"""`majorant demo`: a check of three simulated tables, each held against the truth."""
+"""`majorant demo`: check three simulated tables and compare each answer with the truth."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @overwrite_option
 @common_options
 def demo(out: str, seed: int) -> None:
-    """Check a simulated crowd and a panel of judges against the truth."""
+    """Check simulated votes of a crowd and of a panel, and compare the answers with the truth."""
     from majorant.atomic import make_folder
     from majorant.output import votes_table, write_table
     from majorant.pipeline import check
@@ -40,7 +40,7 @@ def demo(out: str, seed: int) -> None:
 
 
 def _simulations(seed: int) -> dict[str, tuple[str, Simulation]]:
-    """A crowd of unequal workers, and a panel whose weak judges share mistakes, without and with labels."""
+    """A crowd of unequal workers, and a panel whose weak judges share mistakes, with and without gold labels."""
     from majorant.simulate import one_coin_workers, simulate
 
     workers = one_coin_workers([0.55 + 0.4 * j / 39 for j in range(40)])
@@ -68,11 +68,11 @@ def _simulations(seed: int) -> dict[str, tuple[str, Simulation]]:
 
 
 def _truth(result: Result, simulation: Simulation) -> str:
-    """How often the labels and majority vote are right, which only a simulation can say."""
+    """How often the labels and majority vote are right, which is known only in a simulation."""
     truth = {str(item): label for item, label in zip(simulation.votes.items, simulation.truth, strict=True)}
     rows = [row for row in result.labels if row["source"] != "gold"]
     labels, majority = (
         sum(row[column] == truth[row["item"]] for row in rows) / len(rows) for column in ("label", "majority")
     )
     where = "" if len(rows) == len(truth) else " on the items the expert did not label"
-    return f"Truth    These labels are {labels:.1%} correct{where}, majority vote's {majority:.1%}."
+    return f"Truth    {labels:.1%} of these labels are correct{where}; majority vote gets {majority:.1%}."

@@ -1,4 +1,4 @@
-"""`majorant judges`: judges against gold or human labels."""
+"""`majorant judges`: compare judges with gold labels."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from majorant.cli.source import Source, input_options
 
 @click.command(cls=Grouped)
 @input_options
-@share_option("--bar", 0.9, "Accuracy that the gate requires; if you set it, the exit code is 1 unless it is met.")
+@share_option("--bar", 0.9, "Accuracy that the gate requires; if you set it, exit with 1 unless a judge meets it.")
 @click.option(
     "--position",
     metavar="COLUMN",
-    help="For pairs judged in both orders: the column that says which was shown first (order, swapped are detected).",
+    help="For pairs judged in both orders: column that says which one came first (order and swapped are detected).",
 )
 @level_option
 @shown_options
 def judges(source: Source, bar: float, position: str | None, level: float) -> None:
-    """How good each judge is by gold labels, which to keep, and whether they are good enough to gate on."""
+    """Rate judges against gold labels: which to keep, and are any good enough to gate on?"""
     from majorant.render.judges import judges_facts, judges_lines
     from majorant.results.judges import Gate
     from majorant.results.judges import judges as judge
@@ -40,7 +40,7 @@ def judges(source: Source, bar: float, position: str | None, level: float) -> No
 
         path = None if source.options.gold_file is None else design_path(str(source.options.gold_file))
         design = () if path is None or not path.is_file() else ("--design", str(path))
-        drawn = ("--rate", "--more", "30", *design) if design else ("--n", "30")  # more of the random sample
+        drawn = ("--rate", "--more", "30", *design) if design else ("--n", "30")  # extend the random sample
         command = repeat_call(click.get_current_context(), "ask", *drawn, without=("gold", "gold_file"))
         lines += ["Next     Label 30 random items: they measure every judge.", f"         {command}"]
     show(judges_facts(judged), lines, quiet=lines[:1])

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @click.command(cls=Grouped)
 @click.argument("file")
-@click.option("--design", metavar="FILE", help="The design, if it is not beside the file.")
-@click.option("--all", "to_the_end", is_flag=True, help="Do not stop when the question is settled.")
+@click.option("--design", metavar="FILE", help="Design file, if it is not beside FILE.")
+@click.option("--all", "to_the_end", is_flag=True, help="Continue after the question is settled.")
 def label(file: str, design: str | None, to_the_end: bool) -> None:
-    """Label items in the terminal, one key each; stops when the question is settled.
+    """Label items in the terminal with single keys, until the question is settled.
 
-    Every label is written at once, so you can stop at any time and go on later.
+    Every label is saved immediately, so you can stop at any time and continue later.
     """
     from majorant.ask.design import recognise
     from majorant.ask.label_file import LabelFile
@@ -35,9 +35,11 @@ def label(file: str, design: str | None, to_the_end: bool) -> None:
     path = Path(file)
     recognised = recognise(path, design=design) if path.is_file() else None
     if recognised is None:
-        raise DataError(f"{file} is not a file that majorant ask wrote, with its design beside it.")
+        raise DataError(f"{file} is not a file written by majorant ask with its design beside it.")
     if path.suffix != ".csv" or len(recognised.design.labels) > len(LABEL_KEYS):
-        raise ConfigError(f"majorant label takes a CSV file of up to {len(LABEL_KEYS)} classes. Use a labelling tool.")
+        raise ConfigError(
+            f"majorant label takes a CSV file with up to {len(LABEL_KEYS)} classes. Use a labelling tool."
+        )
     items = LabelFile.read(path, recognised.path)
     while to_the_end or not items.outcome.decided:
         if items.next is None:
@@ -54,13 +56,13 @@ def label(file: str, design: str | None, to_the_end: bool) -> None:
         elif key in items.keys or key in ("s", "?"):
             items = items.write(place, items.keys.get(key, "?"))
         else:
-            click.echo(f"No class has the key {key!r}.")
+            click.echo(f"There is no label for the key {key!r}.")
     check = shlex.join(["majorant", "check", *(items.design.call or ["VOTES"]), "--gold-file", file])
     click.echo(f"{outcome_sentence(items.outcome)}\nNext     {check}")
 
 
 def _with_more(items: LabelFile) -> LabelFile:
-    """The file with ten further items, if any are left, with what the votes say about them."""
+    """The file with up to ten more items, with their columns if the votes can still be read."""
     from majorant.ask.label_file import LabelFile
     from majorant.cli.ask import ask
 
@@ -73,11 +75,11 @@ def _with_more(items: LabelFile) -> LabelFile:
         with gone, contextlib.redirect_stdout(io.StringIO()):
             ask.main([*items.design.call, *more], standalone_mode=False)
             return LabelFile.read(items.path, items.design_path)
-    return items.extend(longer)  # the votes are gone: items by their names
+    return items.extend(longer)  # the votes cannot be read any more: show items by name
 
 
 def _key() -> str:
-    """One key from the terminal, or one character from a pipe, whose end means quit."""
+    """One key from the terminal, or one character from a pipe; the end of the pipe means quit."""
     if sys.stdin.isatty():
         return click.getchar().lower()
     character = sys.stdin.read(1)

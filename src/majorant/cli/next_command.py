@@ -1,4 +1,4 @@
-"""The next command to run, ready to paste: with the files and flags of the call that printed it."""
+"""The next command to run, ready to paste, with the files and flags of the current call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 
 def repeat_call(ctx: click.Context, command: str, *more: str, without: tuple[str, ...] = ()) -> str:
-    """A command line for another command, with the arguments of this call that it understands.
+    """A command line for another command, with those arguments of this call that it accepts.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def repeat_call(ctx: click.Context, command: str, *more: str, without: tuple[str
     """
     target = getattr(importlib.import_module(f"majorant.cli.{command}"), command)
     understood = {parameter.name: parameter for parameter in target.params}
-    words, shown = ["majorant", command], ("quiet", "as_json", "verbose", "overwrite")  # how this call prints
+    words, shown = ["majorant", command], ("quiet", "as_json", "verbose", "overwrite")  # not repeated
     for parameter in ctx.command.params:
         name = parameter.name or ""
         given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE

@@ -1,6 +1,6 @@
-"""Options that several commands share, and library messages in command-line terms.
+"""Options that several commands share, and the translation of library messages into command-line terms.
 
-The library says `repeats='first'` where the command line says --repeats first.
+The library says `repeats='first'` and the command line --repeats first.
 """
 
 from __future__ import annotations
@@ -15,23 +15,20 @@ from majorant.defaults import LEVEL, TARGET, TOLERANCE
 from majorant.errors import ConfigError, respell
 from majorant.ownership import allow_overwrite
 
-_READING = "item worker label gold gold_file status seconds by columns wide repeats empty format delimiter encoding"
-_SHAPES = "workers sheet several allow_network order threshold codes fold_case"
 FLAGS = {
-    **{name: f"--{name.replace('_', '-')}" for name in f"{_READING} {_SHAPES} max_classes threads".split()},
     **{
-        name: f"--{name}"
-        for name in ("overwrite", "memory", "work", "resume", "design", "master", "method", "state", "level", "target")
+        name: f"--{name.replace('_', '-')}"
+        for name in (  # noqa: SIM905
+            "item worker label gold gold_file status seconds by columns wide repeats empty format delimiter encoding "
+            "workers sheet several allow_network order threshold codes fold_case max_classes threads overwrite memory "
+            "work resume design master method state level target compare max_votes max_upload label_column"
+        ).split()
     },
     "rng": "--seed",
-    "compare": "--compare",
     "price_per_vote": "--price",
-    "max_votes": "--max-votes",
-    "max_upload": "--max-upload",
-    "label_column": "--label-column",
     "limits": "--range",
 }
-NONE = "none"  # on the command line: there is no such column
+NONE = "none"  # on the command line, means that there is no such column
 
 
 def as_flags(text: str) -> str:
@@ -54,7 +51,7 @@ def _flag(name: str, values: list[str]) -> str:
 
 
 Command = Callable[..., Any]
-GROUPS = {  # of --help, in this order; options that are not listed come first, as the command's own
+GROUPS = {  # groups of --help, in this order; other options are the command's own and come first
     "Output": "out report digest export overwrite spreadsheet masked",
     "Columns": "item worker label gold gold_file design by text workers wide columns status seconds",
     "Labels": "empty fold_case several threshold order codes repeats",
@@ -105,7 +102,7 @@ class Grouped(click.Command):
             with formatter.section("Examples"):
                 for example in EXAMPLES[self.name]:
                     formatter.write(f"{'':{formatter.current_indent}}{example}\n")
-        reads_votes = any(parameter.name == "item" for parameter in self.params)  # else --workers is no column
+        reads_votes = any(parameter.name == "item" for parameter in self.params)  # else --workers names no column
         groups = {group: names for group, names in GROUPS.items() if reads_votes or group != "Columns"}
         home = {name: group for group, names in groups.items() for name in names.split()}
         shown: dict[str, list[tuple[str, str]]] = {group: [] for group in ("Options", *GROUPS)}
@@ -122,7 +119,7 @@ class Grouped(click.Command):
 
 
 def placed(out: str, usual: str) -> str:
-    """Where a table goes: into a folder by its usual name, else where --out says.
+    """The file for a table: its usual name if --out is a folder, else --out itself.
 
     >>> placed("labels.parquet", "labels.csv"), placed("results/", "labels.csv"), placed("-", "labels.csv")
     ('labels.parquet', 'results/labels.csv', '-')
@@ -150,7 +147,7 @@ def _was_given(name: str) -> bool:
 
 
 def show(facts: dict[str, Any], lines: Iterable[str], *, quiet: Iterable[str] = (), err: bool = False) -> None:
-    """Print the facts with --json, the `quiet` lines with -q, and else all lines, in terms of flags."""
+    """Print the facts with --json, the `quiet` lines with -q, and otherwise all lines; options become flags."""
     from majorant.render.plain import to_json
 
     if prints_json():
@@ -160,7 +157,7 @@ def show(facts: dict[str, Any], lines: Iterable[str], *, quiet: Iterable[str] = 
 
 
 def emphasised(text: str, sign: str) -> str:
-    """The first line of a text in the colour of the answer, unless NO_COLOR is set; pipes get plain text anyway."""
+    """Colour the first line by the answer, unless NO_COLOR is set; click removes colours from pipes."""
     import os
 
     if os.environ.get("NO_COLOR"):
@@ -170,13 +167,13 @@ def emphasised(text: str, sign: str) -> str:
 
 
 def spreadsheet_option(command: Command) -> Command:
-    """--spreadsheet, on every command that writes tables."""
+    """Add --spreadsheet, for commands that write tables."""
     text = "Escape cells that a spreadsheet would run as formulas."
     return click.option("--spreadsheet", is_flag=True, help=text)(command)
 
 
 def common_options(command: Command) -> Command:
-    """--json, --seed and -q, on every command that may draw."""
+    """Add --json, --seed and -q, for commands that use random numbers."""
     seed = click.option(
         "--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Random seed."
     )
@@ -184,7 +181,7 @@ def common_options(command: Command) -> Command:
 
 
 def shown_options(command: Command) -> Command:
-    """--json and -q, which `show` and the displays of progress look up."""
+    """Add --json and -q, which `show` and the progress displays look up."""
     how: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _remember}
     quiet = click.option("-q", "--quiet", help="Print only the answer.", **how)
     return click.option("--json", "as_json", help="Print the full result as JSON.", **how)(quiet(command))
@@ -195,7 +192,7 @@ def _remember(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 
 
 def share_option(flag: str, default: float, help: str, **ends: Any) -> Callable[[Command], Command]:
-    """An option that is a share, between 0 and 1 unless `ends` say otherwise."""
+    """An option whose value is a share, between 0 and 1 unless `ends` say otherwise."""
     kind = click.FloatRange(**{"min": 0, "max": 1, **ends})
     return click.option(flag, type=kind, default=default, show_default=True, metavar="SHARE", help=help)
 
@@ -203,7 +200,7 @@ def share_option(flag: str, default: float, help: str, **ends: Any) -> Callable[
 def choice_option(
     flag: str, *values: str, help: str | None = None, metavar: str | None = None
 ) -> Callable[[Command], Command]:
-    """An option that is one of several words, the first unless another is named."""
+    """An option whose value is one of several words, by default the first."""
     kind = click.Choice(values)
     return click.option(flag, type=kind, default=values[0], show_default=True, metavar=metavar, help=help)
 
@@ -231,7 +228,7 @@ overwrite_option = click.option(
 
 
 def table_option(default: str, usual: str | None = None) -> Callable[[Command], Command]:
-    """--out of a table: the file to write, `usual` in a folder, or - for standard output."""
+    """Add --out for a table: a file, a folder (for the file `usual`), or - for standard output."""
 
     def place(ctx: click.Context, param: click.Parameter, value: str) -> str:  # noqa: ARG001
         out = placed(value, usual or default)
@@ -245,7 +242,7 @@ def table_option(default: str, usual: str | None = None) -> Callable[[Command], 
 
 
 def number_list(ctx: click.Context, param: click.Parameter, value: str | None) -> list[float] | None:
-    """.5,.5"""
+    """Parse a list of numbers such as .5,.5."""
     try:
         return None if value is None else [float(number) for number in value.split(",")]
     except ValueError:
@@ -253,7 +250,7 @@ def number_list(ctx: click.Context, param: click.Parameter, value: str | None) -
 
 
 def number_rows(ctx: click.Context, param: click.Parameter, value: str | None) -> list[list[float]] | None:
-    """.8,.2/.3,.7 or, where it is quoted, .8,.2;.3,.7"""
+    """Parse rows of numbers such as .8,.2/.3,.7 or, if quoted, .8,.2;.3,.7."""
     try:
         rows = [] if value is None else value.replace(";", "/").split("/")
         return None if value is None else [[float(number) for number in row.split(",")] for row in rows]
@@ -262,5 +259,5 @@ def number_rows(ctx: click.Context, param: click.Parameter, value: str | None) -
 
 
 def name_list(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str] | None:  # noqa: ARG001
-    """no,yes"""
+    """Parse a list of names such as no,yes."""
     return None if value is None else value.split(",")

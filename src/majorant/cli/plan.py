@@ -17,18 +17,18 @@ from majorant.errors import ConfigError
 @input_options
 @target_option
 @click.option(
-    "--max-votes", type=click.IntRange(min=1), default=MAX_VOTES, show_default=True, help="Votes per item, at most."
+    "--max-votes", type=click.IntRange(min=1), default=MAX_VOTES, show_default=True, help="Most votes per item."
 )
 @click.option(
     "--price",
     multiple=True,
     metavar="PRICE|JUDGE=PRICE",
-    help="What one vote costs, or a vote of one judge; repeat it for several. 1 unless given.",
+    help="Price of a vote, or of a vote by one judge; repeatable.  [default: 1]",
 )
 @level_option
 @shown_options
 def plan(source: Source, target: float, max_votes: int, price: tuple[str, ...], level: float) -> None:
-    """What more votes would gain, what stopping early would save, and which judges are enough."""
+    """Forecast what more votes would gain, what stopping early would save, and which judges are enough."""
     each, prices = _prices(price)
     votes = source.read()
     from majorant.render.plan import plan_facts, plan_line, plan_text
@@ -42,7 +42,7 @@ def plan(source: Source, target: float, max_votes: int, price: tuple[str, ...], 
 
 
 def _prices(given: tuple[str, ...]) -> tuple[float, Mapping[Hashable, float]]:
-    """The price of a vote, and those of single judges."""
+    """The default price of a vote, and the prices of individual judges."""
     each, prices = 1.0, dict[Hashable, float]()
     for text in given:
         name, _, value = text.rpartition("=")

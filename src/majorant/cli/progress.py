@@ -1,4 +1,4 @@
-"""Progress on standard error: shown where a person watches a terminal, or logged line by line."""
+"""Progress on standard error: a live display in a terminal, log lines elsewhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 from majorant.cli.options import is_quiet
 
-Report = Callable[[str, int, int | None], None]  # what is being done, how much of it is done, and of how much if known
+Report = Callable[[str, int, int | None], None]  # what is being done, how much is done, and the total if known
 LONG = 10.0  # seconds after which a run without a terminal logs its progress
 SHARE_OF_STAGE = {"counting": 0.02, "comparing": 0.35, "testing": 0.33, "judging": 0.15, "measuring": 0.15}  # 1e5 votes
 
@@ -22,7 +22,7 @@ def _is_watched() -> bool:
 
 @contextlib.contextmanager
 def at_work(what: str, *, shown: bool = True) -> Iterator[Callable[[str], None] | None]:
-    """A spinner and the time passed; yields a function that changes the text, or None where nobody watches."""
+    """Show a spinner and the elapsed time; yields a function that changes the text, or None without a terminal."""
     if not shown or not _is_watched():
         yield None
         return
@@ -37,9 +37,9 @@ def at_work(what: str, *, shown: bool = True) -> Iterator[Callable[[str], None] 
 
 @contextlib.contextmanager
 def stages_of_check(*, logged: bool | None, shown: bool = True) -> Iterator[Callable[[str], None]]:
-    """Yields a function that announces a stage of `check`, with the share done and the time left.
+    """Yield a function that announces a stage of `check`, with the share done and the estimated time left.
 
-    Without a terminal it logs lines: always if `logged` is true, never if it is false, else once a run takes LONG.
+    Without a terminal it logs lines: always if `logged` is true, never if it is false, else after LONG seconds.
     """
     start, seen = monotonic(), 0.0
     with at_work("", shown=shown and not logged) as change_text:
@@ -60,7 +60,7 @@ def stages_of_check(*, logged: bool | None, shown: bool = True) -> Iterator[Call
 
 @contextlib.contextmanager
 def stages() -> Iterator[tuple[Report, Callable[[int, float], None] | None]]:
-    """Yields functions that show how far a pass over the votes is, with its rate, and which step a fit is at."""
+    """Yield two functions: one shows the progress of a pass over the votes, the other the step of a fit."""
     if not _is_watched():
         yield lambda what, done, total: None, None  # noqa: ARG005
         return
@@ -82,7 +82,7 @@ def stages() -> Iterator[tuple[Report, Callable[[int, float], None] | None]]:
             per_second = f"{speed:,.0f} a second" if speed else ""
             described = f"{what}{step_text if what == 'passing' else ''}"
             bar.update(task, description=described, completed=done, total=total, count=f"{done:,}", rate=per_second)
-            if done == total and what != "passing":  # the next stage may count no votes: a full bar would look stuck
+            if done == total and what != "passing":  # the next stage may report nothing: a full bar would look stuck
                 current = ""
                 bar.reset(task, total=None, description=f"{what} done, computing", count="", rate="")
 

@@ -1,4 +1,4 @@
-"""`majorant rate`: the share of a class, a mean score or a win rate, from a few labels."""
+"""`majorant rate`: measure the share of a class, a mean score or a win rate from a few labels."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 @click.command(cls=Grouped)
 @input_options
 @engine_options
-@click.option("--label", "wanted", metavar="CLASS", help="The class whose share is wanted, such as pass.")
-@click.option("--by", metavar="COLUMN", help="A rate for each value of a column, such as system, and who beats whom.")
-@click.option("--range", "limits", metavar="LOW,HIGH", callback=number_list, help="The range of scores, such as 1,7.")
+@click.option("--label", "wanted", metavar="CLASS", help="The class whose share to measure, such as pass.")
+@click.option("--by", metavar="COLUMN", help="Compare the rates of each value of a column, such as system.")
+@click.option("--range", "limits", metavar="LOW,HIGH", callback=number_list, help="Range of the scores, such as 1,7.")
 @click.option(
-    "--at-least", "bar", type=float, metavar="RATE", help="Exit with 1 unless the rate is shown to be above this."
+    "--at-least", "bar", type=float, metavar="RATE", help="Exit with 1 unless the labels show a rate above this."
 )
 @click.option(
     "--summary",
     "digest",
     metavar="FILE",
-    help='Also write the answer in Markdown; - prints it. "$GITHUB_STEP_SUMMARY" is added to.',
+    help='Also write the answer as Markdown; - prints it. Appends to "$GITHUB_STEP_SUMMARY".',
 )
 @overwrite_option
 @level_option
@@ -48,7 +48,7 @@ def rate(
     digest: str | None,
     **how: Any,
 ) -> None:
-    """The pass rate, win rate or mean score, exactly, from a few labels; and whether A beats B.
+    """Measure a pass rate, win rate or mean score from a few labels, and see whether A beats B.
 
     \b
     Exit codes:
@@ -62,7 +62,7 @@ def rate(
     from majorant.results.rates import measure_rate
 
     if digest == "-" and prints_json():
-        raise ConfigError("--json and --summary - both print: name a file for the summary.")
+        raise ConfigError("--json and --summary - cannot both print: name a file for the summary.")
     if digest is not None and digest != "-" and not is_job_summary(digest):
         refuse_unsafe([Path(digest)])
     gold = source.options.gold_file
@@ -71,7 +71,9 @@ def rate(
         apart = None if engine.on_cluster else gold  # on a cluster, gold labels are read with the votes
         found = measure_rate(backend, apart, how=source.options, pairs=pairs, **settings)
     if bar is not None and len(found.candidates) > 1:
-        raise ConfigError(f"--at-least is about one rate, and these are {len(found.candidates)} pairs. Keep one pair.")
+        raise ConfigError(
+            f"--at-least needs a single rate, and there are {len(found.candidates)} pairs. Keep one pair."
+        )
     if bar is not None and not found.limits[0] <= bar <= found.limits[1]:
         raise ConfigError(f"--at-least {bar:g}: the rate lies between {found.limits[0]:g} and {found.limits[1]:g}.")
     command = _next_command(found, gold)
@@ -87,14 +89,14 @@ def rate(
         raise SystemExit(1)
 
 
-for _parameter in rate.params:  # --label names the class here, so the column has a longer name
+for _parameter in rate.params:  # here --label names the class, so the label column gets a longer flag
     if _parameter.name == "label":
         _parameter.opts = ["--label-column"]
 
 
 @contextmanager
 def _opened(source: Source, engine: Engine, by: str | None) -> Iterator[tuple[Backend, Pairs | None]]:
-    """The votes, and who took which side in pairwise judgements; in memory, gold labels are read later."""
+    """The votes, and for pairwise judgements the two sides; in memory, gold labels are read later."""
     from majorant.backend import MemoryBackend
     from majorant.read.pairs import VERSUS, read_pairs
     from majorant.votes import NoteKind
@@ -103,12 +105,14 @@ def _opened(source: Source, engine: Engine, by: str | None) -> Iterator[tuple[Ba
     if engine.flag:
         with engine.open(source if engine.on_cluster else without_gold, by=by) as backend:
             if any(VERSUS in str(item) for item in backend.votes.items[:1]):
-                raise ConfigError(f"pairwise judgements are counted in memory: leave out {engine.flag}.")
+                raise ConfigError(f"pairwise judgements must be read into memory: leave out {engine.flag}.")
             yield backend, None
         return
     pairs = None if source.is_dataset else read_pairs(source.files, without_gold.options)
     votes = without_gold.read(by, with_notes=False) if pairs is None else pairs.votes
-    notes = tuple(note for note in votes.account.notes if note.kind is not NoteKind.NUMBER_LABELS)  # scores are welcome
+    notes = tuple(
+        note for note in votes.account.notes if note.kind is not NoteKind.NUMBER_LABELS
+    )  # rates accept scores
     print_notes(replace(votes.account, notes=notes))
     yield MemoryBackend(votes), pairs
 

@@ -1,4 +1,4 @@
-"""`majorant report`: the page of a result that was saved."""
+"""`majorant report`: the report of a saved result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def report(result: str, out: str) -> None:
     out = placed(out, "report.html")
     summary = read_summary(result)
     page = render_saved(summary, result)
-    foreign = foreign_files(summary, result)  # before one of them may be replaced
+    foreign = foreign_files(summary, result)  # checked before the report may replace one of them
     write_files({Path(out): page})
     if foreign:
         click.echo(f"majorant: {mixed_set(result, foreign)}", err=True)

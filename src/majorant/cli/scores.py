@@ -1,4 +1,4 @@
-"""`majorant scores`: labels that are numbers or have an order."""
+"""`majorant scores`: agreement of labels that are numbers or have an order."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from majorant.cli.source import Source, input_options
 
 @click.command(cls=Grouped)
 @input_options
-@click.option("--out", help="Also write item, mean, median, majority and votes: a CSV or Parquet file, or a folder.")
+@click.option("--out", help="Also write a table with mean, median and majority per item: CSV, Parquet or a folder.")
 @overwrite_option
 @level_option
 @common_options
 def scores(source: Source, out: str | None, level: float, seed: int) -> None:
-    """How well scores or ordered labels agree by distance; mean, median and majority of each item."""
+    """Measure agreement between scores or ordered labels, and get each item's mean, median and majority."""
     from majorant.output import write_files
     from majorant.render.agreement import score_facts, score_lines
     from majorant.render.notes import account_facts

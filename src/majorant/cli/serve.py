@@ -1,4 +1,4 @@
-"""`majorant serve`: the page on this machine."""
+"""`majorant serve`: the local web page."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from majorant.cli.options import Grouped
     default="2GB",
     show_default=True,
     metavar="SIZE",
-    help="Process files that would need more memory on disk.",
+    help="Memory limit; larger files are processed on disk.",
 )
 @click.option("--max-upload", default="4GB", show_default=True, metavar="SIZE", help="Maximum size of an upload.")
 def serve(file: tuple[str, ...], port: int, no_browser: bool, memory: str, max_upload: str) -> None:
     """Open a local web page to check a file and label a few items.
 
-    FILE is read in place and shown on the page from the start, so that large files need no upload.  No data leaves this
-    machine, and everything the page stores is deleted when the server stops (Ctrl-C).
+    FILE is listed on the page and read in place, so that large files need no upload.  No data leaves this machine, and
+    everything the page stores is deleted when the server stops (Ctrl-C).
     """
     from majorant.limits import parse_memory, parse_size
     from majorant.web import serve as serve_until_interrupted
@@ -35,4 +35,4 @@ def serve(file: tuple[str, ...], port: int, no_browser: bool, memory: str, max_u
         file, port=port, browser=not no_browser, memory=parse_memory(memory),
         limit=parse_size(max_upload, "max_upload"), say=say,
     )  # fmt: skip
-    click.echo("Stopped; the files of the page were deleted.", err=True)
+    click.echo("Stopped; all uploads and results were deleted.", err=True)

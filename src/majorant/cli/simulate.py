@@ -1,4 +1,4 @@
-"""`majorant simulate`: votes with known truth, as a file."""
+"""`majorant simulate`: simulated votes with known true labels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def _vote_count(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
-    """5, or counts with their weights: 3:1,5:2"""
+    """Parse a number such as 5, or counts with weights such as 3:1,5:2."""
     try:
         if value is None or ":" not in value:
             return None if value is None else int(value)
@@ -43,7 +43,7 @@ def _vote_count(ctx: click.Context, param: click.Parameter, value: str | None) -
     help="Votes on each item, or 3:1,5:2 (count:weight).  [default with --skills: all]",
 )
 @click.option(
-    "--prior", metavar="LIST", callback=number_list, help="Probability of each class: .5,.5  [default: all alike]"
+    "--prior", metavar="LIST", callback=number_list, help="Probability of each class: .5,.5  [default: all equal]"
 )
 @click.option(
     "--confusion", metavar="ROWS", callback=number_rows, help="Shared by all workers, a row per class: .8,.2/.3,.7"
@@ -54,9 +54,9 @@ def _vote_count(ctx: click.Context, param: click.Parameter, value: str | None) -
     "--difficulty",
     type=float,
     metavar="C",
-    help="Let items differ in difficulty: Dirichlet concentration C; smaller differs more.",
+    help="Let items differ in difficulty: Dirichlet concentration C; smaller means larger differences.",
 )
-@click.option("--dependence", type=float, default=0.0, help="Probability that a vote repeats its group's draw.")
+@click.option("--dependence", type=float, default=0.0, help="Probability that a vote copies its group's shared vote.")
 @click.option(
     "--groups",
     metavar="LIST",
@@ -71,7 +71,7 @@ def _vote_count(ctx: click.Context, param: click.Parameter, value: str | None) -
 def simulate(out: str, truth: str | None, seed: int, **model: Any) -> None:
     """Simulate the votes of a crowd or a panel with known true labels."""
     if truth is not None and truth in ("-", out):
-        raise ConfigError("--truth needs a file of its own, other than where the votes go.")
+        raise ConfigError("--truth needs its own file, different from the file for the votes.")
     from majorant.output import Content, votes_table, write_or_print
 
     drawn = _draw(seed=seed, **model)
@@ -81,7 +81,7 @@ def simulate(out: str, truth: str | None, seed: int, **model: Any) -> None:
     write_or_print(files)
     n_items, n_workers, n_classes = drawn.votes.shape
     facts = {"items": n_items, "workers": n_workers, "classes": n_classes, "votes": drawn.votes.n_votes}
-    text = f"{out}: {drawn.votes.n_votes:,} votes of {n_workers:,} workers on {n_items:,} items, seed {seed}."
+    text = f"{out}: {drawn.votes.n_votes:,} votes by {n_workers:,} workers on {n_items:,} items, seed {seed}."
     written = facts | {"seed": seed, "out": out, "truth": truth}
     show(written, [] if out == "-" else [text])
 
@@ -101,7 +101,7 @@ def _draw(
     gold: float,
     seed: int,
 ) -> Simulation:
-    """The options in the library's words."""
+    """Call the library with the options."""
     from majorant.simulate import one_coin_workers
     from majorant.simulate import simulate as draw
 

@@ -1,7 +1,7 @@
 """The input of a command: FILE, the options that say how to read it, and where the votes are processed.
 
-That is in memory, in sorted files (--memory) or on a cluster (--engine). A new engine is a context manager like
-`_on_spark` and an entry in BACKENDS.
+Votes are processed in memory, in sorted files (--memory) or on a cluster (--engine). A new engine is a context manager
+like `_on_spark` and an entry in BACKENDS.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from majorant.votes import Account, Votes
 
 Command = Callable[..., Any]
-DATASET = "data:"  # before the name of a public data set, in place of a file
+DATASET = "data:"  # prefix for the name of a public data set
 MEMORY = "memory"
 
 
@@ -48,7 +48,7 @@ class Source:
             from majorant.datasets import load
 
             if by is not None:
-                raise ConfigError(f"--by {by}: the public data sets have no further columns.")
+                raise ConfigError(f"--by {by}: the public data sets have no other columns.")
             votes = load(self.file[0].removeprefix(DATASET))
             votes = replace(votes, gold_i=None) if self.options.gold == "" else votes
         else:
@@ -92,7 +92,7 @@ def print_notes(account: Account) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Where the votes are processed, as the options say it."""
+    """Where the votes are processed."""
 
     name: str = MEMORY
     master: str | None = None
@@ -102,7 +102,7 @@ class Engine:
 
     @property
     def flag(self) -> str:
-        """The flag to leave out if a command needs all votes in memory; empty if they are there."""
+        """The flag to leave out if a command needs all votes in memory; empty if they already are."""
         return "--memory" if self.memory is not None else "" if self.name == MEMORY else f"--engine {self.name}"
 
     @property
@@ -113,9 +113,9 @@ class Engine:
     def open(
         self, source: Source, *, out: str | None = None, by: str | None = None, masked: bool = False
     ) -> AbstractContextManager[Backend]:
-        """The votes, read and ready; `out` is where the output goes, `by` a column to slice by."""
+        """Read the votes; `out` is the output file, `by` a column to slice by."""
         if self.flag and source.file[0].startswith(DATASET):
-            raise ConfigError(f"{source.file[0]} fits into memory: leave out {self.flag}.")
+            raise ConfigError(f"{source.file[0]} fits in memory: leave out {self.flag}.")
         if self.memory is not None:
             return _in_files(self, source, out, by, masked)
         return BACKENDS[self.name](self, source, by, masked)
@@ -123,7 +123,7 @@ class Engine:
 
 @contextlib.contextmanager
 def _in_memory(_: Engine, source: Source, by: str | None, masked: bool) -> Iterator[Backend]:
-    votes = source.read(by, masked=masked)  # a wrong table is reported before the rest is imported
+    votes = source.read(by, masked=masked)  # before heavy imports, so that a bad table is reported quickly
     from majorant.backend import MemoryBackend
 
     yield MemoryBackend(votes)
@@ -131,7 +131,7 @@ def _in_memory(_: Engine, source: Source, by: str | None, masked: bool) -> Itera
 
 @contextlib.contextmanager
 def _in_files(engine: Engine, source: Source, out: str | None, by: str | None, masked: bool) -> Iterator[Backend]:
-    """Sort the votes within a memory limit into a folder, which is removed at the end if all went well."""
+    """Sort the votes into a folder within a memory limit; the folder is removed after success."""
     from majorant.backend.files import FileBackend
     from majorant.backend.prepare import prepare
     from majorant.backend.store import STORE_MANIFEST, mask_stored
@@ -141,7 +141,7 @@ def _in_files(engine: Engine, source: Source, out: str | None, by: str | None, m
     memory = parse_memory(str(engine.memory))
     if engine.work is not None:
         folder = Path(engine.work) / WORK_FOLDER
-    else:  # beside the output, named after the source, so that --resume finds it
+    else:  # beside the output and named after the source, so that --resume finds it
         paths = "\n".join(str(Path(file).absolute()) for file in source.file)
         place = Path.cwd() if out in (None, "-") else Path(str(out)).parent
         folder = place / f".majorant-{hashlib.sha256(paths.encode()).hexdigest()[:12]}"
@@ -158,18 +158,18 @@ def _in_files(engine: Engine, source: Source, out: str | None, by: str | None, m
             if not (folder / STORE_MANIFEST).exists() or (done and engine.work is None):
                 work.remove()
             elif not done:
-                click.echo(f"The sorted votes are kept in {folder}: continue with --resume, or delete it.", err=True)
+                click.echo(f"The sorted votes are kept in {folder}: continue with --resume, or delete them.", err=True)
 
 
 @contextlib.contextmanager
 def _on_spark(engine: Engine, source: Source, by: str | None, masked: bool) -> Iterator[Backend]:
     """The votes as blocks on the cluster, which are freed at the end."""
     if by is not None:
-        raise ConfigError(f"--by {by} does not go with --engine spark: use --memory, or check each slice by itself.")
+        raise ConfigError(f"--by {by} does not work with --engine spark: use --memory, or check each slice separately.")
     if masked:
         raise ConfigError(
-            "--mask does not go with --engine spark: names are numbered in the order of the rows, and rows on Spark "
-            "have none. Use --memory, or mask the names in the table."
+            "--mask does not work with --engine spark: names are numbered in row order, and rows on Spark have no "
+            "order. Use --memory, or mask the names in the table."
         )
     from majorant.backend.spark.reading import read_files
     from majorant.backend.spark.session import spark_session
@@ -197,7 +197,7 @@ def memory_options(command: Command) -> Command:
 
 
 def engine_options(command: Command) -> Command:
-    """The same and --engine and --master."""
+    """Add --engine and --master in addition to the options of `memory_options`."""
     where = click.option(
         "--engine", metavar="|".join(BACKENDS), default=MEMORY, show_default=True, help="Where to run."
     )
@@ -206,7 +206,7 @@ def engine_options(command: Command) -> Command:
 
 
 def _with_engine(values: dict[str, Any]) -> dict[str, Any]:
-    """The engine, in place of the options that describe it."""
+    """Replace the options that describe the engine with an Engine."""
     name, master, memory, work, resume = (
         values.pop(option, None) for option in ("engine", "master", "memory", "work", "resume")
     )
@@ -214,56 +214,54 @@ def _with_engine(values: dict[str, Any]) -> dict[str, Any]:
     if name not in BACKENDS:
         raise ConfigError(f"--engine {name}: choose one of {', '.join(BACKENDS)}.")
     if name == MEMORY and master is not None:
-        raise ConfigError("--master goes with --engine spark.")
+        raise ConfigError("--master needs --engine spark.")
     if memory is None and (work is not None or resume):
-        raise ConfigError(f"{'--work' if work is not None else '--resume'} goes with --memory, such as 2GB.")
+        raise ConfigError(f"{'--work' if work is not None else '--resume'} needs --memory, such as --memory 2GB.")
     if memory is not None and name != MEMORY:
-        raise ConfigError(f"--memory works on this machine, --engine {name} on a cluster: choose one.")
+        raise ConfigError(f"--memory is for this machine and --engine {name} for a cluster: choose one.")
     return {"engine": Engine(name, master, memory, work, resume), **values}
-
-
-_INPUT_OPTIONS = (
-    click.argument("file", nargs=-1, required=True),
-    click.option("--item", metavar="COLUMN", help="Item column; several: question,model."),
-    click.option("--worker", metavar="COLUMN", help="Worker or judge column; file: one file per worker."),
-    click.option("--label", metavar="COLUMN", help="Label column."),
-    click.option("--gold", metavar="COLUMN|FILE", help="True labels: a column or a file; none: ignore."),
-    click.option("--gold-file", metavar="FILE", help="True labels: a file with items and labels."),
-    click.option("--status", metavar="COLUMN", help="Status column (ok, abstain, error); none: ignore."),
-    click.option("--seconds", metavar="COLUMN", help="Column with the duration of each vote."),
-    click.option("--text", metavar="COLUMN", help="Column with the item's text; none: ignore."),
-    click.option("--columns", metavar="A,B,...", help="Column roles if there is no header; _ skips one."),
-    click.option("--wide", is_flag=True, help="One row per item, one column per worker."),
-    click.option("--workers", metavar="A,B,...", help="Worker columns of a wide table, e.g. 'Dr_*'."),
-    click.option("--several", is_flag=True, help="A vote may have several labels (a list, or a|b)."),
-    click.option("--order", metavar="LOW,...,HIGH", help="Labels from lowest to highest."),
-    click.option("--threshold", type=float, metavar="SCORE", help="Turn scores into two classes, split at SCORE."),
-    click.option("--codes", metavar="1=yes,...", help="Meaning of label codes."),
-    click.option("--fold-case", is_flag=True, help="Merge labels that differ in case or spaces."),
-    click.option("--allow-network", is_flag=True, help="Fetch s3://, gs:// and https:// addresses."),
-    click.option("--sheet", metavar="NAME", help="Sheet of an Excel workbook."),
-    choice_option(
-        "--repeats", "error", "first", "last", "each", metavar="WHICH",
-        help="Repeated votes: error, first, last or each.",
-    ),
-    click.option("--empty", metavar="TEXT", multiple=True, help="Label that means no vote, such as NA; repeatable."),
-    click.option(
-        "--format", type=click.Choice(format_words()), metavar="TYPE",
-        help=f"{', '.join(format_words())}; overrides the extension.",
-    ),
-    click.option("--delimiter", metavar="SIGN", help="Field separator."),
-    click.option("--encoding", metavar="NAME", help="Text encoding; UTF-8 and UTF-16 are detected."),
-    click.option(
-        "--max-classes", type=click.IntRange(min=1), default=1000, show_default=True, metavar="N",
-        help="Maximum number of distinct labels.",
-    ),
-    click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Number of threads; default: all cores."),
-)  # fmt: skip
 
 
 def input_options(command: Command) -> Command:
     """Add FILE and the reading options to a command, which receives them as `source`."""
-    with_source = _given(command, _INPUT_OPTIONS, _with_source)
+    options = (
+        click.argument("file", nargs=-1, required=True),
+        click.option("--item", metavar="COLUMN", help="Item column; several: question,model."),
+        click.option("--worker", metavar="COLUMN", help="Worker or judge column; file: one file per worker."),
+        click.option("--label", metavar="COLUMN", help="Label column."),
+        click.option("--gold", metavar="COLUMN|FILE", help="True labels: a column or a file; none: ignore."),
+        click.option("--gold-file", metavar="FILE", help="True labels: a file with items and labels."),
+        click.option("--status", metavar="COLUMN", help="Status column (ok, abstain, error); none: ignore."),
+        click.option("--seconds", metavar="COLUMN", help="Column with the duration of each vote."),
+        click.option("--text", metavar="COLUMN", help="Column with the item's text; none: ignore."),
+        click.option("--columns", metavar="A,B,...", help="Column roles if there is no header; _ skips one."),
+        click.option("--wide", is_flag=True, help="One row per item, one column per worker."),
+        click.option("--workers", metavar="A,B,...", help="Worker columns of a wide table, e.g. 'Dr_*'."),
+        click.option("--several", is_flag=True, help="A vote may have several labels (a list, or a|b)."),
+        click.option("--order", metavar="LOW,...,HIGH", help="Labels from lowest to highest."),
+        click.option("--threshold", type=float, metavar="SCORE", help="Turn scores into two classes, split at SCORE."),
+        click.option("--codes", metavar="1=yes,...", help="Meaning of label codes."),
+        click.option("--fold-case", is_flag=True, help="Merge labels that differ in case or spaces."),
+        click.option("--allow-network", is_flag=True, help="Fetch s3://, gs:// and https:// addresses."),
+        click.option("--sheet", metavar="NAME", help="Sheet of an Excel workbook."),
+        choice_option(
+            "--repeats", "error", "first", "last", "each", metavar="WHICH",
+            help="Repeated votes: error, first, last or each.",
+        ),
+        click.option("--empty", metavar="TEXT", multiple=True, help="Label that means no vote, e.g. NA; repeatable."),
+        click.option(
+            "--format", type=click.Choice(format_words()), metavar="TYPE",
+            help=f"{', '.join(format_words())}; overrides the extension.",
+        ),
+        click.option("--delimiter", metavar="SIGN", help="Field separator."),
+        click.option("--encoding", metavar="NAME", help="Text encoding; UTF-8 and UTF-16 are detected."),
+        click.option(
+            "--max-classes", type=click.IntRange(min=1), default=1000, show_default=True, metavar="N",
+            help="Maximum number of distinct labels.",
+        ),
+        click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Number of threads; default: all."),
+    )  # fmt: skip
+    with_source = _given(command, options, _with_source)
     with_source.__doc__ = f"""{command.__doc__}
 
     FILE: CSV, TSV, JSON, JSONL, Parquet, Excel, a judge log or a labelling tool's export; also several
@@ -272,9 +270,9 @@ def input_options(command: Command) -> Command:
 
 
 def _with_source(values: dict[str, Any]) -> dict[str, Any]:
-    """The source, in place of the options that say how to read it."""
+    """Replace the reading options with a Source."""
     if (threads := values.pop("threads")) is not None:
-        os.environ[THREADS_VARIABLE] = str(threads)  # for all that this command does
+        os.environ[THREADS_VARIABLE] = str(threads)  # for the whole command
     from majorant.read.options import Reading, ReadOptions
 
     reading = {name: values.pop(name) for name in Reading.__annotations__ if name in values and name != "by"}
@@ -287,7 +285,7 @@ def _with_source(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _given(command: Command, options: Sequence[Command], taken: Callable[[dict[str, Any]], dict[str, Any]]) -> Command:
-    """Add options to a command, which receives what `taken` makes of them."""
+    """Add options to a command, which receives their values as converted by `taken`."""
 
     @functools.wraps(command)
     def with_options(**values: Any) -> Any:

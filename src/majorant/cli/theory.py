@@ -1,4 +1,4 @@
-"""`majorant theory`: what majority vote gives away for a given prior and given confusion matrices."""
+"""`majorant theory`: how far majority vote is from optimal for a given prior and confusion matrices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from majorant.errors import ConfigError, DataError
 
 
 def _vote_counts(ctx: click.Context, param: click.Parameter, value: str) -> list[int]:
-    """3,5,7"""
+    """Parse a list of whole numbers such as 3,5,7."""
     try:
         return [int(number) for number in value.split(",")]
     except ValueError:
@@ -35,10 +35,10 @@ def _vote_counts(ctx: click.Context, param: click.Parameter, value: str) -> list
 @click.option(
     "--panel",
     metavar="FILE",
-    help="Instead, a confusion matrix per voter: a JSON list of them, or an object that names the voters; - is stdin.",
+    help="Instead, a confusion matrix per voter: a JSON list, or an object with voter names as keys; - is stdin.",
 )
 @click.option(
-    "--votes", metavar="LIST", callback=_vote_counts, default="3,5,7", show_default=True, help="Numbers of votes."
+    "--votes", metavar="LIST", callback=_vote_counts, default="3,5,7", show_default=True, help="Votes per item."
 )
 @choice_option("--ties", "exclude", "first", "prior", "random")
 @click.option("--labels", metavar="LIST", callback=name_list, help="Names of the classes: no,yes")
@@ -53,8 +53,9 @@ def theory(
 ) -> None:
     """Show how far majority vote is from optimal for given class priors and confusion matrices.
 
-    Prints the margin in nats (positive if no rule beats majority vote on any votes), the accuracies of majority vote
-    and of the optimal rule, the head start of class 0 in votes, and how far the voters' accuracies may differ.
+    Prints the margin in nats (positive if no rule beats majority vote on any votes), the accuracy of majority vote and
+    of the optimal rule, the handicap (the head start of class 0, in votes), and the radius (how far the voters'
+    accuracies may differ before majority vote is no longer optimal).
     """
     from majorant.render.theory import theory_summary, theory_text
     from majorant.theory import describe, describe_panel, optimal_votes
@@ -76,17 +77,17 @@ def theory(
 
 
 def _read_panel(source: str) -> tuple[list[str] | None, Any]:
-    """Voters' names, if they have any, and their confusion matrices."""
+    """The voters' names, if given, and their confusion matrices."""
     from majorant.ownership import note_input
 
-    longest_panel = 100_000_000  # signs of JSON on standard input
+    longest_panel = 100_000_000  # characters of JSON on standard input
     note_input(source)
     try:
         panel = json.loads(sys.stdin.read(longest_panel) if source == "-" else Path(source).read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(f"{source}: cannot be read ({error.strerror}). Check the name.") from None
     except (ValueError, RecursionError):
-        raise DataError(f"{source}: is not JSON. Give a list of matrices such as [[[.8,.2],[.3,.7]], ...].") from None
+        raise DataError(f"{source}: not JSON. Give a list of matrices such as [[[.8,.2],[.3,.7]], ...].") from None
     if isinstance(panel, dict):
         return list(panel), list(panel.values())
     return None, panel

@@ -15,14 +15,14 @@ from majorant.ownership import refuse_unsafe
 
 @click.command(cls=Grouped)
 @input_options
-@click.option("--method", default=WORKER_METHOD, show_default=True, help="The model behind the estimates.")
+@click.option("--method", default=WORKER_METHOD, show_default=True, help="Model for the estimates.")
 @table_option("workers.csv")
 @spreadsheet_option
 @memory_options
 @level_option
 @common_options
 def workers(source: Source, engine: Engine, method: str, out: str, spreadsheet: bool, level: float, seed: int) -> None:
-    """Who is good: accuracy by gold or estimated, agreement and flags of each worker, the worst first."""
+    """Rate each worker: accuracy, agreement and warning flags, worst first."""
     refuse_unsafe([Path(out)] if out != "-" else [])
     with engine.open(source, out=out) as backend:
         from majorant.output import write_or_print

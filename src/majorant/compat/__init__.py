@@ -1,4 +1,4 @@
-"""The class names of crowd-kit, scikit-learn and cleanlab over our methods.
+"""Our methods behind the interfaces of crowd-kit, scikit-learn, cleanlab and Inspect.
 
 May import reading, methods, results and the pipeline; nothing in the package imports it.
 """

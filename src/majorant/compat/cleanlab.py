@@ -1,4 +1,4 @@
-"""cleanlab's shapes: a matrix of votes in, its tables of consensus, labels and annotators out.  Needs pandas."""
+"""cleanlab's multi-annotator interface: a matrix of votes in, cleanlab's three tables out.  Needs pandas."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def get_label_quality_multiannotator(
     return_annotator_stats: bool = True,
     rng: int = 0,
 ) -> dict[str, Any]:
-    """Three tables in the shapes of cleanlab 2 by a fit of ours: of consensus labels, of votes, of annotators.
+    """Compute cleanlab 2's tables of consensus labels, votes and annotators with one of our methods.
 
-    A row for each item, a column for each annotator, NaN for no vote; labels may be of any type.  The quality of a
-    label is its probability under `method`, that of an annotator the expected share of right votes, and their worst
-    class the label whose votes are most often against the consensus.  Votes alone decide: `pred_probs`, which
-    cleanlab needs, is not used.
+    The matrix has a row for each item, a column for each annotator, and NaN for no vote; labels may be of any type.
+    The quality of a label is its probability under `method`. The quality of an annotator is their expected share of
+    right votes, and their worst class the label with which they contradict the consensus most often. `pred_probs`,
+    which cleanlab requires, is ignored.
 
     >>> found = get_label_quality_multiannotator([[1, 1, 0], [0, 0, None], [1, None, 1]], method="majority")
     >>> found["label_quality"]["consensus_label"].tolist(), found["label_quality"]["num_annotations"].tolist()
@@ -74,7 +74,7 @@ def _detailed_label_quality(votes: Votes, fit: Fit) -> Any:
 
 
 def _annotator_stats(votes: Votes, fit: Fit) -> Any:
-    """A row for each annotator, the worst first."""
+    """A row for each annotator, worst first."""
     import pandas as pd
 
     sums = worker_sums(votes, fit)

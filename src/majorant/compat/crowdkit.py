@@ -1,7 +1,7 @@
-"""crowd-kit's names: change `from crowdkit.aggregation import` to `from majorant.compat.crowdkit import`.
+"""A drop-in for crowd-kit: change `from crowdkit.aggregation import` to `from majorant.compat.crowdkit import`.
 
-Constructor arguments, methods and fitted attributes are those of crowd-kit 1.4, and frames have its shapes: `task`,
-`worker` and `label` go in, a Series of labels indexed by task comes out. As there, ties go to the first label in sorted
+Constructor arguments, methods and fitted attributes are those of crowd-kit 1.4. So are the frames: `task`, `worker` and
+`label` go in, and a Series of labels indexed by task comes out. As in crowd-kit, ties go to the first label in sorted
 order. No result depends on a seed (`random_state` and `n_restarts` are accepted and ignored).
 docs/coming-from-crowd-kit.md lists where numbers differ, and why.
 """
@@ -31,7 +31,7 @@ __all__ = ["GLAD", "KOS", "MACE", "DawidSkene", "MajorityVote", "OneCoinDawidSke
 
 
 class _Aggregator:
-    """`labels_`, `probas_`, and the ways to ask for them."""
+    """Base class with `labels_`, `probas_` and the fit methods."""
 
     labels_: Any
     probas_: Any
@@ -41,7 +41,7 @@ class _Aggregator:
         return self.fit(data, *more, **named).labels_
 
     def fit_predict_proba(self, data: Any, *more: Any, **named: Any) -> Any:
-        """Fit, and return the probability of each label of each task."""
+        """Fit, and return the probability of each label for each task."""
         return self.fit(data, *more, **named).probas_
 
     def fit(self, data: Any) -> Self:
@@ -60,7 +60,7 @@ class _Aggregator:
 
 
 class _Skilled(_Aggregator):
-    """An aggregator with a skill of each worker, which can weight other votes."""
+    """An aggregator that learns a skill for each worker, which can be used to weight other votes."""
 
     skills_: Any
 

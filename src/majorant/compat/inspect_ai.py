@@ -1,7 +1,7 @@
-"""A panel of judges inside Inspect: a scorer that asks several, a reducer, and metrics about the panel.
+"""A panel of judges in Inspect: a scorer that runs several judges, a reducer, and metrics about the panel.
 
-Needs inspect_ai, which nothing else here does.  Each score keeps what every judge said in ``metadata["votes"]``, from
-which the metrics are computed::
+Only this module needs inspect_ai.  Each score stores the verdict of every judge in ``metadata["votes"]``, from which
+the metrics are computed::
 
     from inspect_ai.scorer import model_graded_qa
     from majorant.compat.inspect_ai import panel
@@ -44,12 +44,12 @@ except ImportError:
     raise ImportError("majorant.compat.inspect_ai needs Inspect: pip install inspect_ai.") from None
 
 __all__ = ["effective_judges", "panel", "panel_rate", "panel_verdict"]
-VOTES = "votes"  # where a score's metadata keeps who said what
+VOTES = "votes"  # key in a score's metadata for the verdict of each judge
 
 
 @metric
 def effective_judges() -> Metric:
-    """At most how many independent judges the panel is worth: judges that repeat each other count as one.
+    """The number of independent judges that the panel is worth, at most: judges that repeat each other count as one.
 
     NaN without votes.
     """
@@ -77,11 +77,11 @@ def panel_rate(label: str = CORRECT, gold: str = "human", level: float = 0.95) -
     Parameters
     ----------
     label : str
-        The value that counts, by default C for correct.
+        The value to count, by default C for correct.
     gold : str
-        The key of a sample's metadata that holds a person's verdict.  With such verdicts on some samples, drawn at
-        random, the interval holds the rate that people would find on all of them.  Without any, it is about the
-        panel's own verdicts, and says nothing about whether the panel is right.
+        The key of a sample's metadata that holds a human verdict.  If a random sample has such verdicts, the interval
+        covers the rate that people would find on all samples.  Otherwise, it is about the panel's own verdicts, and
+        says nothing about whether the panel is right.
     level : float
         The confidence level.
     """
@@ -109,7 +109,7 @@ def panel(judges: Mapping[str, Scorer], tie: str = NOANSWER) -> Scorer:
     judges : mapping
         Scorers by the name of the judge, such as ``{"gpt-4o": model_graded_qa(model="openai/gpt-4o")}``.
     tie : str
-        The value of a sample on which as many judges say one thing as another.
+        The value of a sample on which the judges are tied.
     """
 
     async def score(state: TaskState, target: Target) -> Score:
@@ -125,14 +125,14 @@ def panel(judges: Mapping[str, Scorer], tie: str = NOANSWER) -> Scorer:
 
 @score_reducer
 def panel_verdict(names: Sequence[str] = (), tie: str = NOANSWER) -> ScoreReducer:
-    """Reduce the scores of several judges, or of several epochs, to what most of them say.
+    """Reduce the scores of several judges, or of several epochs, to the majority verdict.
 
     Parameters
     ----------
     names : sequence of str
-        What to call the judges, in the order of the scorers; by default judge 1, judge 2, ...
+        Names of the judges, in the order of the scorers; by default judge 1, judge 2, ...
     tie : str
-        The value where as many say one thing as another.
+        The value in case of a tie.
     """
 
     def reduce(scores: list[Score]) -> Score:
@@ -143,7 +143,7 @@ def panel_verdict(names: Sequence[str] = (), tie: str = NOANSWER) -> ScoreReduce
 
 
 def _combine(given: Mapping[str, Score], tie: str) -> Score:
-    """One score: the value that most judges give, and what each of them said."""
+    """Combine scores into one: the value that most judges gave, and the verdict of each judge."""
     votes = {name: one.value for name, one in given.items() if one.value != NOANSWER}
     counts = Counter(votes.values()).most_common(2)
     leads = len(counts) == 1 or (len(counts) == 2 and counts[0][1] > counts[1][1])
@@ -154,7 +154,7 @@ def _combine(given: Mapping[str, Score], tie: str) -> Score:
 
 
 def _votes_of(scores: Sequence[SampleScore]) -> Votes:
-    """The votes that scores keep in their metadata; a sample is an item."""
+    """The votes stored in the metadata of scores; samples are items."""
     rows = [
         (str(n if one.sample_id is None else one.sample_id), judge, str(label))
         for n, one in enumerate(scores)

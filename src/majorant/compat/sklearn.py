@@ -1,6 +1,6 @@
 """A scikit-learn estimator over a matrix of votes: a row for each item, a column for each worker, NaN for no vote.
 
-Needs scikit-learn, which nothing else here does.
+Only this module needs scikit-learn.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ except ImportError:
 
 
 class VoteAggregator(BaseEstimator):  # type: ignore[misc]
-    """One label for each row of a matrix of votes, by any of our methods; `y` is ignored.
+    """One label for each row of a matrix of votes, computed by any of our methods; `y` is ignored.
 
     `labels_` are numbers as in the matrix, `probabilities_` has a column for each of `classes_`, and `skill_` is the
-    skill of each column, if the method learns it. A tie goes to the first class; a row without votes gets NaN.
+    skill of each column, if the method learns it. Ties go to the first class; a row without votes gets NaN.
 
     >>> matrix = np.array([[1, 1, 0], [0, 0, np.nan], [1, np.nan, 1]])
     >>> VoteAggregator("majority").fit_predict(matrix).tolist()
@@ -36,7 +36,7 @@ class VoteAggregator(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn from votes, items x workers."""
+        """Fit to a matrix of votes, items by workers."""
         matrix = validate_data(self, X, ensure_all_finite="allow-nan", dtype=np.float64)
         fit = aggregate(from_matrix(np.where(matrix == -1, np.nan, matrix)), self.method, rng=self.random_state)
         self.classes_ = np.array(fit.label_values, dtype=float)
@@ -48,11 +48,11 @@ class VoteAggregator(BaseEstimator):  # type: ignore[misc]
         return self
 
     def fit_predict(self, X: Any, y: Any = None) -> Any:
-        """Learn, and the label of each row."""
+        """Fit, and return the label of each row."""
         return self.fit(X, y).labels_
 
     def fit_predict_proba(self, X: Any, y: Any = None) -> Any:
-        """Learn, and the probability of each of `classes_` in each row."""
+        """Fit, and return the probability of each of `classes_` for each row."""
         return self.fit(X, y).probabilities_
 
     def get_labels(self) -> Any:

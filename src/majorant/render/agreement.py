@@ -1,4 +1,4 @@
-"""Agreement in words and as plain data: coefficients of labels and of scores, with their intervals."""
+"""Text and JSON for agreement coefficients, for labels and for scores."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from majorant.values import Estimate
 COEFFICIENTS = {
     "percent": "pairs of votes that agree",
     "krippendorff": "Krippendorff's alpha",
-    "krippendorff_ordinal": "  the same, ordinal",
+    "krippendorff_ordinal": "Krippendorff's alpha, ordinal",
     "fleiss": "Fleiss' kappa",
     "cohen": "Cohen's kappa, mean of pairs",
     "gwet": "Gwet's AC1",
@@ -57,11 +57,11 @@ def _largest(pairs: PairKappas) -> NDArray[np.int64]:
 
 
 def agreement_lines(agreement: Agreement, workers: Sequence[Hashable]) -> list[str]:
-    """Each coefficient with its interval or the reason why it is missing, and the pairs with most items in common."""
+    """Each coefficient with its interval, or why it is missing; then the pairs with the most items in common."""
     lines = [f"Agreement, with {level_percent(agreement.level)} intervals"]
     for name, title in COEFFICIENTS.items():
         if name == "krippendorff_ordinal" and agreement.n_classes <= 2:
-            continue  # the same number: two classes have no order
+            continue  # with two classes the ordinal alpha equals the nominal one
         one: Estimate = getattr(agreement, name)
         form = percent if name == "percent" else "{:.3f}".format
         value = missing_text(one.reason) if one.value is None else f"{form(one.value):>7}  {interval(one, form)}"
@@ -83,10 +83,10 @@ def agreement_lines(agreement: Agreement, workers: Sequence[Hashable]) -> list[s
 
 
 def agreement_sentence(agreement: Agreement) -> str:
-    """The coefficients that say most, for a reader in a hurry."""
+    """The most informative coefficients, in one line."""
     if agreement.percent.value is None:
         return missing_text(agreement.percent.reason)
-    parts = [f"pairs of votes agree {with_interval(agreement.percent, percent)}"]
+    parts = [f"Two votes on the same item agree {with_interval(agreement.percent, percent)} of the time"]
     for name, one in (("krippendorff", agreement.krippendorff), ("gwet", agreement.gwet)):
         if one.value is not None:
             parts.append(f"{COEFFICIENTS[name]} {with_interval(one, '{:.3f}'.format)}")
@@ -94,7 +94,7 @@ def agreement_sentence(agreement: Agreement) -> str:
 
 
 def score_facts(scores: Scores) -> Facts:
-    """Each coefficient with its interval or the reason why there is none, each rule's distance from gold."""
+    """Each coefficient with its interval, or why it is missing, and each rule's distance from gold."""
     return {
         **facts_of(scores, f"{' '.join(SCORE_COEFFICIENTS)} distance nearer closest"),
         "about": "ranks" if scores.ranked else "scores",
@@ -113,7 +113,7 @@ def score_lines(scores: Scores) -> list[str]:
 
 
 def _score(estimate: Estimate) -> str:
-    """A coefficient or a distance with its interval, or why there is none."""
+    """A coefficient or a distance with its interval, or why it is missing."""
     if estimate.value is None:
         return f"not known ({missing_text(estimate.reason)})"
     ends = "" if estimate.low is None else f" ({estimate.low:.3f} to {estimate.high:.3f})"
@@ -121,15 +121,15 @@ def _score(estimate: Estimate) -> str:
 
 
 def _nearer_sentence(rule: str, lead: Estimate) -> str:
-    """Whether a rule comes nearer to gold scores than majority vote.
+    """Whether a rule is closer to the gold scores than majority vote is.
 
     >>> _nearer_sentence("median", Estimate(.2, .1, .3))
-    '  median: nearer to gold than majority vote by 0.200 (0.100 to 0.300)'
+    '  median: closer to gold than majority vote by 0.200 (0.100 to 0.300)'
     >>> _nearer_sentence("mean", Estimate(.02, -.1, .1))
-    '  mean: not told apart from majority vote (nearer to gold by -0.100 to 0.100)'
+    '  mean: no clear difference from majority vote (closer to gold by -0.100 to 0.100)'
     """
     value, low, high = (end or 0.0 for end in lead.ends)
     if low <= 0 <= high:
-        return f"  {rule}: not told apart from majority vote (nearer to gold by {low:.3f} to {high:.3f})"
-    where, ends = ("nearer to", (low, high)) if low > 0 else ("farther from", (-high, -low))
+        return f"  {rule}: no clear difference from majority vote (closer to gold by {low:.3f} to {high:.3f})"
+    where, ends = ("closer to", (low, high)) if low > 0 else ("farther from", (-high, -low))
     return f"  {rule}: {where} gold than majority vote by {abs(value):.3f} ({ends[0]:.3f} to {ends[1]:.3f})"

@@ -1,4 +1,4 @@
-"""Sentences of `ask` and `label`: the question and why, what the labels prove, and what to do next."""
+"""The text that `ask` and `label` print: the question, what the labels prove, and what to do next."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ACCURACY_COSTS = "Measuring accuracy to 3 points takes hundreds of labels; compa
 
 
 def at_stake(rules: Sequence[str], differ: int, n_items: int, tolerance: float) -> str:
-    """How far rules can be apart: they are equally right where they give the same label.
+    """How much the choice of rule can matter: only items on which the rules disagree count.
 
     >>> at_stake(["majority", "weighted-vote"], 72, 800, .01)
     'Majority vote and the weighted vote differ on 72 of 800 items, so at most 9.0 points are at stake.'
@@ -48,15 +48,15 @@ def labels_planned(expected: int | None, asked: int) -> str:
 
 
 def labelling_help(labels: Sequence[Any]) -> str:
-    """What to write into the empty column."""
+    """How to fill in the empty column."""
     return (
-        f"Fill in the column label from the top ({listed(map(str, labels))}; ? where you cannot tell) without looking "
-        "at the votes. Stop whenever you like."
+        "Fill in the label column from the top without looking at the votes "
+        f"({listed(map(str, labels))}; ? if you cannot tell). You can stop at any time."
     )
 
 
 def outcome_sentence(outcome: Outcome) -> str:
-    """What labels drawn by design prove so far."""
+    """What the labels of a design prove so far."""
     return QUESTION_TEXTS[outcome.kind].outcome(outcome)
 
 
@@ -75,7 +75,7 @@ def _session_sentence(outcome: Outcome) -> str:
 
 
 def learned_sentence(learned: LearnedRule, whose: str = "label") -> str:
-    """What labels taught, and how well it does on labels that it was not taught."""
+    """The rule trained on labels, and its accuracy on labels it was not trained on."""
     right, before = (round(share * learned.n_labels) for share in (learned.accuracy, learned.baseline_accuracy))
     baseline = rule_name(learned.baseline)
     tested = f"right on {right} of {learned.n_labels} labels it was not trained on, {baseline} on {before}"
@@ -85,7 +85,7 @@ def learned_sentence(learned: LearnedRule, whose: str = "label") -> str:
 
 
 def _weights(learned: LearnedRule) -> str:
-    """The judges who count most, for a panel."""
+    """The judges with the largest weights, for a panel."""
     if not 1 < len(learned.weights) <= 20:
         return ""
     strong = sorted((weight, str(name)) for name, weight in learned.weights.items() if abs(weight) >= 0.3)[::-1]
@@ -121,10 +121,10 @@ def _several_rules(outcome: Outcome) -> str:
     near, best = one_decimal(outcome.tolerance), rule_name(str(outcome.leader))
     same = outcome.same_as
     out = [rule_name(rule) for rule in outcome.rules if rule not in outcome.alive and rule not in same]
-    dropped = f" Out: {listed(out)}." if out else ""
+    dropped = f" Ruled out: {listed(out)}." if out else ""
     if outcome.decided:
         apart = [rule_name(rule) for rule in outcome.alive if rule != outcome.leader]
-        alike = f" Not distinguished: {listed([best, *apart])}." if apart else ""
+        alike = f" Too close to call: {listed([best, *apart])}." if apart else ""
         leader = rule_name(str(outcome.leader), begins=True)
         claim = f"{leader} is within {near} points of the best of these {len(outcome.rules) - len(same)} rules"
         return f"{claim} ({count(outcome.labels, 'label')}{_skipped(outcome)}, {_level(outcome)}).{dropped}{alike}"
@@ -132,7 +132,7 @@ def _several_rules(outcome: Outcome) -> str:
     leads = f"{best} leads: right on {outcome.right[str(outcome.leader)]:,} ({listed(right)})"
     below = f"It may be up to {one_decimal(outcome.below or 0.0)} points below the best."
     return (
-        f"After {count(outcome.labels, 'label')}{_skipped(outcome)} {leads}. {below}{dropped} "
+        f"After {count(outcome.labels, 'label')}{_skipped(outcome)}, {leads}. {below}{dropped} "
         f"Use {best} now, or continue. {_more(outcome)}"
     )
 
@@ -148,10 +148,7 @@ def _accuracy_sentence(outcome: Outcome) -> str:
 
 
 def _level(outcome: Outcome) -> str:
-    """How sure it is.
-
-    The level holds at every number of labels, so looking early does no harm.
-    """
+    """The confidence level, which holds at any number of labels, so that looking early does no harm."""
     return f"{100 * outcome.level:g}% sure, even if you stop early"
 
 
@@ -163,46 +160,48 @@ def _more(outcome: Outcome) -> str:
     if outcome.more is None:
         return "It will take hundreds more labels to settle it."
     if not outcome.more:
-        return "No item is left that could settle it."
+        return "None of the remaining items could settle it."
     return f"About {count(outcome.more, 'more label')} should settle it."
 
 
 def answers_notes(outcome: Outcome) -> list[str]:
-    """What there is to know about the labels themselves."""
+    """Notes on the labels themselves: which were not counted, and why."""
     notes = [_whose_truth(outcome)] if outcome.truth else []
     if outcome.ignored:
         named = listed(map(str, outcome.ignored))
-        notes.append(f"{count(len(outcome.ignored), 'labelled item')} outside the design, not counted: {named}.")
+        notes.append(f"Not counted: {count(len(outcome.ignored), 'labelled item')} outside the design ({named}).")
     if outcome.unknown:
-        notes.append(f"Labels that no vote uses, counted as skipped: {listed(map(repr, outcome.unknown))}.")
+        notes.append(f"Counted as skipped: labels that no worker uses ({listed(map(repr, outcome.unknown))}).")
     if outcome.relabelled:
         named = listed(map(str, outcome.relabelled))
-        notes.append(f"{count(len(outcome.relabelled), 'item')} labelled twice, the last label counts: {named}.")
+        notes.append(f"The last label counts for {count(len(outcome.relabelled), 'item')} labelled twice: {named}.")
     if outcome.disagreed:
         named = listed(map(str, outcome.disagreed))
-        notes.append(f"Experts disagree on {count(len(outcome.disagreed), 'item')}, counted as skipped: {named}.")
+        notes.append(
+            f"Counted as skipped: {count(len(outcome.disagreed), 'item')} on which experts disagree ({named})."
+        )
     return notes
 
 
 def sample_note(outcome: Outcome) -> str:
-    """What the labels may be used for beside the question of their design."""
+    """What else the labels can be used for."""
     if outcome.n_sampled and not outcome.uniform:
         return (
-            f"{outcome.n_sampled:,} of the labels are a random sample and measure every rule and judge; the others "
-            "were picked because the rules disagree on them."
+            f"{outcome.n_sampled:,} of the labels are a random sample and measure every rule and judge; the other "
+            "items were picked because the rules disagree on them."
         )
     if outcome.uniform:
         return "These items are a random sample, so their labels also measure every rule and every judge."
     return (
-        "These items were picked because the rules disagree on them: do not use them to estimate accuracy. For that "
+        "These items were picked because the rules disagree on them: do not use them to estimate accuracy. For that, "
         "draw a random sample with majorant ask --teach."
     )
 
 
 def ask_lines(facts: Mapping[str, Any], check: str, learned: LearnedRule | None = None) -> list[str]:
-    """What is asked and why, how many labels it will take, and what to do with the files.
+    """The question, how many labels it will take, and what to do with the files.
 
-    `learned` is the rule that gold labels which came with the votes have taught.
+    `learned` is the rule that was trained on gold labels in the input, if any.
     """
     question, asked, files, labels = (facts[name] for name in ("question", "asked", "files", "labels"))
     if learned is None:
@@ -215,22 +214,22 @@ def ask_lines(facts: Mapping[str, Any], check: str, learned: LearnedRule | None 
         return [*lines, "There is nothing to label." if question == "accuracy" else "No labels are needed."]
     if question != "teach" or learned is not None:
         lines.append(labels_planned(facts["expected"], asked))
-    in_tool = "Label them from the top in your tool and export them, here to EXPORT."
+    in_tool = "Label them in order in your tool, then export the labels (to EXPORT in the command below)."
     return [
         *lines,
-        f"Wrote    {one_of(files)}: {count(asked, 'item')} in random order, and the design that evaluates them.",
+        f"Wrote    {one_of(files)}: {count(asked, 'item')} in random order, and the design that evaluates the labels.",
         labelling_help(labels) if files[0].endswith(".csv") else in_tool,
         label_next(files[0], check),
     ]
 
 
 def substitute_lines(outcome: Outcome, files: Sequence[str], check: str) -> list[str]:
-    """What the labels of a substitute expert say, and whose truth it is."""
+    """What the labels of a stand-in expert show, and who that expert is."""
     return [outcome_sentence(outcome), _whose_truth(outcome), f"Wrote    {one_of(files)}.", f"Next     {check}"]
 
 
 def _whose_truth(outcome: Outcome) -> str:
-    return f"{outcome.truth} answered in place of an expert: right means what {outcome.truth} says."
+    return f"{outcome.truth} stands in for an expert: a label counts as right if {outcome.truth} agrees with it."
 
 
 def tie_lines(facts: Mapping[str, Any]) -> list[str]:
@@ -243,8 +242,8 @@ def tie_lines(facts: Mapping[str, Any]) -> list[str]:
 
 def more_lines(added: int, files: Sequence[str], check: str) -> list[str]:
     """What was added to a file of items to label, and what to do with it."""
-    wrote = f"Wrote    {one_of(files)}: {count(added, 'further item')}; existing labels are kept."
-    return [wrote if added else "No item is left to ask about.", label_next(files[0], check)]
+    wrote = f"Wrote    {one_of(files)}: {count(added, 'more item')}; existing labels are kept."
+    return [wrote if added else "There are no items left to label.", label_next(files[0], check)]
 
 
 def label_next(file: str, check: str) -> str:
@@ -262,7 +261,7 @@ def label_line(number: int, n_items: int, shown: Mapping[str, str], keys: Mappin
 
 
 def question_words(kind: str, rules: Sequence[str]) -> str:
-    """The question that labels by design answer.
+    """The question that the labels of a design answer.
 
     >>> question_words("rules", ["majority", "weighted-vote"])
     'Which is right more often, majority vote or the weighted vote?'
@@ -271,12 +270,12 @@ def question_words(kind: str, rules: Sequence[str]) -> str:
 
 
 def labels_left(more: int | None) -> str:
-    """How much labelling is left, beside the item to label.
+    """How many labels are still needed.
 
     >>> labels_left(12), labels_left(None)
-    ('about 12 more', 'how many more will show')
+    ('about 12 more needed', 'more needed')
     """
-    return "how many more will show" if more is None else f"about {more:,} more"
+    return "more needed" if more is None else f"about {more:,} more needed"
 
 
 class QuestionText(NamedTuple):
@@ -294,10 +293,10 @@ QUESTION_TEXTS = {
         outcome=lambda outcome: _two_rules(outcome) if len(outcome.rules) == 2 else _several_rules(outcome),
     ),
     "teach": QuestionText(
-        asks=lambda _: "Which judges are right, and which rule follows from that?",
+        asks=lambda _: "Which judges are right, and how should their votes be combined?",
         begins=lambda facts: (
-            f"Label {count(facts['asked'], 'random item')}: they measure each judge and teach a rule; "
-            "a few more then prove it."
+            f"Label {count(facts['asked'], 'random item')}: they measure each judge and train a rule. "
+            "A few more labels then prove it."
         ),
         outcome=_session_sentence,
     ),

@@ -24,7 +24,7 @@ class Card(NamedTuple):
 
 
 def answer_cards(summary: Mapping[str, Any]) -> list[Card]:
-    """The gain, how many labels are at stake, and the accuracy; those that are known."""
+    """The gain, the number of items the rules disagree on, and the accuracy, as far as they are known."""
     return [card for card in (_gain(summary), _differ(summary), _accuracy(summary)) if card is not None]
 
 
@@ -34,7 +34,7 @@ def _gain(summary: Mapping[str, Any]) -> Card | None:
     if gain["value"] is None:
         if not answer["step"]["labels"]:
             return None
-        return Card("Labels that would tell you more", "{answer.step.labels}", "", "votes alone cannot", "best")
+        return Card("Labels needed to learn more", "{answer.step.labels}", "", "votes alone are not enough", "best")
     note = ""
     if answer["other"] == LEARNED and gain["low"] is None:
         note = "cross-validated on {answer.labels} labels"
@@ -53,7 +53,7 @@ def _differ(summary: Mapping[str, Any]) -> Card | None:
 
 
 def _accuracy(summary: Mapping[str, Any]) -> Card | None:
-    """The accuracy of the rule behind the labels; labels drawn by design outrank what a model says of it."""
+    """The accuracy of the rule behind the labels; labels of a design take precedence over the model's estimate."""
     accuracy, answer = summary["accuracy"], summary["answer"]
     found = accuracy["written"]
     if found["value"] is None or (accuracy["source"] == "model" and answer["source"] == "labels"):
@@ -66,7 +66,7 @@ def _accuracy(summary: Mapping[str, Any]) -> Card | None:
     notes = ["{accuracy.written.low:percent} to {accuracy.written.high:percent}"] if between else []
     if answer["rule"] == LEARNED:
         notes.append("on labels it was not trained on")
-    # The gain of a learned rule may be proved by other labels than those that rate it.
+    # The gain of a learned rule may be proved on different labels than those that rate it.
     if answer["rule"] != MAJORITY and not (answer["rule"] == LEARNED and answer["gain"]["low"] is not None):
         notes.append("majority vote: {accuracy.majority.value:percent}")
     return Card(f"{rule} is right on, by your labels", number, "", "; ".join(notes), "majority")

@@ -27,7 +27,7 @@ TITLES = {
 
 
 def certificate_sentence(certificate: Certificate) -> str:
-    """The claim to go by and the one about all rules, in one or two sentences."""
+    """The main claim and the claim about all rules, in one or two sentences."""
     first = claim_sentence(certificate.standing)
     named = certificate.named
     if named is None or _same_gap(certificate.standing, named):
@@ -36,15 +36,15 @@ def certificate_sentence(certificate: Certificate) -> str:
 
 
 def _same_gap(one: Claim, other: Claim) -> bool:
-    """Whether two claims are open for the same reason: saying so once is enough."""
+    """Whether two claims are open for the same reason, so that one sentence is enough."""
     return one.verdict == other.verdict == Verdict.OPEN and _why_open(one) == _why_open(other)
 
 
 def claim_sentence(claim: Claim) -> str:
-    """What a claim says, how sure it is, or why it is open.
+    """What a claim says and how sure it is, or why it is open.
 
     >>> print(claim_sentence(Claim(family=Family.NAMED, reason=Reason.NOT_IDENTIFIED)))
-    Cannot say whether any rule beats majority vote: the votes do not determine how good each worker is.
+    It is unclear whether any rule beats majority vote: these votes do not determine how accurate each worker is.
     """
     by_gold, rule = (
         claim.family == Family.GOLD,
@@ -52,7 +52,7 @@ def claim_sentence(claim: Claim) -> str:
     )
     sure = f"{claim.certainty}, {level_percent(claim.level)}"
     if claim.verdict == Verdict.OPEN:
-        sentence = f"cannot say whether any {rule} beats majority vote: {_why_open(claim)}."
+        sentence = f"it is unclear whether any {rule} beats majority vote: {_why_open(claim)}."
     elif claim.verdict == Verdict.OPTIMAL:
         sentence = f"no {rule} beats majority vote ({sure})."
     else:
@@ -64,14 +64,14 @@ def claim_sentence(claim: Claim) -> str:
 
 def _why_open(claim: Claim) -> str:
     if claim.reason == Reason.ASSUMPTION_FAILED:
-        return f"tests reject that {said_assumptions(claim.with_status(Status.FAILED))}"
+        return f"the votes contradict the assumption that {said_assumptions(claim.with_status(Status.FAILED))}"
     if claim.reason == Reason.CANNOT_BE_TESTED:
-        return f"these votes cannot show that {said_assumptions(claim.with_status(Status.UNTESTABLE))}"
+        return f"these votes cannot test the assumption that {said_assumptions(claim.with_status(Status.UNTESTABLE))}"
     if claim.reason == Reason.NOT_IDENTIFIED:
         if claim.family == Family.GOLD:
             return "no item with votes has a gold label"
-        whose = "each worker is" if claim.family == Family.NAMED else "the votes are"
-        return f"the votes do not determine how good {whose}"
+        who = "each worker is" if claim.family == Family.NAMED else "they are"
+        return f"these votes do not determine how accurate {who}"
     return f"there are too few items; {more_items_text(claim)}"
 
 
@@ -81,7 +81,7 @@ def more_items_text(claim: Claim) -> str:
     more = more_items(claim)
     if not more:
         return f"more {what} are unlikely to settle it"
-    return f"about {float(f'{more:.2g}'):,.0f} fresh {what} would settle it"  # two digits
+    return f"a new sample of about {float(f'{more:.2g}'):,.0f} {what} would settle it"  # two digits
 
 
 def more_items(claim: Claim) -> int | None:
@@ -116,15 +116,15 @@ def assumption_sentence(tested: Tested) -> str:
 
 
 def untested_sentence(claims: Iterable[Claim]) -> str:
-    """What claims assume and nothing tests, each assumption once."""
+    """The assumptions that no test has checked, each listed once."""
     untested = dict.fromkeys(
         ASSUMPTION_TEXT[one.assumption] for claim in claims for one in claim.with_status(Status.UNTESTED)
     )
-    return f"{'; '.join(untested)}." if untested else ""
+    return f"These assumptions were not tested: {'; '.join(untested)}." if untested else ""
 
 
 def design_sentence(design: VotingDesign) -> str:
-    """Who voted on what."""
+    """Whether the same workers labelled all items, or different workers different items."""
     sets = "1 set of workers" if design.n_sets == 1 else f"{design.n_sets:,} sets of workers"
     if design.kind == "panel":
         share = "all" if design.covered == 1 else f"{100 * design.covered:.0f}% of the"
@@ -134,18 +134,18 @@ def design_sentence(design: VotingDesign) -> str:
 
 
 def dependence_sentence(dependence: Dependence | None) -> str:
-    """Whether the workers of a panel err together; empty if that is not known."""
+    """Whether the workers of a panel share mistakes; empty if unknown."""
     if dependence is None or dependence.tested.status not in (Status.PASSED, Status.FAILED):
         return ""
     p_value = f"p = {dependence.tested.p_value:.2g}"
     if dependence.tested.status == Status.PASSED:
-        return f"No shared errors are seen ({p_value})."
-    parts = [f"Their errors are correlated ({p_value})", worth_text(dependence)]
+        return f"No sign that workers share mistakes ({p_value})."
+    parts = [f"The workers' errors are correlated ({p_value})", worth_text(dependence)]
     return f"{'; '.join(part for part in parts if part)}."
 
 
 def worth_text(dependence: Dependence) -> str:
-    """How many independent votes those on an item are worth; empty if that is not known."""
+    """How many independent votes the votes on an item are worth; empty if unknown."""
     n_eff = dependence.n_eff
     if n_eff.value is None:
         return ""
@@ -165,7 +165,7 @@ def certificate_text(certificate: Certificate) -> str:
     if certificate.design is not None:
         lines += ["", design_sentence(certificate.design)]
     if certificate.dependence is not None:
-        lines += ["", "Do the workers err together?", *_facts(_dependence_facts(certificate))]
+        lines += ["", "Do workers share mistakes?", *_facts(_dependence_facts(certificate))]
     return "\n".join(lines)
 
 
@@ -188,7 +188,7 @@ def claim_facts(claim: Claim) -> list[tuple[str, str]]:
         items = "gold items" if claim.family == Family.GOLD else "items, by the model"
         facts.append(("majority", f"right on {100 * claim.accuracy:.1f}% of the {items}"))
     if claim.tied_share:
-        facts.append(("ties", f"{100 * claim.tied_share:.1f}% of the items, left out"))
+        facts.append(("ties", f"{100 * claim.tied_share:.1f}% of the items, not counted"))
     if more_items(claim):
         facts.append(("more", more_items_text(claim)))
     return facts
@@ -205,13 +205,13 @@ def _dependence_facts(certificate: Certificate) -> list[tuple[str, str]]:
 
 
 def _clear_pairs(dependence: Dependence, alpha: float) -> str:
-    """The significant pairs, corrected for their number, the strongest first."""
+    """The significant pairs after a Bonferroni correction, strongest first."""
     pairs = sorted(dependence.pairs, key=lambda pair: -abs(pair.correlation))
     clear = [pair for pair in pairs if pair.p_value * len(pairs) <= alpha]
     if not clear:
-        return "none is significant"
+        return "no pair is significantly correlated"
     strongest = listed(f"{' and '.join(map(shown, pair.workers))} {pair.correlation:+.2f}" for pair in clear)
-    source = "on gold items" if dependence.truth == "gold" else "by votes alone, rough"
+    source = "on gold items" if dependence.truth == "gold" else "a rough estimate from the votes"
     return f"correlated given the true label ({source}): {strongest}"
 
 
@@ -263,7 +263,7 @@ def design_summary(design: VotingDesign) -> Facts:
 
 
 def dependence_summary(dependence: Dependence | None) -> Facts | None:
-    """Which workers of a panel err together, and what the panel is worth."""
+    """Which workers of a panel share mistakes, and how many independent workers the panel is worth."""
     if dependence is None:
         return None
     names: list[Hashable] = list(dict.fromkeys(name for pair in dependence.pairs for name in pair.workers))

@@ -41,12 +41,12 @@ def write_result(
     spreadsheet: bool = False,
     overwrite: bool = False,
 ) -> list[Path]:
-    """Write the labels, workers and items to review, result.json and report.html, all or none; makes the folder.
+    """Write labels.csv, workers.csv, review.csv, report.html and result.json to a folder, all or none.
 
-    result.json comes last and holds the digests of the others, so that files of two runs are not taken for one set.
-    Labels that lie on a cluster are written from there, before the others; `more` files belong to the set.  What is to
-    be looked at, review.csv, is safe in a spreadsheet; labels.csv and workers.csv keep every name as it is, unless they
-    are for a `spreadsheet`.
+    result.json is written last and holds the digests of the other files, so that files of different runs cannot be
+    mistaken for one set. Labels on a cluster are written from there, before the other files. `more` adds files to the
+    set. review.csv is always safe to open in a spreadsheet; labels.csv and workers.csv keep names unchanged unless
+    `spreadsheet` is true.
     """
     place = make_folder(folder)
     labels = result.backend.label_files(place, label_fits(result), label_part(result, spreadsheet=spreadsheet))
@@ -66,7 +66,7 @@ def write_result(
 
 
 def _sets(result: Result, place: Path) -> dict[Path, Content]:
-    """Table that recombines several labels per item; not available for masked names."""
+    """A table that puts the labels of each item back together; not available if names are masked."""
     votes = result.backend.whole
     several = votes is not None and any(note.kind == "several" for note in votes.account.notes)
     if not several or votes is None or not all(isinstance(item, str) for item in votes.items):
@@ -75,14 +75,14 @@ def _sets(result: Result, place: Path) -> dict[Path, Content]:
 
 
 def labels_of(result: Result) -> Columns:
-    """The labels of votes in memory, as they are written."""
+    """The table of labels for votes in memory, as written to labels.csv."""
     votes = result.backend.whole
     assert votes is not None
     return label_part(result)(votes, *label_fits(result))
 
 
 def label_fits(result: Result) -> tuple[Fit, ...]:
-    """The fits behind the columns of labels.csv: the rule, majority vote, and the weighted vote if there is one."""
+    """The fits behind the columns of labels.csv: the rule, majority vote, and the weighted vote if available."""
     weighted = result.rules.get(WEIGHTED_VOTE)
     return (result.rules[result.rule], result.rules[MAJORITY], *([] if weighted is None else [weighted]))
 
@@ -90,7 +90,7 @@ def label_fits(result: Result) -> tuple[Fit, ...]:
 def label_part(
     result: Result, *, spreadsheet: bool = False, ties: TiePolicy = "coin", rng: int | np.random.Generator = 0
 ) -> Callable[..., Columns]:
-    """A function from the votes of some items, and their part of `label_fits`, to the table of their labels."""
+    """A function that turns the votes of some items, and their part of `label_fits`, into a table of labels."""
     groups = groups_of(result.backend.votes.workers, result.copies) if result.copies else None
     as_table = partial(label_table, known=result.labels.known, ties=ties, rng=rng)
     return partial(_label_part, groups, result.confidence.calibration, as_table, spreadsheet)
@@ -115,7 +115,7 @@ def _label_part(
 
 
 def _with_digests(summary: Facts, digests: Mapping[str, str]) -> str:
-    """The summary as JSON, and the digests of the files that it belongs to: it takes its name after them."""
+    """The summary as JSON, with the digests of the other files of the set."""
     return to_json({**summary, "files": {name: f"sha256:{digest}" for name, digest in digests.items()}})
 
 
@@ -135,7 +135,7 @@ def read_summary(path: str | os.PathLike[str]) -> Facts:
         raise DataError(f"{path}: not JSON ({error}). Give the result.json that majorant check wrote.") from error
     if not isinstance(summary, dict) or "majorant" not in summary or "schema" not in summary:
         raise DataError(
-            f"{path}: not a result of majorant check: it has no fields majorant and schema. "
+            f"{path}: not a result of majorant check (the fields majorant and schema are missing). "
             "Give the result.json that majorant check wrote."
         )
     if summary["schema"] != SCHEMA:
@@ -153,13 +153,13 @@ def _text(path: Path) -> str:
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such file.") from None
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not text in UTF-8 (byte {error.start}). Give a result.json.") from error
+        raise DataError(f"{path}: not UTF-8 text (byte {error.start}). Give a result.json.") from error
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}.") from error
 
 
 def render_saved(summary: Facts, path: str | os.PathLike[str]) -> str:
-    """The page of a saved summary; one that lacks something is named as damaged."""
+    """The page of a saved summary; raises an error if the summary is incomplete."""
     from jinja2 import TemplateError
 
     try:
@@ -172,7 +172,7 @@ def render_saved(summary: Facts, path: str | os.PathLike[str]) -> str:
 
 
 def foreign_files(summary: Facts, path: str | os.PathLike[str]) -> list[str]:
-    """The names of files beside a result.json that were not written with it; files that are elsewhere do not count."""
+    """The files beside a result.json that were not written with it; missing files do not count."""
     listed = summary.get("files")
     if not isinstance(listed, dict):
         return []
@@ -181,9 +181,9 @@ def foreign_files(summary: Facts, path: str | os.PathLike[str]) -> list[str]:
 
 
 def mixed_set(path: Any, names: Sequence[str]) -> str:
-    """What to know about files of two runs in one folder."""
+    """A warning that a folder mixes files of different runs."""
     are = "is" if len(names) == 1 else "are"
     return (
-        f"{one_of(names)} beside {path} {are} not what was written with it: a run was cut short, or the content was "
-        "changed since. Run majorant check again for a consistent set."
+        f"{one_of(names)} beside {path} {are} not the version written with it: a run was interrupted, or the content "
+        "was changed later. Run majorant check again for a consistent set."
     )

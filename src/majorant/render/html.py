@@ -1,7 +1,6 @@
-"""The HTML report, one self-contained file, and its parts for notebooks.
+"""The HTML report, one self-contained file; its figures; and short displays of results for notebooks.
 
-The pieces are the figures and short displays of results for notebooks, and what the script of the live map,
-templates/map.js, is given.
+`live_map` prepares the data for the script of the live map, templates/map.js.
 """
 
 from __future__ import annotations
@@ -86,12 +85,12 @@ def render(summary: dict[str, Any]) -> str:
 
 
 def write_report(summary: dict[str, Any], path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-    """Write the page, whole or not at all."""
+    """Write the report atomically."""
     return write_files({Path(path): render(summary)}, overwrite=overwrite)[0]
 
 
 def figure(result: Result, name: str) -> Figure:
-    """A figure of the report as a matplotlib Figure: map, path, agreement, votes, flow, confidence, workers, ...
+    """A figure of the report as a matplotlib Figure, such as votes, flow, workers or map.
 
     >>> import majorant as mj
     >>> votes, truth = mj.simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=60, n_votes=3)
@@ -99,15 +98,15 @@ def figure(result: Result, name: str) -> Figure:
     True
     """
     summary = result_summary(result)
-    if name == "map":  # which the report shows only where its assumptions passed
+    if name == "map":  # the report shows it only if its assumptions passed
         summary["map"] = map_facts(result.map)
     return figure_of(charts_of(summary, name), name)
 
 
 def report(result: Result, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-    """Write the whole report as one HTML file that needs nothing else.
+    """Write the report as one self-contained HTML file.
 
-    A file that majorant did not write, or that was changed since, is replaced only with `overwrite`.
+    A file that majorant did not write, or that has changed since, is replaced only with `overwrite`.
 
     >>> import majorant as mj, tempfile
     >>> votes, truth = mj.simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=60, n_votes=3)
@@ -118,7 +117,7 @@ def report(result: Result, path: str | os.PathLike[str], *, overwrite: bool = Fa
 
 
 def result_html(result: Result) -> str:
-    """The answer and the workers, as a notebook shows them."""
+    """The answer and the workers, as HTML for a notebook."""
     from majorant.render.answer import python_command
 
     summary = result_summary(result, details=False, next_command=python_command(result))
@@ -127,17 +126,17 @@ def result_html(result: Result) -> str:
 
 
 def certificate_html(certificate: Certificate) -> str:
-    """The verdict and its claims, as a notebook shows them."""
+    """The verdict and its claims, as HTML for a notebook."""
     return _notebook(certificate_summary(certificate))
 
 
 def _notebook(summary: dict[str, Any]) -> str:
-    """A piece of HTML for a notebook, in the page's words and light colours."""
+    """HTML for a notebook cell, in the light colours of the report."""
     return environment().get_template("notebook.html.j2").render(s=clip(summary), colours=css_variables())
 
 
 def live_map(summary: Mapping[str, Any]) -> str | None:
-    """What the attribute data-majorant-map holds, as JSON; None without a map, or with more than three classes."""
+    """The JSON for the attribute data-majorant-map; None without a map, or with more than three classes."""
     planes, labels = summary["map"], [clipped(one["label"], 24) for one in summary["votes"]["label_votes"]]
     if not planes or len(labels) > 3:  # sliders cannot show more
         return None
@@ -147,7 +146,7 @@ def live_map(summary: Mapping[str, Any]) -> str | None:
     return json.dumps(settings, allow_nan=False)
 
 
-# --- sentences of the page; {address:form} stands for a number of the summary
+# --- sentences of the page; {address:form} is replaced by a number of the summary
 
 
 def map_text(summary: Mapping[str, Any]) -> str:
@@ -162,14 +161,14 @@ def map_text(summary: Mapping[str, Any]) -> str:
 
 
 def _rate_order(rate: Mapping[str, Any] | None, *, judges: bool) -> list[int]:
-    """The places of what is reported: rules first, then the judges of a panel from the highest rate to the lowest."""
+    """The order of the reported rates: rules first, then the judges of a panel from the highest rate to the lowest."""
     reported = [] if rate is None else rate["overall"]["reported"]
     places = [at for at, one in enumerate(reported) if judges or not one["judge"]]
     return sorted(places, key=lambda at: (reported[at]["judge"], -reported[at]["rate"]))
 
 
 def _review_groups(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[int]]]:
-    """The places of the items to review, by the reason, in the order of the first of each."""
+    """The positions of the items to review, grouped by reason, in order of first appearance."""
     places: dict[Reason, list[int]] = {}
     for at, row in enumerate(rows):
         places.setdefault(Reason(row["reason"]), []).append(at)
@@ -178,7 +177,7 @@ def _review_groups(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[in
 
 @cache
 def environment(folder: Path = TEMPLATES) -> Environment:
-    """The templates of a folder; text is escaped and shown without invisible and bidirectional control characters."""
+    """The templates of a folder; values are HTML-escaped, and control characters in them are made visible."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     made = Environment(
@@ -203,7 +202,7 @@ def _bound(value: Any) -> Any:
 
 
 def _embedded(facts: dict[str, Any]) -> Markup:
-    """The data as JSON that no name can break out of."""
+    """The data as JSON that is safe inside a script element, whatever the names contain."""
     from markupsafe import Markup
 
     text = json.dumps(facts, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -222,7 +221,7 @@ def lookup(summary: Mapping[str, Any], path: str) -> Any:
 
 
 def fact(summary: Mapping[str, Any], path: str, form: str = "count") -> Any:
-    """A number with its address in the summary, so that a test, or a reader's script, can find it again."""
+    """A number tagged with its address in the summary, so that tests and scripts can trace it."""
     from markupsafe import Markup
 
     value = lookup(summary, path)
@@ -235,7 +234,7 @@ def fact(summary: Mapping[str, Any], path: str, form: str = "count") -> Any:
 
 
 def estimate(summary: Mapping[str, Any], path: str, form: str = "percent") -> Any:
-    """A number and its interval, or the reason why there is none."""
+    """A number and its interval, or why the number is missing."""
     from markupsafe import Markup
 
     one = lookup(summary, path)
@@ -251,7 +250,7 @@ def estimate(summary: Mapping[str, Any], path: str, form: str = "percent") -> An
 
 
 def say(summary: Mapping[str, Any], text: str) -> Markup:
-    """A sentence of the page, with the numbers whose addresses it holds."""
+    """A sentence of the page, with the addresses in it replaced by numbers."""
     from markupsafe import Markup, escape
 
     def number(address: re.Match[str]) -> str:
@@ -264,7 +263,7 @@ def say(summary: Mapping[str, Any], text: str) -> Markup:
 
 
 def clip(value: Any) -> Any:
-    """The summary with long texts shortened."""
+    """The summary with long texts truncated."""
     longest = 1000  # characters
     if isinstance(value, dict):
         return {clip(str(name)): clip(one) for name, one in value.items()}

@@ -1,4 +1,4 @@
-"""Judges in words: which is good enough for a gate, which to keep, which repeat each other."""
+"""Text and JSON for `majorant judges`: who is good enough for a gate, whom to keep, who repeats whom."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PRINTED = 30  # judges
 
 
 def gate_text(judges: Judges) -> str:
-    """Whether a judge is good enough to gate on."""
+    """Whether any judge is good enough to gate on."""
     bar, best, sure = f"{judges.bar:.0%}", judges.best, f"{100 * judges.level:g}% sure"
     if best is None:
         return "Votes alone do not show how accurate the judges are: they may share mistakes."
@@ -32,7 +32,7 @@ def gate_text(judges: Judges) -> str:
 
 
 def keep_text(sub_panels: Sequence[SubPanel], n_judges: int, n_gold: int) -> list[str]:
-    """Which judges to keep: the best one, three and five by gold, beside all of them."""
+    """Which judges to keep: the best one, three and five by gold, compared with all of them."""
     if not sub_panels:
         if n_judges < 2:
             return []
@@ -46,7 +46,7 @@ def keep_text(sub_panels: Sequence[SubPanel], n_judges: int, n_gold: int) -> lis
         than = "better than" if enough[0].enough is Enough.BETTER else "as good as"
         lines.append(f"Keep {_names(enough[0])}: {than} all {n_judges} judges together.")
     else:
-        lines.append(f"Keep all {n_judges} judges for now: the labels do not show that fewer are as good.")
+        lines.append(f"Keep all {n_judges} judges for now: the labels do not show that fewer would be as good.")
     for one in sub_panels:
         size = {1: "The best judge", 3: "The best three", 5: "The best five"}.get(len(one.judges), "The best")
         lines.append(f"  {size}: {_names(one)}, right on {one.accuracy:.1%}, {_difference(one, n_judges)}")
@@ -54,7 +54,7 @@ def keep_text(sub_panels: Sequence[SubPanel], n_judges: int, n_gold: int) -> lis
 
 
 def label_more(wanted: int, n_gold: int) -> str:
-    """What to do until enough items have a label.
+    """How many more items to label.
 
     >>> label_more(30, 0), label_more(30, 20)
     ('label 30 random items', 'label 10 more random items')
@@ -69,7 +69,7 @@ def _names(one: SubPanel) -> str:
 def _difference(one: SubPanel, n_judges: int) -> str:
     value, low, high = (100 * (end or 0.0) for end in one.difference.ends)
     points = f"{abs(value):.1f} points"
-    beside = "the same as" if points == "0.0 points" else f"{points} {'more' if value > 0 else 'less'} than"
+    beside = "the same as" if points == "0.0 points" else f"{points} {'better' if value > 0 else 'worse'} than"
     return f"{beside} all {n_judges} ({low:+.1f} to {high:+.1f})"
 
 
@@ -84,7 +84,7 @@ def judges_lines(judges: Judges) -> list[str]:
         lines.append(f"  and {count(more, 'more judge')}")
     if judges.left_out:
         names = listed(shown(name) for name in judges.left_out)
-        lines.append(f"  Left out, too few gold items: {names}")
+        lines.append(f"  Left out because they labelled too few gold items: {names}")
     lines += keep_text(judges.sub_panels, judges.n_judges, judges.n_gold)
     if text := copies_text(judges.copies.groups):
         lines.append(text)
@@ -95,10 +95,10 @@ def judges_lines(judges: Judges) -> list[str]:
 
 def _judge_lines(name: str, one: Judge, labels: Sequence[Hashable]) -> list[str]:
     if one.accuracy.value is None:
-        return [f"  {name}: labels no gold item"]
+        return [f"  {name}: has not labelled any gold item"]
     right = f"{one.right:g}" if one.right == int(one.right) else f"{one.right:.1f}"
     between = f"{one.accuracy.low or 0:.1%} to {one.accuracy.high or 0:.1%}"
-    ties = f", {count(one.tied, 'tie')} counted by halves or less" if one.tied else ""
+    ties = f", {count(one.tied, 'tie')} counted in part" if one.tied else ""
     kappa = "" if one.kappa is None else f", kappa {one.kappa:.2f}"
     names = [str(item) for item in one.wrong]
     wrong = f"; wrong on {listed(names)}" if names and max(map(len, names)) <= 30 else ""
@@ -107,32 +107,32 @@ def _judge_lines(name: str, one: Judge, labels: Sequence[Hashable]) -> list[str]
 
 
 def _mistakes(confusion_kl: Sequence[Sequence[int]], labels: Sequence[Hashable]) -> list[str]:
-    """The two mistakes that a judge makes most.
+    """The two most frequent kinds of mistake of a judge.
 
     >>> _mistakes([[5, 2], [1, 9]], ["fail", "pass"])
-    ['    said pass on 2 of 7 fail, fail on 1 of 10 pass']
+    ['    said pass on 2 of the 7 fail items, fail on 1 of the 10 pass items']
     >>> _mistakes([[5, 2], [1, 9]], [1, 2])
-    ['    said "2" on 2 of 7 "1", "1" on 1 of 10 "2"']
+    ['    said "2" on 2 of the 7 "1" items, "1" on 1 of the 10 "2" items']
     """
     names = list(map(quoted_number, labels))
     off = [(n, k, l) for k, row in enumerate(confusion_kl) for l, n in enumerate(row) if k != l and n]
     most = [
-        f"{names[l]} on {n} of {sum(confusion_kl[k])} {names[k]}"
+        f"{names[l]} on {n} of the {sum(confusion_kl[k])} {names[k]} items"
         for n, k, l in sorted(off, key=lambda one: -one[0])[:2]
     ]
     return [f"    said {', '.join(most)}"] if most else []
 
 
 def _worth(judges: Judges) -> list[str]:
-    """Effective number of independent judges, from gold labels; otherwise an upper bound without copies."""
+    """The number of independent judges that the panel is worth, by gold labels; else an upper bound, from copies."""
     worth = judges.worth
     if worth.value is not None and worth.low is not None and worth.high is not None:
         ends = f"{worth.low:.1f} to {worth.high:.1f}"
-        worth_text = f"worth {worth.value:.1f} independent ones ({ends}), by their gold errors"
+        worth_text = f"worth {worth.value:.1f} independent ones ({ends}), by their errors on gold items"
         return [f"  The {judges.n_judges} judges are {worth_text}"]
     repeated = sum(len(group) - 1 for group in judges.copies.workers)
     if repeated:
-        return [f"  At most {count(judges.n_judges - repeated, 'independent judge')}"]
+        return [f"  The panel is worth at most {count(judges.n_judges - repeated, 'independent judge')}"]
     return []
 
 
@@ -147,8 +147,8 @@ def _position_line(one: Position) -> str:
     leans = "first" if one.first_twice > one.second_twice else "second"
     verdict = f"prefers the one shown {leans} (p = {one.p_value:.2g})" if biased else "no position bias found"
     return (
-        f"  {shown(one.judge)}: the same answer in both orders on {one.consistent} of {one.pairs} pairs, "
-        f"the first twice on {one.first_twice}, the second twice on {one.second_twice}: {verdict}"
+        f"  {shown(one.judge)}: gave the same answer in both orders on {one.consistent} of {one.pairs} pairs, picked "
+        f"the first both times on {one.first_twice} and the second both times on {one.second_twice}: {verdict}"
     )
 
 

@@ -1,4 +1,4 @@
-"""The map in words: what its planes show, for which votes they are drawn, and where the votes are on them."""
+"""Text and JSON for the map: what its two planes show, and where the votes are on them."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def axes(panel: MapPanel) -> tuple[str, str]:
 
 
 def map_note(panel: MapPanel) -> str:
-    """For how many votes a plane is drawn, and what else it holds fixed."""
+    """The number of votes that a plane is drawn for, and what else it keeps fixed."""
     if panel.plane is Plane.ACCURACIES:
         fixed = f"drawn for class shares of {100 * panel.prior[0]:.0f} and {100 - 100 * panel.prior[0]:.0f}%"
     else:
         wrong = " : ".join(f"{100 - 100 * panel.confusion[k][k]:.0f}" for k in range(2))
-        fixed = f"drawn for error rates that divide as here, {wrong}"
+        fixed = f"drawn for error rates in the same ratio as here, {wrong}"
     return f"{panel.n_votes} votes per item; {fixed}"
 
 

@@ -1,4 +1,4 @@
-"""Notes on the input in words, for Python or for the command line."""
+"""Text of the notes on the input, spelled for Python or for the command line."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ REASONS = {  # why a column of a wide table is not a worker's
     "lists": "holds lists",
     "values": "has too many different values",
     "alone": "shares no value with the others",
-    "about": "describes the item, by its name",
-    "truth": "may hold true or combined labels, by its name",
+    "about": "has a name that describes the item",
+    "truth": "has a name that suggests true or combined labels",
     "unlike": "has a name unlike the others",
 }
 
 
 def note_text(note: Note, *, flags: bool = False) -> str:
-    """A note as a sentence or two.
+    """A note as one or two sentences.
 
     Parameters
     ----------
     note : Note
-        What to know about the input.
+        A fact about the input that the user should know.
     flags : bool
-        Name options as the command line does (``--empty NA``) rather than as Python does (``empty='NA'``).
+        Spell options as on the command line (``--empty NA``) rather than as in Python (``empty='NA'``).
 
     Examples
     --------
@@ -42,12 +42,12 @@ def note_text(note: Note, *, flags: bool = False) -> str:
 
 
 def account_facts(account: Account) -> Facts:
-    """The account of what was read, as JSON can hold it, its notes with their text."""
+    """What was read, as plain data for JSON; notes come with their text."""
     return {**to_plain(account), "notes": [note_facts(note) for note in account.notes]}
 
 
 def note_facts(note: Note) -> Facts:
-    """A note as JSON can hold it."""
+    """A note as plain data for JSON."""
     told = {"kind": str(note.kind), "text": note_text(note), "changes_meaning": note.kind.changes_meaning}
     return {**told, "facts": to_plain(dict(note.facts))}
 
@@ -85,13 +85,13 @@ def _text(kind: NoteKind, facts: Mapping[str, Any], spell: Spell) -> str:
         case NoteKind.ID_VARIANTS:
             role, groups = facts["role"], facts.get("groups", [])
             shown = "; ".join(one_of([repr(name) for name in group]) for group in groups)
-            more = f" and {n - len(groups):,} more such groups" if groups and n > len(groups) else ""
+            more = f" and {n - len(groups):,} more groups" if groups and n > len(groups) else ""
             alike = f"Some {role}s look alike but count as different" + (f": {shown}{more}" if shown else "")
             return f"{alike}. If they are the same, correct the file."
         case NoteKind.ROUNDED_IDS:
             example = f", such as {facts['example']}" if "example" in facts else ""
             column = f"Column {facts['column']!r} holds numbers that a spreadsheet has rounded{example}"
-            return f"{column}: different {facts['role']}s may have become one. Export the column as text."
+            return f"{column}: different {facts['role']}s may have been merged. Export the column as text."
         case NoteKind.WIDE:
             return _wide(facts, spell)
         case NoteKind.GUESSED_COLUMNS:
@@ -100,21 +100,21 @@ def _text(kind: NoteKind, facts: Mapping[str, Any], spell: Spell) -> str:
             return f"Columns guessed from their content: {shown}. To confirm or change them: {said}."
         case NoteKind.FILE_WORKERS:
             shown = f": {_names(facts['workers'])}" if "workers" in facts else ""
-            return f"Each file is taken for one worker{shown}. Otherwise name the column: {spell('worker', 'NAME')}."
+            return f"Each file is read as one worker{shown}. If not, name the worker column: {spell('worker', 'NAME')}."
         case NoteKind.JOINED_ITEMS:
             columns = facts["columns"]
-            return f"An item is a {' with its '.join(columns)}, as {spell('item', *columns)} says."
+            return f"Each combination of {one_of(columns)} is one item ({spell('item', *columns)})."
         case NoteKind.DROPPED_RESPONSES:
             kept, total = facts["kept"], facts["total"]
-            return f"The log holds {total:,} responses; its filter kept {kept:,} of them, and only these are votes."
+            return f"The log has {total:,} responses. Its filter kept {kept:,} of them; only those count as votes."
         case NoteKind.BOTH_ORDERS:
             changed = facts["changed"]
             changes = {0: "None changed with the order", 1: "1 changed with the order and counts as a tie"}
             many = f"{changed:,} changed with the order and count as ties"
-            places = f" {one_of(facts['places'])} are read as places, not as names." if facts["places"] else ""
-            return f"{facts['verdicts']:,} verdicts were given in both orders. {changes.get(changed, many)}.{places}"
+            places = f" {one_of(facts['places'])} are read as positions, not as names." if facts["places"] else ""
+            return f"{facts['verdicts']:,} pairs were judged in both orders. {changes.get(changed, many)}.{places}"
         case NoteKind.NESTED:
-            return f"The votes are inside the cells of {facts['column']!r}: each entry is one vote."
+            return f"Each cell of {facts['column']!r} holds several votes: each entry is one vote."
         case NoteKind.ROW_PER_WORKER:
             items = facts.get("items", [])
             shown = f": {_names(items)}" if items else ""
@@ -123,17 +123,19 @@ def _text(kind: NoteKind, facts: Mapping[str, Any], spell: Spell) -> str:
         case NoteKind.SEVERAL_IN_CELL:
             example = f" such as {facts['example']!r}" if "example" in facts else ""
             labels = count(facts["labels"], "label")
-            return f"{labels}{example} may be several labels in one. If so, ask about each: {spell('several')}."
+            return f"{labels}{example} may contain several labels. If so, treat each separately: {spell('several')}."
         case NoteKind.REPEATED_HEADER:
-            return f"{count(facts['rows'], 'row')} repeated the header and ignored (were files concatenated?)."
+            return f"Ignored {count(facts['rows'], 'repeated header row')} (were files concatenated?)."
         case NoteKind.UNANIMOUS:
             same = f"All votes agree on each of the {facts['items']:,} items with several votes."
-            return f"{same} Have these labels already been merged? Give each worker's own label."
+            return f"{same} Have these labels already been merged? Provide each worker's own label."
         case NoteKind.GOLD_UNKNOWN_ITEMS:
             shown = f": {_names(facts['items'], n)}" if "items" in facts else ""
-            return f"{count(n, 'item')} of {facts['source']} without votes{shown}."
+            return f"No votes for {count(n, 'item')} of {facts['source']}{shown}."
         case NoteKind.THRESHOLD:
-            return f"Every claim is about whether a score is at least {facts['threshold']:g}, not about its size."
+            return (
+                f"Every claim is about whether a score is at least {facts['threshold']:g}, not about its exact value."
+            )
         case NoteKind.ORDER:
             shown = " < ".join(facts["labels"][:6])
             claim = f"Every claim is about the exact label ({shown}), regardless of the distance between labels"
@@ -144,26 +146,26 @@ def _text(kind: NoteKind, facts: Mapping[str, Any], spell: Spell) -> str:
             return f"Merged labels that look alike: {_counted_groups(facts['groups'])}."
         case NoteKind.ABSTAINED:
             abstained = count(facts["rows"], "abstention")
-            return f"{abstained}: rows with an empty label, or with a status that says there is no vote."
+            return f"{abstained}: rows with an empty label or with a status that means no vote."
         case NoteKind.MERGED:
             copies = "1 exact copy" if facts["rows"] == 1 else f"{facts['rows']:,} exact copies"
-            return f"{copies} of earlier votes merged."
+            return f"Merged {copies} of earlier votes."
         case NoteKind.DROPPED:
             dropped = count(facts["rows"], "repeated vote")
-            return f"{dropped} left out: the {facts['repeats']} of each worker and item counts."
+            return f"Left out {dropped}: only the {facts['repeats']} vote of each worker on an item counts."
         case NoteKind.SINGLE_CLASS:
             return f"Every vote says {facts['label']!r}: there is nothing to choose between."
         case NoteKind.UNLABELLED_ITEMS | NoteKind.SILENT_WORKERS:
             what = "item" if kind == NoteKind.UNLABELLED_ITEMS else "worker"
             shown = f": {_names(facts['names'], n)}" if "names" in facts else ""
-            return f"{count(n, what)} without any vote{shown}."
+            return f"{count(n, what)} without votes{shown}."
         case NoteKind.GOLD_UNUSED:
-            return f"{count(n, 'gold label')} that no worker used: {_names(facts['names'], n)}."
+            return f"No worker ever used {count(n, 'gold label')}: {_names(facts['names'], n)}."
         case NoteKind.GOLD_SAMPLE:
             source, labels = facts["source"], facts["labels"]
-            return f"The {labels:,} gold labels of {source} are a random sample: ask drew the items."
+            return f"The {labels:,} gold labels of {source} are a random sample, because ask drew the items."
         case NoteKind.GOLD_SKIPPED:
-            return f"{facts['items']:,} items of the sample have no label: they are treated as unlabelled."
+            return f"No label for {count(facts['items'], 'item')} of the sample: treated as unlabelled."
         case _:
             assert_never(kind)
 
@@ -188,7 +190,7 @@ def _number_labels(facts: Mapping[str, Any], spell: Spell) -> str:
 
 
 def _short(low: float, high: float) -> float | int:
-    """A threshold halfway between the ends, with few digits."""
+    """A threshold halfway between the ends, rounded to two digits."""
     middle = float(f"{(low + high) / 2:.2g}")
     return int(middle) if middle.is_integer() else middle
 

@@ -1,4 +1,4 @@
-"""The JSON edge: results as JSON can hold them."""
+"""Conversion of results to plain data for JSON."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Facts = dict[str, Any]  # an object of JSON
 
 
 def to_json(facts: Facts) -> str:
-    """The facts as JSON, readable and with a line feed at its end."""
+    """The facts as indented JSON with a final newline."""
     return json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def to_plain(value: Any) -> Any:
-    """A value of a result: dataclasses by their fields, arrays as lists, infinite numbers as text, NaN as None.
+    """Convert a value of a result: dataclasses to dicts, arrays to lists, infinite numbers to text, NaN to None.
 
     >>> from majorant.values import Estimate
     >>> to_plain({"gain": Estimate(.5, -float("inf"), 1.0), "prior": (np.float64(.5), .5)})
@@ -45,7 +45,7 @@ def to_plain(value: Any) -> Any:
 
 
 def facts_of(result: Any, names: str) -> Facts:
-    """Fields and properties of a result, in the order of their names; `votes=n_votes` shows one under another name.
+    """The named fields and properties of a result; `votes=n_votes` renames one.
 
     >>> from majorant.values import Estimate
     >>> facts_of(Estimate(.5), "value most=high")
@@ -66,7 +66,7 @@ def finite(number: float | None) -> float | str | None:
 
 
 def plain(value: Any) -> Any:
-    """A user's value: as it is where possible, else its text."""
+    """A user's value: unchanged if JSON can hold it, else as text."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, Enum):

@@ -1,4 +1,4 @@
-"""A plan in words: what more votes would gain, and what stopping early would save."""
+"""Text and JSON for `majorant plan`: what more votes would gain, and what stopping early would save."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ def plan_line(plan: Plan) -> str:
 def _advice(plan: Plan) -> str:
     target = f"{100 * plan.target:g}%"
     if plan.advice is Advice.NEEDS_LABELS:
-        see = f"whether these judges reach {target}" if plan.panel else f"how many votes reach {target}"
-        need = f"To see {see}, {label_more(GOLD_TO_ANCHOR, plan.n_gold)}."
+        see = f"whether these judges reach {target}" if plan.panel else f"how many votes it takes to reach {target}"
+        need = f"To see {see} accuracy, {label_more(GOLD_TO_ANCHOR, plan.n_gold)}."
         return f"{_gain(plan)} {need}".strip()
-    now = f"Majority vote is right on {_ends(plan.accuracy_now)} of the items, by {count(plan.n_gold, 'gold label')}"
+    now = f"Majority vote is right on {_ends(plan.accuracy_now)} of {count(plan.n_gold, 'gold item')}"
     if plan.advice is Advice.ENOUGH:
-        return f"{now}: the votes you have are enough for {target}."
+        return f"{now}: you have enough votes for {target}."
     if plan.advice is Advice.MORE_VOTES:
         needed = f"About {count(plan.votes_needed or 0, 'vote')} per item would reach {target}"
         return f"{now}. {needed}; you have {plan.votes_now:.3g}."
     if plan.advice is Advice.OTHER_JUDGES:
         return f"{now}, below {target}. More judges like these would hardly help: on public panels they gained nothing."
-    return f"{now}. {len(plan.points)} votes per item would not reach {target}: better workers or instructions would."
+    return f"{now}. Even {len(plan.points)} votes per item would not reach {target}: improve workers or instructions."
 
 
 def _gain(plan: Plan) -> str:
-    """What two more votes per item gain; on panels, nothing is forecast."""
+    """What two more votes per item would gain; there is no forecast for panels."""
     if plan.panel:
         return "The gain of more judges cannot be forecast: on public panels, more of the same kind gained nothing."
     ahead = round(plan.votes_now) + 2
@@ -56,17 +56,19 @@ def stopping_text(one: Stopping) -> str:
     """What stopping early would have saved.
 
     >>> stopping_text(Stopping(Stop.DECIDED, .31, .31, 0.0))
-    'Stopping once the votes to come cannot change the label saves 31% of the votes and changes no label.'
+    'Stopping once the remaining votes cannot change the label would save 31% of the votes and change no label.'
     >>> stopping_text(Stopping(Stop.LEAD_OF_THREE, .5, .8, .013))
-    'Stopping at a lead of three votes saves 50% of the votes (80% of their price) and changes 1.3% of the labels.'
+    'Stopping at a lead of three votes would save 50% of the votes (80% of the cost) and change 1.3% of the labels.'
     """
     if one.votes_saved < 0.005:
         return ""
-    when = "once the votes to come cannot change the label" if one.stop is Stop.DECIDED else "at a lead of three votes"
-    money = "" if abs(one.price_saved - one.votes_saved) < 0.005 else f" ({one.price_saved:.0%} of their price)"
+    when = (
+        "once the remaining votes cannot change the label" if one.stop is Stop.DECIDED else "at a lead of three votes"
+    )
+    money = "" if abs(one.price_saved - one.votes_saved) < 0.005 else f" ({one.price_saved:.0%} of the cost)"
     share = "fewer than 0.1%" if one.labels_changed < 0.0005 else f"{one.labels_changed:.1%}"
     changes = "no label" if one.labels_changed == 0 else f"{share} of the labels"
-    return f"Stopping {when} saves {one.votes_saved:.0%} of the votes{money} and changes {changes}."
+    return f"Stopping {when} would save {one.votes_saved:.0%} of the votes{money} and change {changes}."
 
 
 def plan_text(plan: Plan) -> str:
@@ -82,11 +84,11 @@ def plan_text(plan: Plan) -> str:
 
 
 def _table(plan: Plan) -> list[str]:
-    """A row for each number of votes, as far as it matters."""
+    """A row for each number of votes, up to where more would not matter."""
     now, known = round(plan.votes_now), plan.accuracy_now.value is not None
     last = max(plan.votes_needed or 0, now + 10)
     rows = [("votes per item", "gain, points", "range", *(["right"] if known else []), "price per item")]
-    # With ties decided by a coin, an even number of votes is as good as one vote less.
+    # With ties decided by a coin flip, an even number of votes is only as good as one vote fewer.
     rows += [
         _row(point, plan, known=known) for point in plan.points[:last] if point.n_votes % 2 or point.n_votes == now
     ]
@@ -123,7 +125,7 @@ def plan_facts(plan: Plan) -> Facts:
 
 
 def _price(votes: int, per_vote: float) -> str:
-    """What votes cost, with as many decimals as the price of one was given with.
+    """The price of some votes, with as many decimals as the price per vote was given with.
 
     >>> _price(3, 0.05), _price(3, 1.0), _price(3, 2.5)
     ('0.15', '3', '7.5')

@@ -1,4 +1,4 @@
-"""Rates in words: the rate, what the judges report, who beats whom, and how many labels would narrow the interval."""
+"""Text and JSON for `majorant rate`: the rate, what judges report, who beats whom, and how many labels are needed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from majorant.results.rate_inputs import Measure, Order
 from majorant.results.rate_panel import Reported
 from majorant.results.rates import Difference, Rate, Rates, Winner
 
-RATES_LISTED = 12  # judges, and comparisons, that are printed one by one
+RATES_LISTED = 12  # most judges or comparisons to print one by one
 
 
 def rate_facts(rates: Rates, *, bar: float | None = None, command: str = "") -> dict[str, Any]:
-    """Everything that a reader sees, as plain data."""
+    """Everything the output shows, as plain data."""
     facts: dict[str, Any] = to_plain(rates)
     facts["more"] = [{"half_width": aim, "labels": labels} for aim, labels in rates.overall.more.items()]
     for one in (facts["overall"], *facts["slices"]):
@@ -78,10 +78,10 @@ def headline(rates: Rates) -> str:
     """The rate in one sentence."""
     what, overall = _what(rates), rates.overall
     if _several_pairs(rates):
-        known = f"measured by {count(overall.labels, 'label')}" if overall.labels else "as the judges see them"
+        known = f"measured on {count(overall.labels, 'label')}" if overall.labels else "according to the judges"
         return f"Win rates of {count(len(rates.slices), 'pair')}, {known}."
     if overall.value is not None:
-        return f"{what}: {_ends(overall, rates)}, measured by {count(overall.labels, 'label')}."
+        return f"{what}: {_ends(overall, rates)}, measured on {count(overall.labels, 'label')}."
     said = sorted(one.rate for one in overall.reported if not one.judge)
     low, high = _number(said[0], rates), _number(said[-1], rates)
     if len(said) == 1 or low == high:
@@ -90,7 +90,7 @@ def headline(rates: Rates) -> str:
 
 
 def panel_line(rates: Rates) -> str:
-    """The rates that the rules report, and whether the labels refute them."""
+    """The rates that the rules report, and whether the labels contradict them."""
     rules = [one for one in rates.overall.reported if not one.judge]
     if rates.overall.value is None and rates.measure is Measure.SCORE:
         return ""
@@ -142,16 +142,17 @@ def next_line(rates: Rates) -> str:
         still_open = any((one.low or 0.0) <= 0.5 <= (one.high or 1.0) for one in rates.slices)
         return "More labels of the random sample would decide the open pairs." if still_open else ""
     scale = rates.limits[1] - rates.limits[0]
+    more = " more" if rates.labels else ""
     steps = [
-        f"about {labels:,} more for ±{100 * aim:.0f} points" if rates.measure is not Measure.SCORE
-        else f"about {labels:,} more for ±{aim * scale:.2g}"
+        f"about {labels:,}{more} for ±{100 * aim:.0f} points" if rates.measure is not Measure.SCORE
+        else f"about {labels:,}{more} for ±{aim * scale:.2g}"
         for aim, labels in rates.overall.more.items() if labels
     ]  # fmt: skip
     if not rates.labels and rates.order is Order.DRAWN:
         return "Label the items that were drawn, from the top, and run this again."
     if not rates.labels:
-        return "Label a few items drawn at random." + (f" Labels: {steps[0].replace(' more', '')}." if steps else "")
-    return f"Labels: {', '.join(steps)}." if steps else ""
+        return f"Label a few items drawn at random{f': {steps[0]}' if steps else ''}."
+    return f"Label {', or '.join(steps)}." if steps else ""
 
 
 def _what(rates: Rates) -> str:
@@ -289,7 +290,7 @@ def _difference_lines(rates: Rates) -> list[str]:
 
 
 def _position_sentences(rates: Rates) -> list[str]:
-    """How the order of the candidates affects each judge."""
+    """How the order of the candidates affected each judge."""
     lines = []
     for one in rates.positions:
         judge = shown(one.judge)
@@ -301,7 +302,7 @@ def _position_sentences(rates: Rates) -> list[str]:
             lines.append(f"{judge} changed its mind on {flips:,} of {one.both_orders:,} pairs when the order "
                          f"was swapped{leaning}.")  # fmt: skip
         elif one.first_share is not None:
-            lines.append(f"{judge} prefers whichever came first in {100 * one.first_share:.0f}% of pairs.")
+            lines.append(f"{judge} picked whichever came first in {100 * one.first_share:.0f}% of pairs.")
     return lines[:RATES_LISTED]
 
 
@@ -314,18 +315,18 @@ def _notes(rates: Rates) -> list[str]:
                      f"mean. For the share of {middle} or more: --threshold {middle}.")  # fmt: skip
     if rates.unheard:
         foreign = ", ".join(quoted_number(label) for label in rates.unheard[:5])
-        notes.append(f"No judge says {foreign}, so that counts as not {quoted_number(rates.label)}.")
+        notes.append(f"No judge uses {foreign}, so it counts as not {quoted_number(rates.label)}.")
     if rates.overall.skipped:
-        notes.append(f"{count(rates.overall.skipped, 'item')} without a label count as the worst case.")
+        notes.append(f"The interval assumes the worst case for {count(rates.overall.skipped, 'item')} without a label.")
     if rates.ignored:
-        notes.append(f"{count(rates.ignored, 'labelled item')} without votes were left out.")
+        notes.append(f"Left out {count(rates.ignored, 'labelled item')} without votes.")
     return notes
 
 
 def labelling_lines(asked: int, files: Sequence[str], command: str) -> list[str]:
-    """What `majorant ask --rate` has written, and what to do with it."""
+    """What `majorant ask --rate` wrote, and what to do with it."""
     return [
-        f"{count(asked, 'item')} drawn at random, to measure a rate exactly.",
-        f"Wrote    {files[0]} and its design. Label from the top; leave what you cannot tell as ?.",
+        f"{count(asked, 'item')} drawn at random to measure a rate.",
+        f"Wrote    {files[0]} and its design. Label from the top; enter ? if you cannot tell.",
         f"Then     {command}",
     ]

@@ -1,4 +1,4 @@
-"""The most doubtful labels, in words."""
+"""Text and JSON for the items to review: the most doubtful labels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REASON_HEADINGS = {  # above items with the same reason
 
 
 def review_line(review: Review) -> str:
-    """Expected gain of reviewing the most doubtful labels."""
+    """The expected gain from reviewing the most doubtful labels."""
     if not len(review.item_p):
         return ""
     items = count(len(review.item_p), "most doubtful item")
@@ -28,7 +28,7 @@ def review_line(review: Review) -> str:
 
 
 def review_facts(review: Review) -> Facts:
-    """The facts for JSON and the report; the first items one by one, with who said what."""
+    """The facts for JSON and the report; the first items are listed with who said what."""
     most_text = 200
     columns = review.table()
     rows = []

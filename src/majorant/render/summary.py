@@ -1,4 +1,4 @@
-"""The facts of a result as JSON holds them: result.json, and what the report and its figures are made from."""
+"""The facts of a result as plain data, from which result.json, the report and its figures are made."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def result_summary(
     seed: int | None = None,
     details: bool = True,
 ) -> Facts:
-    """The facts of a check, and how they were found; without `details` only those of the answer, which is quicker."""
+    """The facts of a check and how they were found; `details=False` is faster and gives only those of the answer."""
     backend, changes = result.backend, result.changes
     written = changes.rule if result.labels_from_other else changes.majority
     facts = {
@@ -98,13 +98,13 @@ def result_summary(
             "map": map_facts(result.map) if _map_holds(result.certificate) else [],
             "rate": None if result.rates is None else share_facts(result.rates),
         }
-    if backend.whole is None:  # which of the items the others were learned from
+    if backend.whole is None:  # the rule was learned from a sample
         facts["sample"] = {"items": len(result.votes.items), "of": backend.votes.shape[0]}
     return facts
 
 
 def versions() -> dict[str, str]:
-    """What computed the numbers."""
+    """The versions of the software that computed the numbers."""
     import platform
 
     import scipy
@@ -118,7 +118,7 @@ def versions() -> dict[str, str]:
 
 
 def votes_facts(backend: Backend, counts: Counts) -> Facts:
-    """How many votes there are, and how they spread over items, workers and labels."""
+    """How many votes there are, and how they are distributed over items, workers and labels."""
     votes_jl, (n_items, n_workers, n_classes) = counts.votes_jl, backend.votes.shape
     items_s = np.bincount(counts.patterns.votes_p, weights=counts.patterns.items_p).astype(np.int64)
     least, middle, most = np.quantile(votes_jl.sum(axis=1), [0, 0.5, 1]) if n_workers else (0, 0, 0)
@@ -137,7 +137,7 @@ def votes_facts(backend: Backend, counts: Counts) -> Facts:
 
 
 def labels_facts(fit: Fit, counts: LabelCounts) -> Facts:
-    """How many items a rule gave which label, how many ties it leaves to a coin, and how many items have no vote."""
+    """How many items got each label, how many are ties, and how many have no votes."""
     return {
         **facts_of(fit, "method converged steps=n_iter"),
         "labelled": int(counts.items_k.sum()),
@@ -180,7 +180,7 @@ def _evidence_facts(one: Evidence) -> Facts:
 
 
 def alternative_facts(one: Alternative) -> Facts:
-    """A method and its accuracy, and what to know about it."""
+    """A method with its accuracy and a note."""
     return {**facts_of(one, "method accuracy source agreement"), "note": str(one.note or "")}
 
 
@@ -193,7 +193,7 @@ def slice_facts(one: SliceAnswer) -> Facts:
 
 
 def expert_facts(outcome: Outcome) -> Facts:
-    """What labels drawn by design say, with its sentence and what to know about the labels."""
+    """What the labels of a design show, with a sentence and notes on the labels."""
     return {
         **facts_of(outcome, "kind verdict decided labels skipped more leader below tolerance value rules alive right"),
         "sentence": outcome_sentence(outcome),
@@ -202,7 +202,7 @@ def expert_facts(outcome: Outcome) -> Facts:
 
 
 def flow_facts(items_kl: IntArray, labels: Sequence[Hashable]) -> Facts:
-    """How many items go from each label of majority vote (or a tie) to each of the rule; the commonest one by one."""
+    """How many items move from each label of majority vote (or a tie) to each label of the rule."""
     most_flows = 12  # labels that the flow shows one by one; the rest is pooled
     n_classes = len(labels)
     common_k = np.argsort(-items_kl[:, :-1].sum(axis=0), kind="stable")[:most_flows]
@@ -219,7 +219,7 @@ def flow_facts(items_kl: IntArray, labels: Sequence[Hashable]) -> Facts:
 
 
 def accuracy_facts(result: Result) -> Facts:
-    """How often majority vote and the other rule are right, and how far to believe it."""
+    """How often majority vote and the other rule are right, and how far to trust that."""
     by_gold = result.gold is not None
     return {
         "majority": to_plain(result.accuracy(MAJORITY)),
@@ -240,7 +240,7 @@ def confidence_facts(labels: Confidence) -> Facts:
 
 
 def confusion_facts(names: Sequence[Hashable], workers: Workers, fit: Fit) -> list[Facts]:
-    """The confusion matrices of the workers with the most votes, where each has one and classes are few."""
+    """The confusion matrices of the workers with the most votes, if there are few classes and each worker has one."""
     few = len(fit.label_values) <= 12
     if workers.panel or fit.confusion is None or fit.confusion.ndim != 3 or not few:
         return []
@@ -256,7 +256,7 @@ def share_facts(rates: Rates) -> Facts:
 
 
 def _map_holds(certificate: Certificate) -> bool:
-    """Whether what the map assumes could be tested, and passed."""
+    """Whether the assumptions of the map were tested and passed."""
     claim = certificate.anonymous
     statuses = set() if claim is None else {tested.status for tested in claim.assumptions}
     return Status.PASSED in statuses and not statuses & {Status.FAILED, Status.UNTESTABLE}

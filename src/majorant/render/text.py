@@ -1,4 +1,4 @@
-"""A result as text: lines under titles and tables for the terminal, Markdown for a CI job."""
+"""A result as text for the terminal, and as Markdown for a CI job."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from majorant.decide import Action
 from majorant.defaults import MAJORITY
 from majorant.evidence.evidence import Source
 from majorant.render.agreement import agreement_sentence
-from majorant.render.answer import accuracy_warning, say_answer
+from majorant.render.answer import accuracy_warning, rule_name, say_answer
 from majorant.render.ask import answers_notes, outcome_sentence, sample_note
 from majorant.render.certificate import (
     certificate_sentence,
@@ -49,9 +49,9 @@ INDENT = "         "  # under the title of a line
 
 
 def answer_text(result: Result, *, command: str = "", written: Sequence[Path] = ()) -> str:
-    """The answer, what it rests on, ties, the files written and what to do next; then the tables asked for.
+    """The answer, its reasons, ties, the files written and the next step; then any tables that were requested.
 
-    `command` is the command that takes the next step.
+    `command` is the command for the next step.
     """
     answer = say_answer(result)
     lines = [
@@ -63,13 +63,13 @@ def answer_text(result: Result, *, command: str = "", written: Sequence[Path] = 
         *_expert(result),
         *_written(written),
         *_wrapped("Next", answer.next),
-        *([f"{INDENT}{printable(command)}"] if command else []),  # whole, so that it can be pasted
+        *([f"{INDENT}{printable(command)}"] if command else []),  # not wrapped, so that it can be pasted
     ]
     return "\n".join([*lines, *_slices(result), *_comparison(result.comparison)])
 
 
 def check_text(result: Result, *, command: str = "", written: Sequence[Path] = ()) -> str:
-    """The answer, and under it what was read, counted and found; result.json and the report have it all."""
+    """The answer with more details; result.json and the report have all of them."""
     written_counts = result.changes.rule if result.labels_from_other else result.changes.majority
     parts = [
         input_lines(result.backend.votes.account, most_notes=3),
@@ -79,7 +79,7 @@ def check_text(result: Result, *, command: str = "", written: Sequence[Path] = (
         _accuracy(result),
         labels_lines(result.written.here, written_counts),
         _wrapped("Workers", workers_line(result.workers, result.copy_groups, result.removal)),
-        _wrapped("Together", dependence_sentence(result.certificate.dependence)),
+        _wrapped("Errors", dependence_sentence(result.certificate.dependence)),
         _wrapped("Review", review_line(result.review)),
         [] if result.plan is None else _wrapped("Budget", plan_line(result.plan)),
     ]
@@ -88,7 +88,7 @@ def check_text(result: Result, *, command: str = "", written: Sequence[Path] = (
 
 
 def _wrapped(title: str, text: str) -> list[str]:
-    """Lines of text under a title; none without text."""
+    """Wrap text after a title; no lines if there is no text."""
     if not text:
         return []
     return textwrap.wrap(
@@ -105,7 +105,7 @@ def _judges(account: Account) -> list[str]:
 
 
 def _expert(result: Result) -> list[str]:
-    """What labels drawn by design say about another question, and what to know about the labels."""
+    """What the labels of a design show about another question, and notes on the labels."""
     outcome = result.expert
     if outcome is None:
         return []
@@ -119,7 +119,7 @@ def _expert(result: Result) -> list[str]:
 
 
 def _written(paths: Sequence[Path]) -> list[str]:
-    """The files, those of one folder together."""
+    """The files that were written, grouped by folder."""
     names: dict[Path, list[str]] = {}
     for path in paths:
         names.setdefault(path.parent, []).append(path.name)
@@ -127,23 +127,25 @@ def _written(paths: Sequence[Path]) -> list[str]:
 
 
 def _claims(result: Result) -> list[str]:
-    """The claims, and what they take for granted."""
+    """The claims, and the assumptions behind them that were not tested."""
     certificate = result.certificate
     lines = _wrapped("Claims", certificate_sentence(certificate))
-    return [*lines, *_wrapped("Untested", untested_sentence(certificate.claims))]
+    return [*lines, *_wrapped("", untested_sentence(certificate.claims))]
 
 
 def _accuracy(result: Result) -> list[str]:
-    """How often the rules are right by gold; without gold, what the confidence of the labels implies."""
+    """How often the rules are right on gold items; without gold, what the confidence of the labels implies."""
     if result.gold is None:
         share = result.expected_accuracy
-        sentence = f"about {percent(share)} of the labels. {accuracy_warning(result.setting.panel)}" if share else ""
-        return _wrapped("Right", sentence)
+        warning = accuracy_warning(result.setting.panel)
+        return _wrapped("Accuracy", f"About {percent(share)} of the labels are right. {warning}" if share else "")
     rated = [row for row in result.rated[:2] if row.accuracy.value is not None]
     if not rated or rated[0].method != MAJORITY:
         return []
-    rules = ", ".join(f"{row.method} {with_interval(row.accuracy, percent)}" for row in rated)
-    return _wrapped("Right", f"{rules} on {result.gold.n_items:,} gold items")
+    majority, *others = (with_interval(row.accuracy, percent) for row in rated)
+    text = f"Majority vote is right on {majority} of {count(result.gold.n_items, 'gold item')}"
+    text += "".join(f", {rule_name(rated[1].method)} on {other}" for other in others)
+    return _wrapped("Accuracy", f"{text}.")
 
 
 def _slices(result: Result) -> list[str]:
@@ -181,13 +183,13 @@ def _comparison(comparison: Sequence[Alternative]) -> list[str]:
         )
         for one in comparison
     ]
-    by = "by gold" if comparison[0].source == "gold" else "by the model"
-    title = f"Methods  right {by}; share of labels as majority vote gives them"
-    return [title, *columns([("method", "right", "as majority", "note"), *rows], left=(0, 3))]
+    by = "measured on gold labels" if comparison[0].source == "gold" else "estimated by the model"
+    title = f"Methods  Accuracy, {by}, and share of labels that are the same as majority vote's."
+    return [title, *columns([("method", "accuracy", "same labels", "note"), *rows], left=(0, 3))]
 
 
 def input_lines(account: Account, *, most_notes: int | None = None) -> list[str]:
-    """What was read, which column was taken for what, what was left out, and what to know about it."""
+    """What was read, the role of each column, what was left out, and notes on the input."""
     left_out = {
         "without a label": account.abstained,
         "exact copies merged": account.merged,
@@ -203,29 +205,29 @@ def input_lines(account: Account, *, most_notes: int | None = None) -> list[str]
     notes = every[:most_notes]
     lines += [f"Note     {note_text(note)}" for note in notes]
     if left := len(every) - len(notes):
-        lines.append(f"Note     {left} more notes on the input: see result.json.")
+        lines.append(f"Note     {count(left, 'more note')} on the input in result.json.")
     return lines
 
 
 def _votes_counted(result: Result) -> str:
-    """How many votes there are, by whom and on what."""
+    """How many votes, workers and items there are."""
     n_items, n_workers, _ = result.backend.votes.shape
     n_votes = int(result.counts.votes_jl.sum())
     return f"{count(n_votes, 'vote')} by {count(n_workers, 'worker')} on {count(n_items, 'item')}"
 
 
 def _votes_sentence(result: Result) -> str:
-    """Vote counts, and the share of each label."""
+    """The number of votes, and the share of each label."""
     votes_l = result.counts.votes_jl.sum(axis=0)
     shares = (
         f"{shown(label)} {_share_of(int(n), int(votes_l.sum()))}"
         for label, n in zip(result.backend.votes.labels, votes_l, strict=True)
     )
-    return f"{_votes_counted(result)}; votes for: {listed(shares)}."
+    return f"{_votes_counted(result)}; by label: {listed(shares)}."
 
 
 def _votes_spread(result: Result) -> str:
-    """How many votes items and workers have."""
+    """How many votes each item and each worker has."""
     patterns, votes_j = result.counts.patterns, result.counts.votes_jl.sum(axis=1)
     items_s = np.bincount(patterns.votes_p, weights=patterns.items_p).astype(np.int64)
     sizes = np.flatnonzero(items_s)
@@ -234,23 +236,26 @@ def _votes_spread(result: Result) -> str:
     else:
         spread = ", ".join(f"{s} on {count(int(items_s[s]), 'item')}" for s in sizes)
     least, middle, most = np.quantile(votes_j, [0, 0.5, 1]) if len(votes_j) else (0, 0, 0)
-    return f"Votes per item: {spread}. Per worker: {least:,.0f} to {most:,.0f}, median {middle:,.0f}."
+    per_worker = f"{least:,.0f} each" if least == most else f"{least:,.0f} to {most:,.0f}, median {middle:,.0f}"
+    return f"Votes per item: {spread}. Per worker: {per_worker}."
 
 
 def labels_lines(fit: Fit, counts: LabelCounts, *, ties: str = "coin") -> list[str]:
-    """How many items got which label; `ties` says how those that the rule leaves open were decided."""
+    """How many items got each label; `ties` is how ties were decided."""
     decided = int(counts.items_k.sum())
     labelled = decided if ties == "flag" else decided + counts.tied
     of_ties = "tied and left empty" if ties == "flag" else f"of them ties ({ties})"
     left = {of_ties: counts.tied, "without votes": counts.without_votes}
     rest = ", ".join(f"{number:,} {what}" for what, number in left.items() if number) or "no ties"
-    others = "of the others " if counts.tied else ""
+    others = "Without ties: " if counts.tied else "By label: "
     by_label = listed(
         f"{shown(label)} {_share_of(int(n), decided)}"
         for label, n in zip(fit.label_values, counts.items_k, strict=True)
     )
-    doubt = "" if fit.converged else f" Not converged after {fit.n_iter:,} steps."
-    return [f"Labels   by {fit.method}: {count(labelled, 'item')} labelled, {rest}: {others}{by_label}.{doubt}"]
+    doubt = "" if fit.converged else f" The method had not converged after {fit.n_iter:,} steps."
+    return [
+        f"Labels   {count(labelled, 'item')} labelled by {rule_name(fit.method)}, {rest}. {others}{by_label}.{doubt}"
+    ]
 
 
 def _share_of(part: int, whole: int) -> str:
@@ -259,7 +264,7 @@ def _share_of(part: int, whole: int) -> str:
 
 
 def markdown(result: Result, *, command: str = "") -> str:
-    """A heading with the answer, and a table: why, ties, what next, which votes; then the slices."""
+    """A heading with the answer, a table with its reasons, the next step and the votes, and a table of the slices."""
     answer, source = say_answer(result), re.split(r"[/\\]", result.backend.votes.account.source)[-1]
     rows = {
         "Why": inert(answer.evidence),
@@ -285,7 +290,7 @@ def markdown(result: Result, *, command: str = "") -> str:
 
 
 def inert(text: str) -> str:
-    """Text in which no name makes a link, an image, a tag or a cell of its own.
+    """Escape Markdown, so that no name can create a link, an image, a tag or a table cell.
 
     >>> inert("a|b <script> [x](y)")
     'a\\\\|b \\\\<script\\\\> \\\\[x\\\\](y)'

@@ -1,4 +1,4 @@
-"""The output of `majorant theory`, as text and as plain data."""
+"""Text and JSON for `majorant theory`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _facts(one: Description, labels: Sequence[str] | None, voters: Sequence[str]
 
 
 def theory_text(summary: Facts) -> str:
-    """What `majorant theory` prints: a row per number of votes, then the votes that come closest to disagreement."""
+    """What `majorant theory` prints: a row per number of votes, then the votes closest to overturning the majority."""
     head = ("votes", "verdict", "margin", "majority", "optimal rule", "gap", "handicap", "radius")
     rows = [head, *(_cells(facts) for facts in summary["by_votes"])]
     used = [c for c in range(len(head)) if any(row[c] for row in rows[1:])]
@@ -53,13 +53,18 @@ def theory_text(summary: Facts) -> str:
     if summary["optimal_votes"] is not None:
         lines += [
             "",
-            f"Majority vote is optimal, ties left out, for these vote counts: {summary['optimal_votes']['words']}.",
+            f"Leaving out ties, majority vote is optimal for these vote counts: {summary['optimal_votes']['words']}.",
         ]
     if any(facts["gap"] is None for facts in summary["by_votes"]):
-        lines += ["", "?: too many vote patterns to enumerate; majorant.theory.estimate_accuracy simulates."]
+        lines += ["", "?: too many vote patterns to enumerate; simulate with majorant.theory.estimate_accuracy."]
     if any(facts["votes"] % 2 == 0 for facts in summary["by_votes"]):
-        ties = {"exclude": "left out", "first": "to the first class", "prior": "to the larger prior", "random": "drawn"}
-        lines += ["", f"Tied votes: {ties[summary['ties']]}."]
+        ties = {
+            "exclude": "are left out",
+            "first": "go to the first class",
+            "prior": "go to the class with the larger prior",
+            "random": "are broken at random",
+        }
+        lines += ["", f"Ties {ties[summary['ties']]}."]
     return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""Numbers and names as a sentence says them."""
+"""Formatting of numbers and names for sentences and tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def percent(value: float, digits: int = 1) -> str:
 
 
 def level_percent(level: float) -> str:
-    """A level of confidence with all its digits.
+    """A confidence level with all its digits.
 
     >>> level_percent(.95), level_percent(.999)
     ('95%', '99.9%')
@@ -22,19 +22,19 @@ def level_percent(level: float) -> str:
 
 
 def printable(text: str) -> str:
-    """Text without signs that could move the cursor, change colours or reverse the writing."""
+    """Escape characters that could move the cursor, change colours or reverse the direction of text."""
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
 def shown(value: Hashable) -> str:
-    """A user's value on the terminal: control signs made harmless, clipped."""
+    """A user's value for the terminal: control characters escaped, clipped."""
     longest_shown = 40  # of a user's value on the terminal
     text = printable(str(value))
     return text if len(text) <= longest_shown else text[: longest_shown - 1] + "…"
 
 
 def quoted_number(label: Hashable) -> str:
-    """A label in a sentence: quoted if it is a number, which would be taken for a count.
+    """A label in a sentence: quoted if it is a number, which could be mistaken for a count.
 
     >>> quoted_number(2), quoted_number("pass")
     ('"2"', 'pass')
@@ -44,7 +44,7 @@ def quoted_number(label: Hashable) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """The first few, and how many more."""
+    """The first few names, and how many more there are."""
     most_listed = 8
     every = list(names)
     more = len(every) - most_listed
@@ -52,7 +52,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def one_of(names: Sequence[str]) -> str:
-    """Names as a sentence lists them.
+    """Join names with commas and "and".
 
     >>> one_of(["a"]), one_of(["a", "b", "c"])
     ('a', 'a, b and c')
@@ -61,7 +61,7 @@ def one_of(names: Sequence[str]) -> str:
 
 
 def count(number: int, thing: str) -> str:
-    """A number of things.
+    """A number with its noun, in the plural if needed.
 
     >>> count(1, "item"), count(1200, "label")
     ('1 item', '1,200 labels')
@@ -79,7 +79,7 @@ def one_decimal(share: float) -> str:
 
 
 def in_points(share: float) -> str:
-    """The same with its unit.
+    """A difference of accuracies in points, with its unit.
 
     >>> in_points(.0294)
     '2.9 points'
@@ -88,7 +88,7 @@ def in_points(share: float) -> str:
 
 
 def signed_points(share: float) -> str:
-    """The same with its sign.
+    """A difference of accuracies in points, with its sign.
 
     >>> signed_points(.03), signed_points(-.002), signed_points(0.0)
     ('+3.0', '-0.2', '0.0')
@@ -123,7 +123,7 @@ def points_and_ends(estimate: Estimate) -> str:
 
 
 def about_points(share: float) -> str:
-    """A best guess in points, rounded the way one would say it.
+    """A best guess in points, rounded the way a person would say it.
 
     >>> about_points(.0212), about_points(.006), about_points(.011)
     ('about 2 points', 'about half a point', 'about 1 point')
@@ -153,7 +153,7 @@ def interval(estimate: Estimate, form: Callable[[float], str]) -> str:
 
 
 def with_interval(estimate: Estimate, form: Callable[[float], str]) -> str:
-    """A number and its interval within a sentence.
+    """A number and its interval.
 
     >>> with_interval(Estimate(.97, .936, .989), percent)
     '97.0% [93.6%, 98.9%]'
@@ -162,7 +162,7 @@ def with_interval(estimate: Estimate, form: Callable[[float], str]) -> str:
 
 
 def columns(rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,), indent: str = " " * 9) -> list[str]:
-    """Rows of text as aligned columns under the title of a line; those in `left` are aligned to the left."""
+    """Rows of text as aligned columns; those in `left` are left-aligned, the others right-aligned."""
     widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
     return [
         indent

@@ -1,4 +1,4 @@
-"""Workers in words: who is barely better than guessing, who repeats whom, and how sure that is."""
+"""Text and JSON for workers: who is barely better than guessing, who repeats whom, and how sure that is."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ def flag_text(flag: Flag) -> str:
     """Why a worker is flagged.
 
     >>> flag_text(Flag(kind=FlagKind.NEAR_CHANCE, votes=1200, accuracy=.52, chance=.5, typical=.83))
-    'right on 52% of 1,200 votes; guessing gets 50%, the typical worker 83%'
+    'right on 52% of 1,200 votes; guessing would get 50%, a typical worker gets 83%'
     >>> flag_text(Flag(kind=FlagKind.ONE_LABEL, votes=90, label="no", times=1e9))
-    'no on all 90 votes, which a typical worker would do less than once in a million times'
+    'said no in all 90 votes; a typical worker would do this less than once in a million times'
     >>> flag_text(Flag(kind=FlagKind.COPY, votes=500, other="gpt-4o", agreed=497, shared=500))
-    'the same answer as gpt-4o on 497 of 500 shared items'
+    'gave the same answer as gpt-4o on 497 of 500 shared items'
     """
     if flag.kind in (FlagKind.ADVERSARIAL, FlagKind.NEAR_CHANCE):
         right = f"right on {flag.accuracy or 0:.0%} of {flag.votes:,} votes"
-        return f"{right}; guessing gets {flag.chance or 0:.0%}, the typical worker {flag.typical or 0:.0%}"
+        return f"{right}; guessing would get {flag.chance or 0:.0%}, a typical worker gets {flag.typical or 0:.0%}"
     if flag.kind is FlagKind.ONE_LABEL:
         times = flag.times or 0.0
         rare = f"once in {times:,.0f} times" if times < 1e6 else "less than once in a million times"
-        return f"{flag.label} on all {flag.votes:,} votes, which a typical worker would do {rare}"
+        return f"said {flag.label} in all {flag.votes:,} votes; a typical worker would do this {rare}"
     if flag.kind is FlagKind.TOO_FAST:
-        fast = f"{flag.share or 0:.0%} of {flag.votes:,} votes in under a third of the usual time on the item"
-        return f"{fast}, against {flag.others or 0:.0%} of the others' votes; median {flag.seconds or 0:.3g} s"
+        fast = f"gave {flag.share or 0:.0%} of {flag.votes:,} votes in under a third of the item's usual time"
+        return f"{fast}, compared with {flag.others or 0:.0%} for other workers; median {flag.seconds or 0:.3g} s"
     if flag.kind is FlagKind.COPY:
         if not flag.shared:
             return f"linked to {flag.other} through other copies"
-        return f"the same answer as {flag.other} on {flag.agreed or 0:,} of {flag.shared:,} shared items"
+        return f"gave the same answer as {flag.other} on {flag.agreed or 0:,} of {flag.shared:,} shared items"
     if flag.kind is FlagKind.DISAGREES:
         agrees = f"agrees with {flag.agreement or 0:.0%} of the other votes on the same items"
-        return f"{agrees}, where chance would give {flag.chance or 0:.0%}"
+        return f"{agrees}; chance alone would give {flag.chance or 0:.0%}"
     return f"{flag.votes} votes are too few to judge a worker (at least {FEW_VOTES})"
 
 
 def copies_text(groups: Sequence[CopyGroup]) -> str:
-    """Which workers repeat others; empty if none.
+    """Which workers repeat each other; empty if none do.
 
     >>> group = CopyGroup(workers=("a", "b"), identical=True, shared=500, agreed=500, expected=.6)
     >>> copies_text([group])
@@ -61,7 +61,9 @@ def _group_text(group: CopyGroup) -> str:
         return f"{names} gave identical answers on {count(group.shared, 'shared item')}. They count as one."
     agree = f"{names} repeat each other: they agree on {group.agreed / group.shared:.0%} of {group.shared:,} items"
     expected = (
-        "" if group.expected is None else f", where independent workers as good would agree on {group.expected:.0%}"
+        ""
+        if group.expected is None
+        else f"; independent workers of the same accuracy would agree on {group.expected:.0%}"
     )
     return f"{agree}{expected}. They count as one."
 
@@ -76,12 +78,12 @@ def workers_line(workers: Workers, copies: Sequence[CopyGroup], removal: Removal
     parts.append(copies_text(copies))
     if removal is not None:
         changed = count(removal.labels_changed, "label")
-        parts.append(f"Without the {removal.workers:,} flagged, {changed} would change.")
+        parts.append(f"Removing the {removal.workers:,} flagged would change {changed}.")
     return " ".join(filter(None, parts))
 
 
 def _skill_text(workers: Workers) -> str:
-    """How many are good, and who is not."""
+    """How many workers are clearly better than guessing, and who is not."""
     everyone = count(len(workers.names), "judge" if workers.panel else "worker")
     if workers.panel and not workers.gold_votes_j.any():
         about = f"{everyone}. Votes alone cannot show how accurate judges are, because they may share mistakes."
@@ -122,29 +124,27 @@ def _flagged_names(workers: Workers, kind: FlagKind) -> list[str]:
 
 
 def accuracy_source(workers: Workers) -> str:
-    """What the accuracies are, under a table of workers; empty where there are none.
+    """Where the accuracies come from, as a note below the table of workers; empty if there are none.
 
-    Intervals of estimates are widened, since estimates alone promise too much: docs/workers.md.
+    Intervals of estimates are widened, because on their own they are too narrow: see docs/workers.md.
     """
     level = level_percent(workers.level).replace(" ", "")
     if workers.by_gold_j.all():
-        return f"Accuracy by gold labels, with {level} intervals."
+        return f"Accuracy is measured on gold labels, with {level} intervals."
     if workers.panel:
-        return "Accuracy by gold labels." if workers.by_gold_j.any() else ""
+        return "Accuracy is measured on gold labels." if workers.by_gold_j.any() else ""
     estimated = "estimated from the votes, with intervals widened to match public crowds"
-    return (
-        f"Accuracy by gold labels where marked, else {estimated}."
-        if workers.by_gold_j.any()
-        else f"Accuracy is {estimated}."
-    )
+    if workers.by_gold_j.any():
+        return f"Accuracy is measured on gold labels where there are enough, and otherwise {estimated}."
+    return f"Accuracy is {estimated}."
 
 
 def workers_lines(workers: Workers, copies: Sequence[CopyGroup]) -> list[str]:
-    """The table of `majorant workers`, the worst first."""
+    """What `majorant workers` prints: a summary, and a table with the worst workers first."""
     lines = [f"Workers  {workers_line(workers, copies, None)}"]
     order = workers.worst_first[:30]
     if len(order) < len(workers.names):
-        lines.append(f"         The first {len(order)} of {len(workers.names):,}, worst first; the table has them all.")
+        lines.append(f"         The worst {len(order)} of {len(workers.names):,}; the output file lists all of them.")
     head = _head(workers)
     lines += columns([head, *(_row(workers, int(j)) for j in order)], left=(0, len(head) - 1))
     if source := accuracy_source(workers):
@@ -177,7 +177,7 @@ def _row(workers: Workers, j: int) -> tuple[str, ...]:
 
 
 def workers_facts(workers: Workers) -> Facts:
-    """The facts for JSON and the report: how many are flagged and how, and a row per worker, the worst first."""
+    """The facts for JSON and the report: how many workers have each flag, and a row per worker, worst first."""
     kinds = [flag.kind for flags in workers.flags for flag in flags]
     return {
         "level": workers.level,
@@ -204,7 +204,7 @@ def workers_facts(workers: Workers) -> Facts:
 
 
 def copies_facts(groups: Sequence[CopyGroup]) -> Facts:
-    """The facts for JSON and the report: the groups, and the sentence."""
+    """The facts for JSON and the report: the groups of copies and a sentence."""
     return {
         "text": copies_text(groups),
         "groups": [facts_of(group, "workers identical shared agreed expected") for group in groups],
@@ -212,7 +212,7 @@ def copies_facts(groups: Sequence[CopyGroup]) -> Facts:
 
 
 def worker_columns(workers: Workers) -> Facts:
-    """The columns of workers.csv: those of the result, and the evidence of each flag in words."""
+    """The columns of workers.csv: those of the result, plus the evidence for each flag as text."""
     columns = workers.table()
     evidence = ["; ".join(map(flag_text, workers.flags[j])) for j in workers.worst_first]
     names = list(columns)

@@ -1,4 +1,4 @@
-"""`majorant serve`: a local page to check a file of votes and label a few items. It deletes its files when it stops.
+"""`majorant serve`: a local web page to check a file of votes and label items. It deletes its files when it stops.
 
 May import the pipeline and rendering; imported only by the command line.
 """
@@ -27,7 +27,7 @@ HOST = "127.0.0.1"
 def serve(
     files: Sequence[str], *, port: int, browser: bool, memory: int, limit: int, say: Callable[[str], None]
 ) -> None:
-    """Serve until interrupted; `files` are listed from the start, and `say` prints the address."""
+    """Serve until interrupted; `files` are listed on the page, and `say` prints the address."""
     try:
         import python_multipart  # noqa: F401
         import uvicorn
@@ -35,7 +35,7 @@ def serve(
         from majorant.web.app import application
     except ImportError:
         raise ConfigError(
-            "the page needs three more packages: pip install starlette uvicorn python-multipart."
+            "The page needs three more packages: pip install starlette uvicorn python-multipart."
         ) from None
     from majorant.web.runs import Runs
 
@@ -69,7 +69,7 @@ def ended_by_signals(server: uvicorn.Server) -> Iterator[None]:
     """End the server on SIGTERM and SIGHUP (a closed terminal) as on Ctrl-C; under nohup, ignore SIGHUP."""
 
     def end(*_: Any) -> None:
-        server.should_exit = True  # an exception would be lost if it were raised while a request is being answered
+        server.should_exit = True  # an exception raised while a request is handled would be lost
 
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     before = {number: signal.getsignal(number) for number in numbers}
@@ -92,9 +92,9 @@ def _listening(port: int) -> Iterator[socket.socket]:
             listener.bind((HOST, port))
         except OSError as error:
             if error.errno == errno.EACCES:
-                raise ConfigError(f"port {port} needs administrator rights: choose one from 1024 on.") from None
+                raise ConfigError(f"port {port} needs administrator rights: choose 1024 or higher.") from None
             raise ConfigError(
-                f"port {port} is in use by another program. Choose another port, or none to use a free one."
+                f"port {port} is in use by another program. Choose another port, or omit it to use a free one."
             ) from None
         listener.listen(128)
         yield listener

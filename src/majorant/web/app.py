@@ -52,19 +52,8 @@ ASSETS = {
     "map.css": (MAP_STYLE, "text/css"),
     "map.js": (MAP_SCRIPT, "text/javascript"),
 }
-_ONE_LABEL = threading.RLock()  # one label at a time is written, from however many browsers
-MAIN_QUESTIONS = (Session.kind, Race.kind)  # which the answer itself rests on
-HEADERS = {
-    "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
-    "img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "same-origin",  # with less, a form of our own would not say where it comes from
-    "cache-control": "no-store",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "x-frame-options": "DENY",
-    "permissions-policy": "camera=(), geolocation=(), microphone=()",
-}
+_ONE_LABEL = threading.RLock()  # only one label is written at a time, even with several browsers
+MAIN_QUESTIONS = (Session.kind, Race.kind)  # the questions whose labels settle the answer
 
 
 def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
@@ -87,7 +76,7 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
     def kept_of(request: Request) -> Kept:
         kept = runs.get(request.path_params["id"])
         if kept is None:
-            raise HTTPException(404, "This file is not here. It was removed, or the server was restarted.")
+            raise HTTPException(404, "This file does not exist. It was removed, or the server was restarted.")
         return kept
 
     def home(request: Request) -> Response:  # noqa: ARG001
@@ -157,7 +146,7 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
 
     def report(request: Request) -> Response:
         path = _result(kept_of(request), "report.html")
-        # The report holds its own style and one script, by hash; here it gets an origin of its own as well.
+        # The report embeds its style and one script, allowed by hash; the sandbox also gives it a separate origin.
         policy = "sandbox allow-scripts allow-downloads; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         return FileResponse(path, media_type="text/html", headers={"content-security-policy": policy})
 
@@ -244,9 +233,9 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
         if isinstance(error, OSError):
             reason = error.strerror or type(error).__name__
             if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS):
-                return refused(f"This machine could not do it: {reason}. Try again.", 500)
-            return refused(f"There is no room for this file: {reason}. Nothing of it was kept. Make room on the disk "
-                           f"of {runs.folder}, or stop the server and start it with the file: majorant serve "
+                return refused(f"The request failed: {reason}. Try again.", 500)
+            return refused(f"There is not enough disk space for this file: {reason}. Nothing was kept. Free space on "
+                           f"the disk of {runs.folder}, or restart the server with the file: majorant serve "
                            "votes.csv", 507)  # fmt: skip
         return refused(in_page_words(str(error)), 409)
 
@@ -273,7 +262,7 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
 
 
 class _Guard:
-    """Checks every request before the application sees it."""
+    """Checks every request before the application sees it, and adds security headers to every response."""
 
     def __init__(
         self, app: ASGIApp, *, token: str, port: int, limit: int, refused: Callable[[str, int], Response]
@@ -281,9 +270,20 @@ class _Guard:
         self.app, self.token, self.limit, self.refused = app, token, limit, refused
         self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
         self.origins = {f"http://{host}" for host in self.hosts}
+        self.headers = {
+            "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+            "img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+            "x-content-type-options": "nosniff",
+            "referrer-policy": "same-origin",  # any stricter, and our own forms would not send their origin
+            "cache-control": "no-store",
+            "cross-origin-opener-policy": "same-origin",
+            "cross-origin-resource-policy": "same-origin",
+            "x-frame-options": "DENY",
+            "permissions-policy": "camera=(), geolocation=(), microphone=()",
+        }
         self.too_large = (
-            f"That is more than {words.file_size(limit)}, the largest upload. To open a large file without uploading "
-            "it, stop the server and start it with the file: majorant serve votes.csv"
+            f"The file exceeds the upload limit of {words.file_size(limit)}. To open a large file without uploading "
+            "it, restart the server with the file: majorant serve votes.csv"
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -297,7 +297,7 @@ class _Guard:
             message = await receive()
             received += len(message.get("body", b""))
             if received > self.limit:
-                raise MultiPartException(self.too_large)  # which makes the parser close what it holds
+                raise MultiPartException(self.too_large)  # makes the parser close its temporary files
             return message
 
         async def marked(message: Message) -> None:
@@ -306,7 +306,8 @@ class _Guard:
                 started = True
                 status = 413 if received > self.limit else message["status"]
                 own = {name for name, _ in message["headers"]}
-                more = [(name.encode(), text.encode()) for name, text in HEADERS.items() if name.encode() not in own]
+                headers = self.headers.items()
+                more = [(name.encode(), text.encode()) for name, text in headers if name.encode() not in own]
                 message = {**message, "status": status, "headers": [*message["headers"], *more]}
             await send(message)
 
@@ -346,7 +347,7 @@ def _files(form: FormData, name: str) -> list[UploadFile]:
 
 
 def _save(file: UploadFile, path: Path) -> None:
-    """Store an upload, whole or not at all."""
+    """Store an upload atomically."""
     part = path.with_name(f".{path.name}.part")
     try:
         with part.open("wb") as out:
@@ -359,7 +360,7 @@ def _save(file: UploadFile, path: Path) -> None:
 def _result(kept: Kept, name: str) -> Path:
     path = kept.downloads.get(name)
     if path is None:
-        raise HTTPException(404, f"There is no {name} of {kept.name} yet.")
+        raise HTTPException(404, f"There is no {name} for {kept.name} yet.")
     return path
 
 
@@ -381,7 +382,7 @@ def _row(kept: Kept) -> dict[str, Any]:
 
 
 def _progress(kept: Kept) -> dict[str, Any]:
-    """The stages of the run, with the current one and its progress."""
+    """The stages of the run, the current one, and its progress."""
     progress = kept.progress
     stage = progress.get("stage", "")
     names = {"looking": words.LOOKING, "drawing": words.DRAWING}.get(kept.state, words.STAGES)
@@ -394,7 +395,7 @@ def _progress(kept: Kept) -> dict[str, Any]:
             for n, key in enumerate(keys)
         ],
         "note": note,
-        "now": names.get(stage, "Waiting for its turn" if kept.state == "waiting" else "Starting"),
+        "now": names.get(stage, "Waiting for other files" if kept.state == "waiting" else "Starting"),
         "at": at + 1,
     }
 
@@ -445,46 +446,47 @@ def _answer(kept: Kept) -> dict[str, Any]:
         "map_text": map_text(facts),
         "given": 0 if given is None else len(given.labelled),
         "asked": None if given is None or given.design.question.kind in MAIN_QUESTIONS else given.design.question.kind,
-        # A rule that labels taught has no name that another design could be drawn for.
+        # No other design can be drawn for a rule learned from labels, because it cannot be named.
         "questions": {}
         if answer["rule"] == LEARNED
         else {kind: question_words(kind, (answer["rule"],)) for kind in other_questions()},
         "accuracy_costs": ACCURACY_COSTS,
         "in_sight": 0 if given is None else sum(place in kept.in_sight for place in given.labelled),
         "downloads": [
-            (name, words.DOWNLOADS[name], words.file_size(path.stat().st_size)) for name, path in kept.downloads.items()
+            (name, words.download_text(name), words.file_size(path.stat().st_size))
+            for name, path in kept.downloads.items()
         ],
     }
 
 
 def other_questions() -> list[str]:
-    """Questions that labels can answer besides the choice of a rule."""
+    """The questions that labels can answer, apart from the choice of a rule."""
     return [kind for kind in QUESTIONS if kind not in MAIN_QUESTIONS]
 
 
 def labelling(folder: Path) -> LabelFile | None:
     """The items to label and the labels so far; None if no items were drawn."""
-    with _ONE_LABEL:  # the design and the labels belong together
+    with _ONE_LABEL:  # read the design and the labels in a consistent state
         return LabelFile.read(folder / TO_LABEL, folder / DESIGN) if (folder / DESIGN).exists() else None
 
 
 def give(items: LabelFile, place: int, label: str) -> LabelFile:
-    """Write a label, or CANNOT_TELL_WORDS."""
+    """Write a label, or the first of CANNOT_TELL_WORDS."""
     if not 0 < place <= len(items.rows):
         raise ConfigError(f"There is no item {place} to label.")
     if label != CANNOT_TELL_WORDS[0] and label not in map(str, items.design.labels):
-        raise ConfigError(f"{label!r} is no class of these votes.")
+        raise ConfigError(f"{label!r} is not a class of these votes.")
     return items.write(place, label)
 
 
 def _known(items: LabelFile, positions: Sequence[int]) -> list[Mapping[str, Any]]:
-    """The item's own columns, such as its text, and who gave it which label, for positions in the design's order."""
+    """Each item's own columns, such as its text, and its votes, for positions in the design's order."""
     known = json.loads((items.path.parent / LABEL_ITEMS).read_text(encoding="utf-8"))
     return [known[position] if position < len(known) else {"own": {}, "votes": []} for position in positions]
 
 
 def _extended(items: LabelFile) -> LabelFile:
-    """With more items if the question is still open and none is left."""
+    """The file with more items, if none are left and the question is still open."""
     if items.next is not None or items.outcome.decided:
         return items
     longer = items.longer(10)

@@ -1,4 +1,4 @@
-"""The form on the columns page: what it says as settings of `read`, as a command line, and in messages."""
+"""The form on the columns page, and its translation into settings of `read`, a command line and messages."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from majorant.defaults import TOLERANCE
 from majorant.errors import ConfigError, respell
 
 ROLES = ("item", "worker", "label", "gold")
-NO_COLUMN = "-"  # in a list of columns: there is none
-FIELDS = {  # how the form names what `read` calls an argument
+NO_COLUMN = "-"  # choice in a list of columns that means there is none
+FIELDS = {  # the name of each argument of `read` in the form
     "item": "Item",
     "worker": "Worker",
     "label": "Label",
     "gold": "True label",
     "gold_file": "Labels of an expert",
-    "columns": "The first row is data",
+    "columns": "No header row",
     "wide": "One column per worker",
     "workers": "One column per worker",
     "repeats": "Repeated votes",
@@ -29,11 +29,11 @@ FIELDS = {  # how the form names what `read` calls an argument
     "threshold": "Two classes of scores",
     "sheet": "Sheet",
     "encoding": "Encoding",
-    "delimiter": "What separates fields",
+    "delimiter": "Field separator",
     "design": "Labels of an expert",
-    "tolerance": "A difference that does not matter",
+    "tolerance": "Difference too small to matter",
 }
-PLACES = {  # where a field stands, of those that a message may send the user to
+PLACES = {  # the id on the page of each field that a message can link to
     **{name: name for name in ("item", "worker", "label", "gold", "repeats", "empty", "order", "threshold", "sheet")},
     "encoding": "encoding",
     "delimiter": "delimiter",
@@ -41,16 +41,16 @@ PLACES = {  # where a field stands, of those that a message may send the user to
     "design": "labelled",
 }
 REPEATS_WORDS = {
-    "error": "stop and say so",
+    "error": "stop with an error",
     "first": "the first counts",
     "last": "the last counts",
     "each": "each counts",
 }
-Form = Mapping[str, Sequence[str]]  # as it was sent: a field may come several times
+Form = Mapping[str, Sequence[str]]  # as submitted: a field may occur several times
 
 
 def in_page_words(message: str) -> str:
-    """A message of the library in the words of the form.
+    """Rewrite a library message in the terms of the form.
 
     >>> in_page_words("Say which with item='NAME', or choose with repeats='first'|'last'.")
     'Say which with “Item”, or choose with “Repeated votes” (first, last).'
@@ -71,7 +71,7 @@ def in_page_words(message: str) -> str:
 
 
 def troubled_fields(message: str) -> list[str]:
-    """The fields that a message of the library speaks of."""
+    """The fields that a library message mentions."""
     named: list[str] = []
 
     def spell(name: str, values: list[str]) -> str:  # noqa: ARG001
@@ -84,9 +84,9 @@ def troubled_fields(message: str) -> list[str]:
 
 
 def settings_of(form: Form, names: Sequence[str], detected: Sequence[str] = ()) -> dict[str, Any]:
-    """What `read` is told: only what the user chose, so that all else is understood as on the command line.
+    """The settings of `read`: only what the user chose, so that the rest is detected as on the command line.
 
-    `names` are the columns, `detected` those that were taken for workers' when nobody had said anything.
+    `names` are all columns, `detected` the worker columns that were detected before the user chose anything.
 
     >>> settings_of({"item": ["text"], "worker": [""], "gold": ["-"], "repeats": ["error"]}, ["text", "who"])
     {'item': 'text', 'gold': ''}
@@ -118,16 +118,16 @@ def settings_of(form: Form, names: Sequence[str], detected: Sequence[str] = ()) 
 
 
 def tolerance_of(form: Form) -> float:
-    """The difference in accuracy that does not matter; the form has it in percentage points."""
+    """The difference in accuracy that is too small to matter; the form gives it in percentage points."""
     text = _one(form, "tolerance")
     value = _number(text, FIELDS["tolerance"]) / 100 if text else TOLERANCE
     if not 0 <= value < 1:
-        raise ConfigError(f"“{FIELDS['tolerance']}” is between 0 and 100 percentage points.")
+        raise ConfigError(f"“{FIELDS['tolerance']}” must be between 0 and 100 percentage points.")
     return round(value, 9)
 
 
 def command_of(file: str, settings: Mapping[str, Any], *, tolerance: float, gold: str = "") -> str:
-    """The command that gives the same numbers.
+    """The command line that gives the same numbers.
 
     >>> command_of("votes.csv", {"item": "the text", "gold": "", "several": True}, tolerance=.01)
     "majorant check votes.csv --item 'the text' --gold none --several"
@@ -147,11 +147,11 @@ def command_of(file: str, settings: Mapping[str, Any], *, tolerance: float, gold
 
 
 def _positions(chosen: Mapping[str, str], names: Sequence[str]) -> list[str]:
-    """What each position of a file without a header holds."""
+    """The role of each column in a file without a header."""
     place = {name: role for role, name in chosen.items() if name and name != NO_COLUMN}
     missing = [FIELDS[role] for role in ROLES[:3] if role not in place.values()]
     if missing:
-        raise ConfigError(f"A file without a header: say which column is “{'” and which “'.join(missing)}”.")
+        raise ConfigError(f"The file has no header: say which column is “{'” and which is “'.join(missing)}”.")
     return [place.get(name, "_") for name in names]
 
 

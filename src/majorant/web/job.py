@@ -1,7 +1,7 @@
-"""One job on one file, in a process of its own, so that it can be stopped and its input cannot harm the server.
+"""One job on one file, in a separate process, so that it can be stopped and its input cannot harm the server.
 
 The server writes the job as one line of JSON to standard input and reads lines of JSON from standard output: progress,
-then the result or an error.  When the server exits, standard input is closed and the job ends.
+then the result or an error.  When the server exits, standard input closes and the job ends.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from majorant.read.files import NamedFile
 
 Tell = Callable[..., None]
-SEED = 0  # as the command line has it, so that both give the same numbers
+SEED = 0  # the default of the command line, so that both give the same numbers
 TO_LABEL, DESIGN, LABEL_ITEMS = "to_label.csv", "to_label.design.json", "items.json"
 
 
 def work(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
-    """Do a job: look at a file, check its votes, or draw the items to label."""
+    """Run a job: look at a file, check its votes, or draw the items to label."""
     return {"look": look, "check": check, "ask": ask}[job["kind"]](job, tell)
 
 
 def look(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
-    """What the file was recognised as, its columns and first rows."""
+    """Recognise the file, and return its columns and first rows."""
     from majorant.read.preview import preview
     from majorant.render.notes import note_facts
 
@@ -45,7 +45,7 @@ def look(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 
 
 def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
-    """The whole line: the files of a result, and items to label where labels would settle it."""
+    """Run the whole check: write the files of the result, and draw items to label if labels would settle it."""
     labelled = _labelled(job)
     gold = _page_labels(job) if job["labels"] else _gold(job)
     with _opened(job, tell, gold=gold if labelled is None or labelled.sample else None) as backend:
@@ -68,7 +68,7 @@ def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 
 
 def ask(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
-    """Draw the items to label for a question that `check` did not draw them for."""
+    """Draw the items to label for a question other than the one that `check` draws items for."""
     with _opened(job, tell, gold=_gold(job)) as backend:
         from majorant.ask.ask import ask
 
@@ -107,13 +107,13 @@ def _opened(job: Mapping[str, Any], tell: Tell, *, gold: NamedFile | None) -> It
         except ConfigError:
             if not job["resume"]:
                 raise
-            stored = prepare(file, folder, options, **how)  # sorted before with other gold labels
+            stored = prepare(file, folder, options, **how)  # the earlier sort used different gold labels
         reading = False
         yield FileBackend(stored, memory, report)
 
 
 def _labelled(job: Mapping[str, Any]) -> Recognised | None:
-    """Labels given in the page, or a file of labels that the user brought with its design."""
+    """Labels given on the page, or an uploaded file of labels with its design."""
     from majorant.ask.design import recognise
 
     files = [_page_labels(job)] if job["labels"] else [_file(file) for file in job["gold"]]
@@ -121,19 +121,19 @@ def _labelled(job: Mapping[str, Any]) -> Recognised | None:
     if labelled is None:
         if len(files) > 1:
             names = " and ".join(map(str, files))
-            raise ConfigError(f"{names} came without the design that would put them together: remove all but one.")
+            raise ConfigError(f"{names} were uploaded without the design that connects them: remove all but one.")
         return None
     stored = labelled.path.name
     return replace(labelled, path=Path(job["designs"].get(stored, stored)))
 
 
 def _page_labels(job: Mapping[str, Any]) -> NamedFile:
-    """The labels given in the page; their design is beside them."""
+    """The labels given on the page; their design is beside them."""
     return _file({"path": str(Path(job["folder"]) / "ask" / TO_LABEL), "name": TO_LABEL})
 
 
 def _gold(job: Mapping[str, Any]) -> NamedFile | None:
-    """The file of labels that the user brought."""
+    """The uploaded file of labels."""
     return _file(job["gold"][0]) if job["gold"] else None
 
 
@@ -144,7 +144,7 @@ def _file(given: Mapping[str, str]) -> NamedFile:
 
 
 def _write_design(job: Mapping[str, Any], backend: Backend, design: Design) -> None:
-    """The design, the file to label with its first items, and what the page shows of each."""
+    """Write the design, the file to label with its first items, and what the page shows for each item."""
     from majorant.ask.questions import FIRST_BATCH
     from majorant.ask.session import TEACHING
     from majorant.atomic import make_folder
@@ -152,7 +152,7 @@ def _write_design(job: Mapping[str, Any], backend: Backend, design: Design) -> N
 
     folder = make_folder(Path(job["folder"]) / "ask")
     design = design.more(TEACHING if design.question.kind == "teach" else FIRST_BATCH)
-    known = design.order[:500]  # whose text and votes are kept at hand: nobody labels more in one sitting
+    known = design.order[:500]  # items whose text and votes are stored: nobody labels more in one sitting
     columns = _columns(job, known)
     first = {name: values[: len(design.items)] for name, values in columns.items()}
     votes = _votes(backend, {str(item) for item in known})
@@ -165,14 +165,14 @@ def _write_design(job: Mapping[str, Any], backend: Backend, design: Design) -> N
 
 
 def _columns(job: Mapping[str, Any], items: Sequence[Any]) -> dict[str, list[Any]]:
-    """The items' own columns, such as their text; of a wide table those that are no worker's."""
+    """The items' own columns, such as their text; in a wide table, those that do not belong to a worker."""
     from majorant.read.item_columns import ITEMS_ALONE, item_columns
     from majorant.read.options import ReadOptions
 
     how, workers = ReadOptions(**job["settings"]), job["workers"]
     if workers:
         how = replace(how, **ITEMS_ALONE, item=job["item"])
-    with contextlib.suppress(MajorantError):  # a comfort: items without a text are shown by name
+    with contextlib.suppress(MajorantError):  # optional: without columns, items are shown by name
         columns = item_columns(_file(job["file"]), items, how)
         return {name: values for name, values in columns.items() if name not in workers}
     return {}
@@ -195,7 +195,7 @@ def _votes(backend: Backend, wanted: set[str]) -> dict[str, list[list[str]]]:
 
 
 def _teller(out: IO[str]) -> Tell:
-    """Write how far a job is, not too often."""
+    """Return a function that reports the progress of a job, at most five times a second."""
     last: dict[str, Any] = {"stage": "", "at": 0.0}
 
     def tell(stage: str | None, done: int | None = None, total: int | None = None, what: str = "") -> None:
@@ -220,9 +220,9 @@ def _end_with_the_server() -> None:
 
 
 def main() -> None:
-    """Take the job from standard input and do it."""
+    """Read the job from standard input and run it."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what a library prints is no message of ours
+    os.dup2(2, 1)  # anything that a library prints must not be mistaken for a message
     job = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_the_server, daemon=True).start()
     try:
@@ -236,7 +236,7 @@ def main() -> None:
     except Exception as error:
         _say(out, {"error": f"Unexpected {type(error).__name__}: {error}. This is a bug in majorant."})
     out.flush()
-    os._exit(0)  # nothing is left to write, and the other thread waits for the server
+    os._exit(0)  # the other thread would keep waiting for the server
 
 
 if __name__ == "__main__":

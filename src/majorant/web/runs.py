@@ -1,4 +1,4 @@
-"""The uploaded files, and the jobs that process them, two at a time, each in a process that can be killed."""
+"""The uploaded files and the jobs that process them: two at a time, each in a process that can be killed."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ class Kept:
     """A file, how to read it, the state of its run, and the result."""
 
     id: str
-    name: str  # as the user calls it
-    file: NamedFile  # where its bytes are, and what messages call it
+    name: str  # the user's name for it
+    file: NamedFile  # where it is stored, and its name in messages
     size: int
     folder: Path
     state: str = "looking"  # looking | columns | waiting | running | drawing | done
     form: Form = field(default_factory=dict)
-    gold: tuple[NamedFile, ...] = ()  # files of labels that came with it
+    gold: tuple[NamedFile, ...] = ()  # uploaded files of labels and designs
     preview: Mapping[str, Any] | None = None
-    detected: tuple[str, ...] = ()  # the workers' columns of a wide table, before anybody said anything
-    trouble: str = ""  # in the library's words
+    detected: tuple[str, ...] = ()  # the worker columns of a wide table, as detected before any choice of the user
+    trouble: str = ""  # error message, in the library's terms
     progress: Mapping[str, Any] = field(default_factory=dict)
     started: float = 0.0
     seconds: float = 0.0
     facts: Mapping[str, Any] | None = None  # of the result
     command: str = ""
-    settled: bool = False  # the result rests on labels that were given in the page
-    in_sight: frozenset[int] = frozenset()  # draws that were labelled with the votes in sight
+    settled: bool = False  # the result uses labels that were given on the page
+    in_sight: frozenset[int] = frozenset()  # draws that were labelled with the votes shown
     large: bool = False  # processed on disk
     run: int = 0  # number of the current run; messages of earlier runs are ignored
 
@@ -58,19 +58,19 @@ class Kept:
         return self.state in ("looking", "waiting", "running", "drawing")
 
     def told(self, form: Form) -> dict[str, Any]:
-        """What a form says of how to read it."""
+        """The reading settings of a form."""
         return settings_of(form, self.preview["names"] if self.preview else (), self.detected)
 
     @property
     def downloads(self) -> dict[str, Path]:
-        """The files that can be had by now, by name."""
+        """The files that can be downloaded now, by name."""
         files = {name: self.folder / "results" / name for name in RESULT_FILES if self.facts is not None}
         files |= {name: self.folder / "ask" / name for name in (TO_LABEL, DESIGN) if not self.busy}
         return {name: path for name, path in files.items() if path.is_file()}
 
 
 class Runs:
-    """All files, in one folder; values are replaced under one lock, so that readers see consistent ones."""
+    """All files, in one folder; values are replaced under a lock, so that readers always see consistent ones."""
 
     def __init__(self, folder: Path, *, memory: int) -> None:
         self.folder, self.memory = folder, memory
@@ -82,12 +82,12 @@ class Runs:
         self._number = 0
 
     def all(self) -> list[Kept]:
-        """Every file, the newest first."""
+        """All files, newest first."""
         with self._lock:
             return list(self._kept.values())[::-1]
 
     def get(self, id: str) -> Kept | None:
-        """One file."""
+        """A file by its id."""
         with self._lock:
             return self._kept.get(id)
 
@@ -102,7 +102,7 @@ class Runs:
         return id, NamedFile(self.folder / id / "files" / f"votes{_known_ending(shown)}", shown)
 
     def place_labels(self, kept: Kept, names: Sequence[str]) -> list[NamedFile]:
-        """Where the content of labels files belongs; a design is stored beside its labels, as their names pair up."""
+        """Where to store labels files; a design is stored beside the labels file with the matching name."""
         numbers = {_stem(file.name): int(file.path.name.split(".")[0].split("-")[1]) for file in kept.gold}
         files = []
         for shown in map(clean_name, names):
@@ -112,7 +112,7 @@ class Runs:
         return files
 
     def add(self, id: str, file: NamedFile) -> Kept:
-        """Add a file whose content is stored, or one of the user's own in place, and look at it."""
+        """Add a stored upload, or a local file in place, and look at it."""
         size, name = file.path.stat().st_size, Path(file.name).name
         kept = Kept(id=id, name=name, file=file, size=size, folder=self.folder / id, started=time.monotonic())
         kept = replace(kept, large=8 * size > self.memory)  # a table in memory is about 8 times as large as its file
@@ -122,14 +122,14 @@ class Runs:
         return kept
 
     def add_local(self, path: Path) -> Kept:
-        """Add a file of this machine without copying it."""
+        """Add a local file without copying it."""
         if not path.is_file():
             raise DataError(f"{path}: no such file. Check the name and the folder ({Path.cwd()}).")
         id, _ = self.place(path.name)
         return self.add(id, NamedFile(path.absolute(), str(path.absolute())))
 
     def add_labels(self, id: str, files: Sequence[NamedFile]) -> None:
-        """Take labels files whose content is in place: labels replace the labels before them, a design its namesake."""
+        """Add stored labels files; new labels replace earlier ones, and a design replaces one of the same name."""
         paths, stems = {file.path for file in files}, {_stem(file.name) for file in files}
         new_labels = any(not is_design(file) for file in files)
         old = self._free(id).gold
@@ -143,7 +143,7 @@ class Runs:
         self._keep_labels(id, [*filter(stays, old), *files])
 
     def drop_labels(self, id: str, name: str) -> None:
-        """Remove a labels file by the name under which it is stored."""
+        """Remove a labels file by its stored name."""
         self._keep_labels(id, [file for file in self._free(id).gold if file.path.name != name])
 
     def _keep_labels(self, id: str, files: Sequence[NamedFile]) -> None:
@@ -189,7 +189,7 @@ class Runs:
         self._begin(kept, "waiting", job, settled=True, facts=None)
 
     def stop_stale_check(self, id: str) -> bool:
-        """Stop a check that began without the label that comes now; refuse the label while anything else goes on."""
+        """Stop a running check that does not know a new label; raise an error if another kind of run is in progress."""
         kept = self.get(id)
         stale = kept is not None and kept.busy and kept.settled
         if stale:
@@ -198,7 +198,7 @@ class Runs:
         return stale
 
     def draw(self, id: str, question: str) -> None:
-        """Draw the items to label for a question; what was labelled for another one goes."""
+        """Draw the items to label for a question; labels for an earlier question are discarded."""
         kept = self._free(id)
         between = [(kept.facts or {})["answer"]["rule"]] if question != AUTO else None
         job = self._job(kept, "ask", kept.told(kept.form), kept.form)
@@ -206,7 +206,7 @@ class Runs:
         self._begin(kept, "drawing", job, in_sight=frozenset())
 
     def note_in_sight(self, id: str, draw: int, *, in_sight: bool) -> None:
-        """Note whether the votes were in sight when an item was labelled."""
+        """Record whether the votes were shown when an item was labelled."""
         with self._lock:
             kept = self._kept[id]
             self._kept[id] = replace(kept, in_sight=kept.in_sight | {draw} if in_sight else kept.in_sight - {draw})
@@ -221,7 +221,7 @@ class Runs:
         _end(process)
 
     def remove(self, id: str) -> None:
-        """Remove a file and its results; a file of the user's own stays in place."""
+        """Remove a file and its results; a local file itself is not deleted."""
         self.stop(id)
         with self._lock:
             kept = self._kept.pop(id, None)
@@ -251,11 +251,11 @@ class Runs:
         if kept is None:
             raise DataError("This file is no longer kept.")
         if kept.busy:
-            raise ConfigError(f"{kept.name} is being worked on. Wait for it, or stop it first.")
+            raise ConfigError(f"{kept.name} is being processed. Wait until it is done, or stop it first.")
         return kept
 
     def _settings(self, kept: Kept, form: Form) -> dict[str, Any] | None:
-        """The settings of the form; None if they are contradictory, which the page then shows."""
+        """The settings of the form; None if they are contradictory, in which case the page shows the error."""
         try:
             settings = kept.told(form)
             tolerance_of(form)
@@ -298,7 +298,7 @@ class Runs:
         self._pool.submit(self._work, kept.id, run, whole)
 
     def _work(self, id: str, run: int, job: dict[str, Any]) -> None:
-        """Start a process for a job, follow what it says, and keep what came out."""
+        """Run a job in a process, follow its progress and store its outcome."""
         with self._lock:
             kept = self._kept.get(id)
             if kept is None or kept.run != run or self._closed:
@@ -363,10 +363,10 @@ class Runs:
 
 
 def job_command() -> list[str]:
-    """The command that starts a job: modules come from the server's own folders, never from a current one.
+    """The command that starts a job, set up so that no module is ever imported from the current folder.
 
-    `-P` keeps the current folder off the path while Python starts; the server's path, without the folder in which the
-    server was started, then replaces it. So no file is imported because of its name and place.
+    `-P` keeps the current folder off the path while Python starts. The server's own path, without the folder in which
+    the server was started, then replaces it, so that an upload cannot be imported because of its name.
     """
     home = Path(majorant.__file__).resolve().parent.parent
     folders = [str(Path(entry).absolute()) for entry in sys.path if entry]
@@ -376,7 +376,7 @@ def job_command() -> list[str]:
 
 
 def is_design(file: NamedFile) -> bool:
-    """Whether an upload is a design rather than labels, by the name that the user gave it."""
+    """Whether an upload is a design rather than labels, judging by its name."""
     return file.name.endswith(DESIGN_ENDING)
 
 
@@ -385,18 +385,18 @@ def _plain(file: NamedFile) -> dict[str, str]:
 
 
 def _stem(name: str) -> str:
-    """What a labels file and its design have in common."""
+    """The part of the name that a labels file and its design share."""
     return name.removesuffix(DESIGN_ENDING if name.endswith(DESIGN_ENDING) else Path(name).suffix)
 
 
 def _known_ending(name: str) -> str:
-    """The ending of a name if it is one that tables have, else none."""
+    """The extension of a name if it is one of a table, else an empty string."""
     ending = Path(name).suffix.lower()
     return ending if type_of_ending(ending) is not None or ending in PACKINGS else ""
 
 
 def clean_name(name: str) -> str:
-    """The name of an upload as the page shows it: no folders, no hidden or odd signs, not too long.
+    """The name of an upload as the page shows it: no folders, no leading dots, no unusual characters, not too long.
 
     >>> [clean_name(name) for name in ("C:\\\\data\\\\my votes.csv", "../../etc/passwd", "-", "~x\\n.csv")]
     ['my votes.csv', 'passwd', 'votes', 'x.csv']

@@ -1,4 +1,4 @@
-"""What the local page says while it works, about files, and about columns that it asks for."""
+"""Text of the local page: the stages of a run, files, and questions about columns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from majorant.render.words import count, one_of
 
-STAGES = {  # of a check, in their order
+STAGES = {  # of a check, in order
     "reading": "Reading the file",
     "counting": "Counting votes",
     "comparing": "Comparing majority vote with other rules",
@@ -17,19 +17,23 @@ STAGES = {  # of a check, in their order
 }
 LOOKING = {"looking": "Looking at the columns"}
 DRAWING = {"reading": STAGES["reading"], "comparing": "Drawing the items to label"}
-DOWNLOADS = {
-    "labels.csv": "one label per item, with its confidence",
-    "workers.csv": "how good each worker is",
-    "review.csv": "the most doubtful labels",
-    "result.json": "every number",
-    "report.html": "the full report in one file",
-    "to_label.csv": "the items to label, with the labels so far",
-    "to_label.design.json": "the design that evaluates the labels",
-}
+
+
+def download_text(name: str) -> str:
+    """What a file to download holds."""
+    return {
+        "labels.csv": "one label per item, with its confidence",
+        "workers.csv": "how good each worker is",
+        "review.csv": "the most doubtful labels",
+        "result.json": "all numbers",
+        "report.html": "the full report in one file",
+        "to_label.csv": "the items to label, with the labels so far",
+        "to_label.design.json": "the design that evaluates the labels",
+    }[name]
 
 
 def running_title(state: str, *, with_labels: bool) -> str:
-    """What is under way."""
+    """The title of the page while a run is in progress."""
     if state == "looking":
         return LOOKING["looking"]
     if with_labels:
@@ -38,7 +42,7 @@ def running_title(state: str, *, with_labels: bool) -> str:
 
 
 def progress_note(done: int | None, total: int | None, what: str) -> str:
-    """How far a stage is.
+    """The progress of a stage.
 
     >>> progress_note(1200, None, ""), progress_note(500, 2000, "sorting")
     ('1,200 rows', 'sorting, 25%')
@@ -50,7 +54,7 @@ def progress_note(done: int | None, total: int | None, what: str) -> str:
 
 
 def file_size(n_bytes: int) -> str:
-    """The size of a file as people say it.
+    """The size of a file, rounded.
 
     >>> file_size(512), file_size(20_400), file_size(3_200_000_000)
     ('512 bytes', '20 kB', '3.2 GB')
@@ -62,7 +66,7 @@ def file_size(n_bytes: int) -> str:
 
 
 def ask_for_columns(missing: Sequence[str]) -> str:
-    """The question where columns cannot be recognised.
+    """The question to ask if columns cannot be recognised.
 
     >>> ask_for_columns(["label"]), ask_for_columns(["item", "label"])
     ('Which column is the label?', 'Which columns are the item and the label?')

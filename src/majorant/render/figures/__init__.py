@@ -1,4 +1,4 @@
-"""The figures of the report: a summary in, charts out. Nothing is computed here that a reader could quote.
+"""The figures of the report: each function turns a summary into charts, without computing any new numbers.
 
 May import what `render` may; imported by `render`.
 """

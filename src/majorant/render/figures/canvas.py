@@ -30,7 +30,7 @@ LIGHT = {name: light for name, (light, _) in COLOURS.items()}
 
 
 def css_variables(*, dark: bool = False) -> str:
-    """--ink: #1c2530; and so on."""
+    """The colours as CSS variables: --ink: #1c2530; and so on."""
     return " ".join(f"--{name}: {pair[dark]};" for name, pair in COLOURS.items())
 
 
@@ -44,9 +44,9 @@ def scheme() -> str:
 
 
 def figure_of(charts: Sequence[Chart], name: str) -> Figure:
-    """All charts side by side in one matplotlib Figure, in the user's own style."""
+    """All charts in one matplotlib Figure, in the user's own style."""
     if not charts:
-        raise ConfigError(f"These votes have nothing to show as {name!r}; the report says why.")
+        raise ConfigError(f"There is nothing to plot as {name!r} for these votes; the report says why.")
     import matplotlib as mpl
     from matplotlib.figure import Figure
 

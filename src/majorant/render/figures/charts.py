@@ -1,4 +1,4 @@
-"""The kinds of chart that figures are made of. The page draws them as HTML, `canvas.py` with matplotlib."""
+"""The types of chart. The report draws them as HTML, `canvas.py` with matplotlib."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from majorant.render.words import percent, printable
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table of shaded cells; a cell is its text, how dark it is (0 to 1), and whether it is of the warm colour."""
+    """A table of shaded cells; a cell is its text, how dark it is (0 to 1), and whether its colour is the warm one."""
 
     title: str
     rows: Sequence[str]
@@ -32,13 +32,13 @@ class Bars:
     kind: Literal["bars"] = "bars"
 
     def text(self, value: int) -> str:
-        """A value as it stands beside its bar."""
+        """The text beside a bar."""
         return f"{value:,} ({percent(value / max(1, sum(self.values)))})" if self.shares else f"{value:,}"
 
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """An estimate with its interval, its value in words, and a tick to compare it with."""
+    """An estimate with its interval, its text, and a tick to compare it with."""
 
     name: str
     value: float
@@ -61,7 +61,7 @@ class Dots:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis with its name, its ends, and what is written at which value."""
+    """An axis with its name, its ends, and its ticks."""
 
     name: str
     low: float
@@ -69,13 +69,13 @@ class Axis:
     ticks: Sequence[tuple[float, str]]
 
     def place(self, value: float) -> float:
-        """Where a value is between the ends, 0 to 1; values beyond an end are at it."""
+        """The position of a value between the ends, from 0 to 1; values beyond the ends are clamped."""
         return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Something drawn on a plot: an area, a line, points with their radii, or vertical intervals from y to high."""
+    """A layer of a plot: an area, a line, points with their radii, or vertical intervals from y to high."""
 
     shape: Literal["area", "line", "points", "intervals"]
     colour: str  # a name of the scheme in canvas.py
@@ -93,7 +93,7 @@ class Plot:
     """Layers between two axes."""
 
     title: str
-    words: str  # what it shows, for those who do not see it
+    words: str  # description for screen readers
     x: Axis
     y: Axis
     layers: Sequence[Layer]
@@ -102,7 +102,7 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """How items move from the labels on the left to those on the right; heights are shares of the picture's."""
+    """How items move from the labels on the left to those on the right; heights are shares of the total height."""
 
     title: str
     words: str
@@ -117,7 +117,7 @@ Chart = Grid | Bars | Dots | Plot | Flow
 
 
 def clipped(value: Any, most: int = 18) -> str:
-    """A user's value, harmless and not longer than it may be.
+    """A user's value on one line, with control characters escaped, truncated to `most` characters.
 
     >>> clipped("a very long name for a worker", 10)
     'a very lo…'

@@ -1,4 +1,4 @@
-"""Labels: how they change from majority vote to the other rule, and how sure they are."""
+"""Charts of the labels: how they change from majority vote to the other rule, and how sure they are."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def flow_charts(summary: dict[str, Any]) -> list[Flow]:
 
 
 def _stack(names: Sequence[Any], sizes: Sequence[int], scale: float, gap: float) -> list[tuple[str, float, float]]:
-    """A bar for each label from the top down: its name and size, where it begins, its height."""
+    """A bar for each label from the top down: its name with its size, its top and its height."""
     top, bars = 0.0, []
     for name, size in zip(names, sizes, strict=True):
         bars.append((f"{clipped(name, 12)}: {size:,}", top, size * scale))
@@ -47,7 +47,7 @@ def _stack(names: Sequence[Any], sizes: Sequence[int], scale: float, gap: float)
 
 
 def confidence_charts(summary: dict[str, Any]) -> list[Chart]:
-    """The distribution of confidence, and with gold labels how often labels of each confidence are right."""
+    """The distribution of confidence and, with gold labels, how often labels of each confidence are right."""
     bins = [row for row in summary["confidence"]["bins"] if row["items"]]
     if not bins:
         return []

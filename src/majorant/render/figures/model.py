@@ -1,4 +1,4 @@
-"""What the model says: where majority vote is optimal, and what more votes would gain."""
+"""Charts of model results: where majority vote is optimal, and what more votes would gain."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def map_charts(summary: dict[str, Any]) -> list[Plot]:
         axes = [percent_axis(clipped(plane[f"{a}_name"], 44), *_span(plane, a)) for a in ("x", "y")]
         inside = "inside" if plane["point_margin"] > 0 else "outside"
         words = (
-            f"{axes[0].name} across, {axes[1].name} up. These votes are at {percent(x, 0)} and {percent(y, 0)}, with "
-            f"their {percent(summary['level'], 0)} region around them, {inside} the region in which majority vote is "
-            "optimal."
+            f"Horizontal axis: {axes[0].name}. Vertical axis: {axes[1].name}. These votes are at {percent(x, 0)} and "
+            f"{percent(y, 0)}, {inside} the region in which majority vote is optimal. Their "
+            f"{percent(summary['level'], 0)} confidence region is drawn around them."
         )
         charts.append(Plot(plane["title"], words, axes[0], axes[1], layers))
     return charts
 
 
 def _span(plane: dict[str, Any], axis: str) -> tuple[float, float]:
-    """The interesting part of an axis: noise from 0 to where majority vote ends, accuracies from chance to 1."""
+    """The relevant range of an axis: noise from 0 to the end of the optimal region, accuracies from chance to 1."""
     at = 0 if axis == "x" else 1
     seen = [plane["point"][at], *plane["region"][axis]]
     if plane["plane"] == "balance" and axis == "y":
@@ -45,7 +45,7 @@ def _span(plane: dict[str, Any], axis: str) -> tuple[float, float]:
 
 
 def plan_charts(summary: dict[str, Any]) -> list[Plot]:
-    """What more votes would gain; nothing for panels of judges, for which there is no forecast."""
+    """What more votes would gain; empty for panels of judges, for which there is no forecast."""
     plan = summary["plan"]
     known = [] if plan is None else [row for row in plan["points"] if row["gain"]["value"] is not None]
     if not known:

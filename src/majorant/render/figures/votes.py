@@ -1,4 +1,4 @@
-"""Votes: how many there are on an item, what majority vote makes of them, and how well they agree."""
+"""Charts of the votes: how many each item has, how many items majority vote decides, and how well votes agree."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from majorant.render.figures.charts import Bars, Dot, Dots
 
 
 def votes_charts(summary: dict[str, Any]) -> list[Bars]:
-    """How many items have how many votes, and on how many majority vote decides."""
+    """How many votes items have, and how many items majority vote decides."""
     sizes = summary["votes"]["votes_per_item"]
     if not sizes:
         return []

@@ -1,4 +1,4 @@
-"""Workers: how accurate each one is, who errs together, and what they confuse."""
+"""Charts of the workers: how accurate each one is, who shares mistakes, and which classes they confuse."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from majorant.results.workers import FlagKind
 
 
 def workers_charts(summary: dict[str, Any]) -> list[Chart]:
-    """Accuracy of each worker, or of many workers against their votes; nothing if votes do not show it."""
+    """The accuracy of each worker, for many workers plotted against their number of votes; empty if unknown."""
     known = [row for row in summary["workers"]["rows"] if row["accuracy"] is not None]
     if not known:
         return []
@@ -63,7 +63,7 @@ def _accuracy_by_votes(rows: list[dict[str, Any]]) -> Plot:
 
 
 def dependence_charts(summary: dict[str, Any]) -> list[Grid]:
-    """The correlation of each pair; nothing if no pair was measured."""
+    """The correlation of each pair; empty if no pair was measured."""
     dependence = summary["workers"]["dependence"]
     if dependence is None or not dependence["pairs"]:
         return []

@@ -1,5 +1,5 @@
 "use strict";
-// Optional: without it the page is complete and its parts fold all the same.
+// Optional: the page is complete, and its sections fold, without this script.
 for (const table of document.querySelectorAll("table.sortable")) {
   const heads = table.tHead.rows[0].cells;
   for (const head of heads) {
@@ -26,10 +26,10 @@ function sortBy(table, heads, head) {
     return down ? -less : less;
   };
   body.append(...[...body.rows].sort(order));
-  table.closest(".first")?.nextElementSibling.click();  // sorted by another column, the first rows are others
+  table.closest(".first")?.nextElementSibling.click();  // after sorting, other rows come first: show all
 }
 
-// Of a long table the first rows, and the others at a click.
+// Show the first rows of a long table, and the rest after a click.
 for (const box of document.querySelectorAll("[data-first]")) {
   const rows = [...box.querySelectorAll("tbody tr:not(.group)")], most = Number(box.dataset.first);
   if (rows.length < most + 3) continue;
@@ -44,7 +44,7 @@ for (const box of document.querySelectorAll("[data-first]")) {
   box.after(button);
 }
 
-// A command is copied at a click, or selected where the browser does not allow that.
+// A click copies a command, or selects it if the browser does not allow copying.
 for (const command of document.querySelectorAll("[data-copy]")) {
   const button = document.createElement("button"), text = command.textContent;
   button.type = "button";
@@ -63,7 +63,7 @@ for (const command of document.querySelectorAll("[data-copy]")) {
   command.append(code, button);
 }
 
-// The index unfolds what it leads to, and marks the part that is being read.
+// The index unfolds the section that a link points to, and marks the section being read.
 const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
 const unfold = () => {
   const part = document.getElementById(location.hash.slice(1)), fold = part?.querySelector("details.part");
@@ -96,7 +96,7 @@ addEventListener("scroll", later, { passive: true });
 addEventListener("resize", later);
 mark();
 
-// Paper shows everything.
+// Unfold everything for printing.
 let folded = [];
 addEventListener("beforeprint", () => {
   folded = [...document.querySelectorAll("details:not([open])")];

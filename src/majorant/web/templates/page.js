@@ -1,5 +1,5 @@
 "use strict";
-// Every page works without this: it adds dropping, progress without reloads, and keys.
+// Optional: adds drag and drop, progress without reloads, and keyboard shortcuts.
 
 function dropping(form) {
   const input = form.querySelector("input[type=file]"), sending = form.querySelector(".sending");
@@ -9,7 +9,7 @@ function dropping(form) {
     const size = [...input.files].reduce((sum, file) => sum + file.size, 0);
     if (!input.files.length) return;
     if (size > Number(form.dataset.limit)) {
-      say(`That is more than ${form.dataset.limitWords}, the largest upload. To open a large file without uploading it, stop the server and start it with the file, majorant serve votes.csv.`);
+      say(`The file exceeds the upload limit of ${form.dataset.limitWords}. To open a large file without uploading it, restart the server with the file: majorant serve votes.csv`);
       return;
     }
     say("");
@@ -86,7 +86,7 @@ function showingRoles(form) {
   for (const picker of pickers) picker.addEventListener("change", show);
 }
 
-// Labels are sent without leaving the page: the answer of the server replaces what is shown.
+// Labels are sent without leaving the page: the server's response replaces the form.
 function labelling() {
   let sending = false;
   document.addEventListener("submit", async (event) => {
@@ -110,7 +110,7 @@ function labelling() {
     if (!next) { location.assign(answer.url); return; }
     history.replaceState(null, "", answer.url);
     now.replaceWith(next);
-    next.querySelector(".item")?.focus({ preventScroll: true });  // no button: it would look preselected
+    next.querySelector(".item")?.focus({ preventScroll: true });  // not a button, which would look preselected
   });
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select, textarea")) return;
