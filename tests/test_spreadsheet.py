@@ -10,7 +10,7 @@ from majorant.ask.design import Design
 from majorant.read.tasks import read_answers, relabelled_file, table_rows
 from majorant.render.files import write_result
 from majorant.render.summary import result_summary
-from majorant.tabular import guarded, guarded_columns, unguarded
+from majorant.tabular import guard_cell, guard_columns, unguard_cell
 
 NAMES = ["=1+1", "+1-2", "-x", "@sum", "\tx", "\rx", "'=1", "''+y", "'tis", "a=b", "-1.5", "1e5", "+7", "plain", ""]
 RUNS = ("=", "+", "-", "@", "\t", "\r")
@@ -35,14 +35,14 @@ def hash_of(i, j):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_name_comes_back(name):
-    assert unguarded(guarded(name)) == name
-    safe = guarded(name)
+    assert unguard_cell(guard_cell(name)) == name
+    safe = guard_cell(name)
     assert not safe.startswith(RUNS) or safe.lstrip("+-").replace(".", "").isdigit()
-    assert guarded_columns({"a": [name, None]})["a"].to_pylist() == [safe, None]
+    assert guard_columns({"a": [name, None]})["a"].to_pylist() == [safe, None]
 
 
 def test_different_names_stay_different():
-    assert len({guarded(name) for name in NAMES}) == len(NAMES)
+    assert len({guard_cell(name) for name in NAMES}) == len(NAMES)
 
 
 def test_files_for_spreadsheets_are_safe_and_the_others_keep_names(crowd, tmp_path):
@@ -54,7 +54,7 @@ def test_files_for_spreadsheets_are_safe_and_the_others_keep_names(crowd, tmp_pa
     assert set(column(tmp_path / "plain" / "workers.csv", "worker")) == set(crowd["worker"])
     for file, name in (("labels.csv", "item"), ("labels.csv", "label"), ("workers.csv", "worker")):
         cells = column(tmp_path / "safe" / file, name)
-        assert [unguarded(cell) for cell in cells] == column(tmp_path / "plain" / file, name)
+        assert [unguard_cell(cell) for cell in cells] == column(tmp_path / "plain" / file, name)
         assert not any(cell.startswith(RUNS) for cell in cells)
     for folder in ("plain", "safe"):
         assert not any(cell.startswith(RUNS) for cell in column(tmp_path / folder / "review.csv", "item"))
@@ -107,7 +107,7 @@ def test_tables_of_other_commands_are_safe_where_they_are_asked_to_be(run, crowd
     plain, safe = (column(tmp_path / file, name) for file in ("plain.csv", "safe.csv"))
     assert set(plain) == set(crowd[name])
     assert not any(cell.startswith(RUNS) for cell in safe)
-    assert [unguarded(cell) for cell in safe] == plain
+    assert [unguard_cell(cell) for cell in safe] == plain
     if command == "aggregate":
         assert not any(cell.startswith(RUNS) for cell in column(tmp_path / "safe.csv", "label"))
         again = mj.read(crowd, gold_file=tmp_path / "safe.csv")

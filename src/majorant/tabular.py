@@ -251,40 +251,40 @@ def _cell(value: Any) -> str:
     return "" if value is None else f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def guarded(text: Any) -> Any:
+def guard_cell(text: Any) -> Any:
     """Make a cell safe in a spreadsheet.
 
-    >>> guarded("=1+1"), guarded("'=1"), guarded("-1.5"), guarded("a=b"), guarded(7)
+    >>> guard_cell("=1+1"), guard_cell("'=1"), guard_cell("-1.5"), guard_cell("a=b"), guard_cell(7)
     ("'=1+1", "''=1", '-1.5', 'a=b', 7)
     """
     runs = isinstance(text, str) and re.match(FORMULA, text) and not re.match(PLAIN_NUMBER, text)
     return f"'{text}" if runs else text
 
 
-def unguarded(text: str) -> str:
+def unguard_cell(text: str) -> str:
     """Undo `guard_cell`.
 
-    >>> unguarded("'=1+1"), unguarded("''=1"), unguarded("'tis")
+    >>> unguard_cell("'=1+1"), unguard_cell("''=1"), unguard_cell("'tis")
     ('=1+1', "'=1", "'tis")
     """
     return text[1:] if re.match(r"'+[=+\-@\t\r]", text) else text
 
 
-def guarded_columns(columns: Mapping[str, Any]) -> dict[str, Any]:
+def guard_columns(columns: Mapping[str, Any]) -> dict[str, Any]:
     """Make all text in a table safe in a spreadsheet, including the header.
 
-    >>> guarded_columns({"@item": ["=1", "b"], "n": [-1, 2]})["'@item"].to_pylist()
+    >>> guard_columns({"@item": ["=1", "b"], "n": [-1, 2]})["'@item"].to_pylist()
     ["'=1", 'b']
     """
-    return {guarded(name): _guarded_column(arrow_column(values)) for name, values in columns.items()}
+    return {guard_cell(name): _guard_column(arrow_column(values)) for name, values in columns.items()}
 
 
-def _guarded_column(array: Any) -> Any:
+def _guard_column(array: Any) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if pa.types.is_dictionary(array.type):
-        return pa.DictionaryArray.from_arrays(array.indices, _guarded_column(array.dictionary))
+        return pa.DictionaryArray.from_arrays(array.indices, _guard_column(array.dictionary))
     if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
         return array
     runs = pc.and_(pc.match_substring_regex(array, FORMULA), pc.invert(pc.match_substring_regex(array, PLAIN_NUMBER)))

@@ -270,11 +270,11 @@ def _row_sums(count_rk: IntArray) -> NDArray[np.int64]:
     return np.asarray(count_rk @ np.ones(count_rk.shape[1], dtype=np.int64), dtype=np.int64)
 
 
-def merged_patterns(parts: Iterable[Patterns]) -> Patterns:
+def merge_patterns(parts: Iterable[Patterns]) -> Patterns:
     """Combine the patterns of several parts of the items.
 
     >>> part = Patterns(np.array([[0, 2], [1, 1]]), np.array([5, 3]))
-    >>> both = merged_patterns([part, Patterns(np.array([[1, 1]]), np.array([4]))])
+    >>> both = merge_patterns([part, Patterns(np.array([[1, 1]]), np.array([4]))])
     >>> both.counts_pk.tolist(), both.items_p.tolist()
     ([[0, 2], [1, 1]], [5, 7])
     """

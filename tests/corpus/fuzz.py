@@ -35,7 +35,7 @@ import numpy as np
 
 from corpus import CASES, FOUND, READERS, TABLE, reader_of
 from majorant.errors import DataNote, MajorantError
-from majorant.tabular import unguarded
+from majorant.tabular import unguard_cell
 
 PIECES = (
     b"\0", b"\xff", b"\xfe\xff", b"\xef\xbb\xbf", b'"', b"'", b"\\", b",", b";", b"\t", b"\n", b"\r", b"{", b"}", b"[",
@@ -402,7 +402,7 @@ def broken_set(folder: Path, columns: dict[str, list[Any]]) -> Iterator[str]:
     labels = {*columns["label"], *(label for label in columns.get("gold", ()) if label is not None)}
     yield from _broken_labels(_rows(folder / "labels.csv"), columns, labels)
     yield from _broken_workers(_rows(folder / "workers.csv"), columns)
-    strange = {unguarded(row["item"]) for row in _rows(folder / "review.csv")} - {*columns["item"]}
+    strange = {unguard_cell(row["item"]) for row in _rows(folder / "review.csv")} - {*columns["item"]}
     if strange:
         yield f"review.csv: items {sorted(strange)[:4]}"
     page = (folder / "report.html").read_text(encoding="utf-8")

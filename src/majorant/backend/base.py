@@ -25,7 +25,7 @@ from majorant.methods.fit import Fit, Progress
 from majorant.output import Columns, Content
 from majorant.read import Reading, as_votes
 from majorant.read.options import ReadOptions
-from majorant.tally import Patterns, counts, distinct_counts, merged_patterns, votes_by_worker
+from majorant.tally import Patterns, counts, distinct_counts, merge_patterns, votes_by_worker
 from majorant.values import FloatArray
 from majorant.votes import Account, IntArray, Votes, names_of
 
@@ -136,7 +136,7 @@ class Backend(ABC):
 
     def patterns(self, rows: Callable[[Votes], IntArray] = counts) -> Patterns:
         """The distinct rows of vote counts over all items; `rows` counts the votes on each item."""
-        return merged_patterns(self.map(lambda part: distinct_counts(rows(part.votes)), doing="counting"))
+        return merge_patterns(self.map(lambda part: distinct_counts(rows(part.votes)), doing="counting"))
 
     def votes_by_worker(self) -> NDArray[np.int64]:
         """How often worker j gave label l, an array (J, K)."""

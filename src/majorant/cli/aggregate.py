@@ -158,11 +158,11 @@ def _aggregate_more(
 
 
 def _guarded(table: Columns | Iterator[Columns], spreadsheet: bool) -> Columns | Iterator[Columns]:
-    from majorant.tabular import guarded_columns
+    from majorant.tabular import guard_columns
 
     if not spreadsheet:
         return table
-    return guarded_columns(table) if isinstance(table, Mapping) else map(guarded_columns, table)
+    return guard_columns(table) if isinstance(table, Mapping) else map(guard_columns, table)
 
 
 def export_text(name: str, table: Any, labels: Sequence[Any], votes: Any, source: Source) -> str:

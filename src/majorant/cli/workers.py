@@ -30,13 +30,13 @@ def workers(source: Source, engine: Engine, method: str, out: str, spreadsheet: 
         from majorant.render.notes import account_facts
         from majorant.render.text import input_lines
         from majorant.render.workers import copies_facts, worker_columns, workers_facts, workers_lines
-        from majorant.tabular import guarded_columns
+        from majorant.tabular import guard_columns
 
         with at_work(method, shown=backend.whole is not None):
             fit = aggregate(backend, method, rng=seed)
         judged, copies = judge_workers(backend, fit, level=level, seed=seed)
     table = worker_columns(judged)
-    write_or_print({Path(out): guarded_columns(table) if spreadsheet else table})
+    write_or_print({Path(out): guard_columns(table) if spreadsheet else table})
     account = backend.votes.account
     lines = [*input_lines(account), *workers_lines(judged, copies.groups), f"Wrote    {out}"]
     facts = {

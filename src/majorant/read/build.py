@@ -46,7 +46,7 @@ from majorant.read.table import (
     voted,
     written_list,
 )
-from majorant.tabular import unguarded
+from majorant.tabular import unguard_cell
 from majorant.votes import Account, IntArray, Note, NoteKind, Votes, item_order
 
 Codes = NDArray[np.int32]
@@ -425,7 +425,7 @@ def find_items(wanted: Sequence[Any], values: Sequence[Any]) -> list[int | None]
     [0, None]
     """
     places = _find_values(wanted, values)
-    before = {n: unguarded(str(value)) for n, value in enumerate(wanted) if places[n] is None}
+    before = {n: unguard_cell(str(value)) for n, value in enumerate(wanted) if places[n] is None}
     changed = [n for n, text in before.items() if text != str(wanted[n])]
     if changed:
         for n, at in zip(changed, _find_values([before[n] for n in changed], values), strict=True):

@@ -15,7 +15,7 @@ from majorant.read.files import NamedFile
 from majorant.read.opening import open_table
 from majorant.read.options import ReadOptions
 from majorant.read.table import Table, decode, is_empty, is_vote, numbers_if_all
-from majorant.tabular import unguarded
+from majorant.tabular import unguard_cell
 from majorant.votes import Note, NoteKind
 
 
@@ -148,4 +148,4 @@ def match_gold(file: GoldFile, items: Sequence[Any]) -> Gold:
 def spellings(items: Iterable[Any]) -> set[str]:
     """The ways in which the items of a gold file may be written."""
     texts = {str(item) for item in items}
-    return texts | {unguarded(text) for text in texts}
+    return texts | {unguard_cell(text) for text in texts}

@@ -22,7 +22,7 @@ from majorant.read.formats import recognise
 from majorant.read.formats.base import Context, reporting_structure
 from majorant.read.options import ALIASES
 from majorant.read.table import loads, named_faults, whole_number
-from majorant.tabular import guarded, unguarded
+from majorant.tabular import guard_cell, unguard_cell
 
 DESIGN_KEY = "majorant_design"  # key in tasks that names their design
 DESIGN_ENDING = ".design.json"
@@ -73,7 +73,9 @@ def task_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str]:
 
 def _csv(path: Path, tasks: Tasks) -> dict[Path, str]:
     rows = [[draw, item, *own.values(), ""] for draw, item, own in _rows(tasks)]
-    return {path: "".join(_line(map(guarded, cells)) for cells in [["draw", "item", *tasks.columns, "label"], *rows])}
+    return {
+        path: "".join(_line(map(guard_cell, cells)) for cells in [["draw", "item", *tasks.columns, "label"], *rows])
+    }
 
 
 def _line(cells: Iterable[Any], sign: str = ",") -> str:
@@ -103,7 +105,7 @@ def extended_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str]:
     lines = [_line(row, sign) for row in rows if row]
     for draw, item, own in _rows(tasks):
         cells = {"draw": draw, "item": item, **{name.casefold(): value for name, value in own.items()}}
-        lines.append(_line((guarded(cells.get(unguarded(name), "")) for name in header), sign))
+        lines.append(_line((guard_cell(cells.get(unguard_cell(name), "")) for name in header), sign))
     return {path: "".join(lines)}
 
 
@@ -120,7 +122,7 @@ def with_labels(text: str, label_by_draw: Mapping[int, str]) -> str:
     for row in rows[1:]:
         number = whole_number(row[draw]) if row else None
         if number is not None and number in label_by_draw:
-            row[label] = guarded(label_by_draw[number])
+            row[label] = guard_cell(label_by_draw[number])
     return "".join(_line(row, _sign(text)) for row in rows)
 
 
@@ -128,7 +130,7 @@ def table_rows(path: Path) -> list[dict[str, str]]:
     """The rows of a table of items to label, without the apostrophes that protect spreadsheets."""
     text = _text(path)
     rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=_sign(text))
-    return [{name: unguarded(v) if isinstance(v, str) else v for name, v in row.items()} for row in rows]
+    return [{name: unguard_cell(v) if isinstance(v, str) else v for name, v in row.items()} for row in rows]
 
 
 def _sign(text: str) -> str:
@@ -223,11 +225,11 @@ def _from_table(text: str, path: Path | NamedFile, expert: str) -> ExpertLabels:
     for row in rows:
         named = (row.get(who) or "").strip() if who else ""
         for label in labels:
-            value = unguarded((row.get(label) or "").strip())
+            value = unguard_cell((row.get(label) or "").strip())
             own = named or expert
             own = own if len(labels) == 1 else f"{own} {label}".strip()
             number = whole_number(row.get(draw) or "") if draw else None
-            answers.append(ExpertAnswer(unguarded((row[item] or "").strip()), value or None, own, number))
+            answers.append(ExpertAnswer(unguard_cell((row[item] or "").strip()), value or None, own, number))
     return ExpertLabels(tuple(answers))
 
 

@@ -28,7 +28,7 @@ from majorant.render.workers import worker_columns
 from majorant.results.calibrate import Calibration, as_calibrated, label_confidence
 from majorant.results.labels import TiePolicy, label_sets, label_table
 from majorant.results.result import Result
-from majorant.tabular import guarded_columns
+from majorant.tabular import guard_columns
 from majorant.votes import Votes
 
 
@@ -55,8 +55,8 @@ def write_result(
         {
             **labels.content,
             **_sets(result, place),
-            place / "workers.csv": guarded_columns(workers) if spreadsheet else workers,
-            place / "review.csv": guarded_columns(result.review.table()),
+            place / "workers.csv": guard_columns(workers) if spreadsheet else workers,
+            place / "review.csv": guard_columns(result.review.table()),
             **(more or {}),
             place / "report.html": render(summary),
             place / "result.json": partial(_with_digests, summary),
@@ -111,7 +111,7 @@ def _label_part(
         fit = replace(fit, votes_i=votes.votes_i)
     calibrated, confidence_i = as_calibrated(calibration, votes, fit), label_confidence(calibration, votes, fit)
     table = as_table(votes, calibrated, majority, weighted, confidence_i=confidence_i)
-    return guarded_columns(table) if spreadsheet else table
+    return guard_columns(table) if spreadsheet else table
 
 
 def _with_digests(summary: Facts, digests: Mapping[str, str]) -> str:
