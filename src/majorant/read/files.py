@@ -146,7 +146,6 @@ def _open_zstandard(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
 
 
 STANDARD_INPUT = "standard input"
-HEAD_BYTES = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,8 +346,9 @@ def refuse_other_types(name: str, head: bytes) -> None:
 
 def identify(name: str, path: Path, how: ReadOptions) -> File:
     """Recognise a file by its first bytes; it is an error if the extension says otherwise."""
+    head_bytes = 1 << 18
     with _guarded(name, path) as stream:
-        raw = stream.read(HEAD_BYTES)
+        raw = stream.read(head_bytes)
     if not raw:
         raise DataError(f"{name} is empty (0 bytes). Check that the export that wrote it finished.")
     refuse_other_types(name, raw)
@@ -372,7 +372,7 @@ def identify(name: str, path: Path, how: ReadOptions) -> File:
         refuse_unpacked(name, path.stat().st_size, declared_size(path, packing, raw))
         try:
             with open_packed(name, path, packing) as stream:
-                head = stream.read(HEAD_BYTES)
+                head = stream.read(head_bytes)
         except (OSError, EOFError) as error:
             trouble = f"its {packing} data are damaged or cut off ({error})"
             raise DataError(f"{name}: {trouble}. Copy the file again.") from None
