@@ -54,7 +54,7 @@ def test_take_items_keeps_their_votes(chosen):
     assert taken.items == tuple(votes.items[i] for i in chosen)
 
 
-def test_a_large_crowd_is_given_up_after_a_sample_and_a_large_panel_is_merged():
+def test_large_panels_are_merged_and_large_crowds_are_not():
     rng = np.random.default_rng(0)
     crowd = random_votes(rng, n_items=20_000, n_workers=500, n_classes=2, n_votes=100_000)
     assert merge_equal_items(crowd, at_most=1) is None

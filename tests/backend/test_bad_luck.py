@@ -96,7 +96,7 @@ def test_a_killed_run_leaves_no_output_and_is_resumed(place, moment):
 
 
 @pytest.mark.parametrize("moment", mostly_long("writing"))
-def test_an_interrupted_run_ends_with_130_and_keeps_only_what_can_be_resumed(place, moment):
+def test_interrupted_run_exits_with_130_and_can_be_resumed(place, moment):
     path, _ = place
     stopped = run(path, "--out", path.parent / "labels.csv", moment=(*MOMENTS[moment], int(signal.SIGINT), 0))
     assert stopped.returncode == 130, stopped.stderr

@@ -154,7 +154,7 @@ def test_ids_of_several_types_are_refused(tmp_path, other):
         prepare(pattern, tmp_path / "work", memory=MEMORY)
 
 
-def test_files_of_one_kind_are_read_together_and_a_change_of_type_is_refused(tmp_path):
+def test_files_with_different_column_types_are_rejected(tmp_path):
     for n in range(3):
         content = "".join(f"i{(7 * i + n) % 150},w{i % 11},{i % 2}\n" for i in range(300))
         (tmp_path / f"part-{n}.csv").write_text(f"item,worker,label\n{content}")

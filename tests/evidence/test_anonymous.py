@@ -38,7 +38,7 @@ def test_a_good_crowd_is_proved_where_independence_can_be_tested():
     assert claim.loss.ends == (0, 0, 0)
 
 
-def test_three_votes_cannot_test_independence_so_the_verdict_is_open_and_the_numbers_stay():
+def test_verdict_is_open_if_three_votes_cannot_test_independence():
     claim = certify_counts(drawn(GOOD), rng=0).anonymous
     assert (claim.verdict, claim.certainty, claim.reason) == ("open", None, "cannot be tested")
     assert claim.status(Assumption.INDEPENDENT_VOTES) == Status.UNTESTABLE
@@ -170,7 +170,7 @@ def test_hard_items_leave_the_verdict_open():
     assert claim.status(Assumption.INDEPENDENT_VOTES) == Status.FAILED
 
 
-def test_votes_that_depend_in_another_way_leave_the_verdict_open_with_numbers_kept():
+def test_other_dependence_leaves_the_verdict_open_but_keeps_numbers():
     claim = certify_counts({7: [900, 30, 200, 30, 30, 200, 30, 900]}, rng=0).anonymous
     assert (claim.verdict, claim.certainty, claim.reason) == ("open", None, "assumption failed")
     assert claim.status(Assumption.INDEPENDENT_VOTES) == Status.FAILED
@@ -179,7 +179,7 @@ def test_votes_that_depend_in_another_way_leave_the_verdict_open_with_numbers_ke
     assert claim.loss.high is None  # an interval by a model that failed would be one of nothing
 
 
-def test_numbers_of_votes_that_go_with_difficulty_leave_the_verdict_open():
+def test_vote_counts_correlated_with_difficulty_leave_the_verdict_open():
     easy, hard = Crowd("", 0.5, 0.9, 0.1, {4: 4000}), Crowd("", 0.5, 0.7, 0.3, {7: 4000})
     claim = certify_counts(drawn(easy) | drawn(hard, 1), rng=0).anonymous
     assert claim.reason == "assumption failed"

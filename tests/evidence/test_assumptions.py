@@ -33,7 +33,7 @@ def test_a_claim_holds_if_its_assumptions_passed_or_are_untested(status):
     assert replace(claim, assumptions=()) == OPTIMAL
 
 
-def test_a_panel_of_three_judges_is_open_since_independence_cannot_be_tested():
+def test_three_judge_panel_is_open_because_independence_is_untestable():
     """A model of three judges and two classes fits any votes, so a copy cannot be detected."""
     votes, _ = simulate([0.5, 0.5], coins([0.8, 0.8, 0.8], 2), 2_000, 3, rng=0)
     certificate = certify(votes, rng=0)
@@ -45,7 +45,7 @@ def test_a_panel_of_three_judges_is_open_since_independence_cannot_be_tested():
 
 
 @pytest.mark.parametrize("concentration", [4.0, 1e6])
-def test_numbers_of_votes_that_say_nothing_pass_at_their_level(concentration):
+def test_uninformative_vote_counts_pass_at_the_level(concentration):
     """Also where votes on an item depend on each other: 1 % of 600 runs is 6."""
     crowd = HardItems("", 0.6, 0.8, 0.3, {3: 400, 5: 600, 6: 500}, concentration)
     tables = crowd.draw(600, np.random.default_rng(8))

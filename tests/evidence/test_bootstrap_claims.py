@@ -121,7 +121,7 @@ def test_a_refit_one_by_one_serves_as_well(monkeypatch):
     np.testing.assert_allclose(slow.loss_b, fast.loss_b, atol=1e-3)
 
 
-def test_workers_without_an_error_are_not_taken_for_perfect():
+def test_workers_without_errors_are_not_assumed_perfect():
     votes, copies = seen(all_patterns(3), np.array([100, 0, 0, 0, 0, 0, 0, 100]))
     fit = fit_panel(votes, copies)
     replicates = bootstrap(case_of(votes, fit, copies), rng=0)
@@ -290,7 +290,7 @@ def test_the_margin_of_each_worker_set_is_that_of_its_panel(n_classes):
     assert found.items_s.sum() == 150
 
 
-def test_large_crowds_of_many_classes_are_not_worth_their_assignment_problems():
+def test_large_crowds_of_many_classes_skip_assignment_problems():
     votes = simulate(np.full(4, 0.25), one_coin_workers(np.full(60, 0.7), 4), 100, 20, rng=0).votes
     fit = DawidSkene().fit(votes)
     margins = set_margins(worker_sets(votes), fit)

@@ -166,7 +166,7 @@ def draw_half(monkeypatch):
     monkeypatch.setattr(claims, "sampled_share", lambda *arguments, **more: 0.5)
 
 
-def test_very_many_votes_are_judged_by_a_sample_of_their_items_and_say_so(monkeypatch):
+def test_large_inputs_are_certified_from_a_sample_with_a_note(monkeypatch):
     votes, _ = simulate([0.5, 0.5], coins([0.95, *[0.65] * 19], 2), 3_000, 5, rng=1)
     whole = certify(votes, rng=0)
     draw_half(monkeypatch)

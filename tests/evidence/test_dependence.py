@@ -34,7 +34,7 @@ def test_few_errors_leave_the_effective_number_unknown():
     assert (found.low, found.value, found.high) == pytest.approx((1, 5, 5))
 
 
-def test_judges_who_avoid_each_others_errors_are_worth_their_number_and_no_more():
+def test_negatively_correlated_judges_are_worth_at_most_their_number():
     label_gj = np.array([[0, 1], [1, 0], [0, 1], [0, 0], [1, 1]] * 20)
     found = effective_panel_size(GoldItems(label_gj, np.zeros(100, dtype=np.int64), np.ones(100), 2), 0.95)
     assert (found.value, found.high) == (2, 2)

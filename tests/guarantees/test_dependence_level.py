@@ -37,14 +37,14 @@ def assert_independent_panels_pass(name, n_items, runs):
 
 
 @pytest.mark.parametrize("name", ["5", "5 skewed"])
-def test_unlike_panels_pass(name):
+def test_panels_of_unequal_workers_pass(name):
     assert_independent_panels_pass(name, 10_000, runs=many(60, quick=20))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("n_items", [300, 1_000, 10_000])
 @pytest.mark.parametrize("name", PANELS)
-def test_unlike_panels_pass_at_the_level(name, n_items):
+def test_panels_of_unequal_workers_pass_at_the_level(name, n_items):
     assert_independent_panels_pass(name, n_items, runs=1000)
 
 

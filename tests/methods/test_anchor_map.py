@@ -66,7 +66,7 @@ def test_merged_items_are_left_out_one_at_a_time(shared):
     np.testing.assert_allclose(merged.posterior, apart.posterior, atol=1e-9)
 
 
-def test_in_sample_accuracy_of_guessers_is_too_good_and_leaving_one_out_is_not():
+def test_leave_one_out_removes_the_optimism_of_in_sample_accuracy():
     votes, truth = simulate([0.5, 0.5], np.full((2, 2), 0.5), n_items=400, n_votes=4, n_workers=200, rng=0, gold=1.0)
     in_sample = np.mean(np.array(AnchorMap(shared=False).fit(votes).labels()) == truth)
     honest = np.mean(np.array(AnchorMap(shared=False, leave_one_out=True).fit(votes).labels()) == truth)

@@ -154,7 +154,7 @@ def test_equal_workers_lose_nothing_to_majority(n_items):
     assert np.mean(lost) < 0.1
 
 
-def test_labels_follow_from_the_mean_matrices_and_a_worker_without_votes_has_the_crowds():
+def test_labels_use_mean_matrices_and_new_workers_get_the_crowds():
     rng = np.random.default_rng(6)
     confusion = np.array([rng.dirichlet([4, 1], size=2) for _ in range(40)])
     confusion[:, 1] = confusion[:, 1, ::-1]

@@ -29,7 +29,7 @@ def test_it_recovers_its_own_model(smoothing):
 
 
 @pytest.mark.parametrize("smoothing", [None, 0.005])
-def test_the_answer_does_not_depend_on_how_workers_items_and_labels_are_named(smoothing):
+def test_answer_does_not_depend_on_names(smoothing):
     votes, _, _, _ = spammy_crowd(np.random.default_rng(1), 300)
     rng = np.random.default_rng(2)
     item_of, worker_of, label_of = (rng.permutation(n) for n in votes.shape)

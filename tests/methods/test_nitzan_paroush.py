@@ -37,7 +37,7 @@ def test_accuracies_are_gold_counts_shrunk_to_the_mean():
     np.testing.assert_allclose(answer.prior, [0.5, 0.5])
 
 
-def test_a_certain_worker_decides_and_two_who_contradict_each_other_leave_a_tie():
+def test_certain_worker_decides_and_two_opposed_ones_tie():
     votes = Votes.from_codes([0, 0, 0, 1, 1], [0, 1, 2, 0, 1], [1, 0, 0, 1, 0], items="ab", workers="xyz", labels="01")
     assert NitzanParoush(accuracy=[1.0, 0.9, 0.9]).fit(votes).labels() == ["1", "1"]
     assert NitzanParoush(accuracy=[1.0, 1.0, 0.9]).fit(votes).labels() == [None, None]

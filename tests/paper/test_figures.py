@@ -117,7 +117,7 @@ def test_heat_maps_of_mirrored_priors_are_mirror_images():
         assert two_coin_maps._gap(model) == pytest.approx(two_coin_maps._gap(mirrored), abs=1e-12)
 
 
-def test_iaa_and_iwmv_call_models_optimal_that_are_not_however_many_items_they_see():
+def test_iaa_and_iwmv_wrongly_call_models_optimal_at_any_number_of_items():
     points = [Model(0.85, 0.7, 0.7), Model(0.7, 0.6, 0.6)]
     assert not figure3abc.truly_optimal(points).any()
     assert figure3abc.plug_in_verdicts(Context(), "IWMV", points[1:], None).all()

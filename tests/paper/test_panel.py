@@ -122,7 +122,7 @@ def test_theorem_3_5_certifies_only_from_many_items():
         assert says == {verdicts.PRINTED: expected, verdicts.MENDED: expected}
 
 
-def test_in_the_limit_only_consistent_methods_tell_a_model_that_is_not_optimal():
+def test_only_consistent_methods_recognise_suboptimal_models_in_the_limit():
     model = Model(0.7, 0.65, 0.65)
     says = {method: verdicts.limit(model, method) for method in ("IAA", "IWMV", "EBCC", "one shared matrix")}
     assert says == {"IAA": True, "IWMV": True, "EBCC": False, "one shared matrix": False}

@@ -38,7 +38,7 @@ def triples(votes):
     }
 
 
-def test_label_studio_annotations_are_votes_skipped_ones_abstentions_and_ground_truth_is_gold(tmp_path):
+def test_label_studio_annotations_skips_and_ground_truth(tmp_path):
     path = label_studio(
         tmp_path,
         [annotation(4, "pos", lead_time=3.5), annotation({"id": 9, "email": "bo@example.org"}, "neg")],

@@ -201,7 +201,7 @@ def test_a_record_belongs_to_one_format_and_the_others_refuse_it(path, tmp_path)
             write_votes(tmp_path / "votes.jsonl", records, format, Context(source=path.name), Choice.of())
 
 
-def test_logs_of_another_model_are_other_items_and_of_the_same_one_other_judges(tmp_path):
+def test_logs_of_another_model_add_items_and_of_the_same_model_add_judges(tmp_path):
     def log(name, model):
         document = json.loads((HERE / "inspect.json").read_text())
         document["eval"]["model"] = model
@@ -237,7 +237,7 @@ def changed(tmp_path, name, change):
     return path
 
 
-def test_the_second_scorer_of_a_name_is_a_judge_of_its_own_with_its_own_model(tmp_path):
+def test_scorers_of_the_same_name_are_separate_judges(tmp_path):
     def twice(log):
         log["eval"]["scorers"] = [
             {"name": "pkg/model_graded_qa", "options": {"model": "openai/phi"}},

@@ -75,7 +75,7 @@ def test_uninformative_names_are_an_error():
         mj.read(long("aa", "bb", "cc"))
 
 
-def test_a_guess_is_the_same_from_a_file_and_with_its_flags(tmp_path):
+def test_guess_matches_reading_with_explicit_flags(tmp_path):
     frame = long("image_path", "annotator_email", "class_name")
     path = tmp_path / "votes.csv"
     frame.to_csv(path, index=False)

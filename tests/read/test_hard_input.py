@@ -75,11 +75,11 @@ def test_empty_json_array(write):
     refused(write("[]", "votes.json"), "votes.json holds no objects")
 
 
-def test_two_candidates_for_a_column_name_the_flag(write):
+def test_ambiguous_column_error_names_the_flag(write):
     refused(write("item,task,worker,label\n1,2,3,4\n"), "'item' and 'task'", "item='NAME'")
 
 
-def test_no_candidate_for_a_column_names_the_flag_and_the_columns(write):
+def test_missing_column_error_names_the_flag_and_the_columns(write):
     refused(write("text,worker,label\nx,ana,yes\n"), "the item", "'text', 'worker', 'label'", "item='NAME'", "columns=")
 
 
@@ -147,7 +147,7 @@ def test_repeated_vote_that_differs(write):
     )  # fmt: skip
 
 
-def test_a_million_labels_are_the_wrong_column(tmp_path):
+def test_too_many_labels_suggest_the_wrong_column(tmp_path):
     import pyarrow as pa
     import pyarrow.parquet as pq
 

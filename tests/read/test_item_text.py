@@ -56,7 +56,7 @@ def test_item_text_is_read_from_frames(make):
         mj.read(make(TABLE), text="words")
 
 
-def test_the_text_goes_with_some_of_the_items_into_the_review_and_not_with_masked_ones():
+def test_review_shows_item_text_unless_names_are_masked():
     votes = mj.read(TABLE)
     assert take_items(votes, np.array([1])).text is votes.text
     posterior_ik = ESTIMATORS["majority"]().fit(votes).posterior

@@ -228,7 +228,7 @@ EXAMPLES = {
 
 
 @pytest.mark.parametrize("kind", NoteKind, ids=str)
-def test_every_kind_has_words_for_python_and_the_command_line_and_without_names(kind):
+def test_every_note_has_text_for_python_and_the_command_line(kind):
     note = Note(kind, EXAMPLES[kind])
     for flags in (False, True):
         text = note_text(note, flags=flags)

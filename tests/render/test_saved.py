@@ -154,7 +154,7 @@ def test_files_of_another_run_beside_a_result_are_named(folder, tmp_path):
     assert "are not the version written with it" in done.stderr
 
 
-def test_a_result_lists_the_digests_of_its_files_and_they_can_be_checked_elsewhere(folder):
+def test_result_lists_verifiable_digests_of_its_files(folder):
     from hashlib import sha256
 
     listed = json.loads((folder / "out" / "result.json").read_text())["files"]

@@ -203,7 +203,7 @@ def test_twenty_gold_labels_are_enough_and_fewer_are_not_used():
         assert calibrate(replace(votes, gold_i=gold_i), fit, rng=0).source == source
 
 
-def test_confidence_falls_between_what_the_model_and_the_share_of_votes_say():
+def test_confidence_is_between_the_model_and_the_share_of_votes():
     votes, _ = crowd("unequal", 0, 300)
     fit = Hierarchical().fit(votes)
     labels = calibrate(votes, fit, rng=0)

@@ -135,7 +135,7 @@ def test_judges_who_err_together_are_worth_less():
     assert mj.judges(panel([0.8] * 3, 20, rng)).worth.value is None
 
 
-def test_a_judge_with_two_gold_items_is_left_out_and_does_not_affect_others():
+def test_judge_with_two_gold_items_is_left_out():
     table = panel([0.6, 0.6], 600, np.random.default_rng(0))
     for item in (0, 1):
         for name, value in {"item": item, "judge": "late", "verdict": 1, "gold": table["gold"][2 * item]}.items():
@@ -226,7 +226,7 @@ def test_the_command_fails_where_the_bar_that_was_set_is_not_met(bar, code, tmp_
     assert "gate on" in capsys.readouterr().out or code == 0
 
 
-def test_the_facts_are_plain():
+def test_facts_are_json_serialisable():
     import json
 
     facts = judges_facts(mj.judges(panel([0.9, 0.6, 0.6, 0.6], 100, np.random.default_rng(0))))

@@ -296,7 +296,7 @@ def test_the_tutorials_public_panel_prints_what_it_shows(tmp_path, monkeypatch):
     assert said == shown[1]
 
 
-def test_expert_labels_match_whatever_their_case_and_unknown_ones_are_named():
+def test_expert_labels_match_in_any_case_and_unknown_ones_are_reported():
     verdicts = [(item, judge, "pass" if item < "c" else "fail") for item in "abcd" for judge in "xy"]
     shouted = mj.rate(verdicts, gold={"a": "PASS", "b": " Pass", "c": "Fail", "d": "FAIL"}, label="pass")
     assert (shouted.value, shouted.unheard) == (0.5, ())

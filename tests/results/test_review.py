@@ -46,7 +46,7 @@ def test_with_models_the_median_doubt_about_the_written_label_decides():
     assert found.by_models
 
 
-def test_the_gain_is_a_little_more_than_the_doubt_of_confidence_over_all_items_with_votes():
+def test_review_gain_is_slightly_above_the_sum_of_doubts():
     found = review(small(), LABELS, SURE, most=2)
     assert np.isclose(found.gain, 1.3 * (0.5 + 0.4) / 4)
     assert "2 most doubtful items would raise accuracy by about 29 points" in review_line(found)
@@ -78,7 +78,7 @@ def test_items_with_gold_and_items_without_label_are_not_listed():
     assert review_line(empty) == ""
 
 
-def test_a_label_against_the_majority_and_good_workers_who_disagree_are_named_as_reasons():
+def test_review_reasons_include_overturned_majorities_and_dissenting_good_workers():
     votes = Votes.from_codes([0] * 3 + [1] * 5, [0, 1, 2, 0, 1, 2, 3, 4], [0, 0, 1, 0, 0, 0, 1, 0],
                              items="ab", workers="vwxyz", labels="ny")  # fmt: skip
     found = review(votes, np.array([1, 0]), np.array([0.6, 0.8]), good=np.array([True, False, False, True, True]))
@@ -92,7 +92,7 @@ def test_confidence_orders_labels_that_the_models_do_not_doubt():
     assert np.argsort(-doubt_i[listed]).tolist() == np.argsort(SURE[listed], kind="stable").tolist()
 
 
-def test_models_find_more_wrong_labels_than_the_share_of_votes_where_workers_differ():
+def test_models_find_more_wrong_labels_than_vote_shares_do():
     crew = mixed_crew([[0.85, 0.15], [0.15, 0.85]], 15, spammers=15)
     wrong = {True: 0.0, False: 0.0}
     for seed in range(2):

@@ -135,7 +135,7 @@ def test_rule_closer_to_gold_is_reported():
         ("grade", {"order": "low,mid,high"}, "the exact label (low < mid < high)"),
     ],
 )
-def test_claims_name_their_subject(label, more, words):
+def test_claims_state_what_they_are_about(label, more, words):
     values = [0.1, 0.9, 0.6] if label == "score" else ["low", "high", "mid"]
     table = {"item": np.repeat(np.arange(30), 3), "worker": [*"abc"] * 30, label: values * 30}
     summary = result_summary(mj.check(table, **more))

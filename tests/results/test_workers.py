@@ -30,7 +30,7 @@ def crowd(seed, skill, n_items=400, n_votes=5):
     return simulate(HALF, one_coin_workers(skill), n_items, n_votes, rng=seed)
 
 
-def test_estimated_accuracy_is_near_the_truth_and_its_wide_interval_holds_it():
+def test_estimated_accuracy_is_accurate_and_its_interval_covers():
     skill = np.linspace(0.6, 0.95, 20)
     held, total = 0, 0
     for seed in range(15):
@@ -85,7 +85,7 @@ def test_gold_gives_a_panel_exact_accuracy_at_any_number_of_labels():
     assert "estimated_accuracy" not in table
 
 
-def test_crowd_workers_with_ten_gold_votes_are_judged_by_gold_and_others_are_estimated():
+def test_ten_gold_votes_are_needed_to_rate_a_worker_by_gold():
     votes, truth = crowd(0, np.full(30, 0.8), n_items=300)
     known = replace(votes, gold_i=np.where(np.arange(300) < 60, truth, -1))
     found = assess_workers(known, Hierarchical().fit(votes))
