@@ -104,7 +104,7 @@ def test_file_backend_matches_the_recording(run, tmp_path, name):
 
 
 # On Spark items have another order, so what is drawn differs, as the ends of intervals; these do not.
-NOT_DRAWN = ("verdict", "by_votes", "margin", "handicap", "items_certified")
+NOT_DRAWN = ("verdict", "reason", "margin", "n_items")
 
 
 @pytest.mark.long
