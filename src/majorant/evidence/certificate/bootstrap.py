@@ -22,7 +22,7 @@ from majorant.methods.refit import refit_dawid_skene
 from majorant.values import Estimate, FloatArray, Missing, as_generator, safe_log
 from majorant.votes import IntArray, Votes
 
-N_REPLICATES = 200
+N_REPLICATES = 200  # fewer, down to half, of many votes
 LEAST = -1e9  # replaces a log-probability of -inf, so that differences stay finite
 
 
@@ -58,9 +58,10 @@ def bootstrap(case: Case, *, rng: int | np.random.Generator) -> Replicates:
     top_ik = leaders(votes)
     expected = _expected_votes(votes, fit, copies_i)
     prior, confusion, loss = [], [], []
+    n_replicates = int(np.clip(2e7 // max(votes.n_votes * len(votes.labels), 1), N_REPLICATES // 2, N_REPLICATES))
     at_once = max(1, 20_000_000 // max(1, len(votes.items)))  # limited by the memory for weights
-    for start in range(0, N_REPLICATES, at_once):
-        weight_bi = resample_items(copies_i, min(at_once, N_REPLICATES - start), generator)
+    for start in range(0, n_replicates, at_once):
+        weight_bi = resample_items(copies_i, min(at_once, n_replicates - start), generator)
         refit = refit_dawid_skene(votes, weight_bi, fit)
         prior.append(refit.prior_bk)
         loss.append(majority_losses(votes, top_ik, weight_bi, refit.prior_bk, refit.confusion))
@@ -97,10 +98,22 @@ def loss_estimate(value: float, loss_b: FloatArray, level: float, *, refuted: bo
     defined_b = loss_b[~np.isnan(loss_b)]
     if np.isnan(value) or not len(defined_b):
         return Estimate(None, reason=Missing.NO_VOTES)
-    share = (1 - level) / 2
+    share = _quantile_share((1 - level) / 2, len(defined_b))
     low, high = (float(end) for end in np.quantile(defined_b, [share, 1 - share]))
     least = max(0.0, min(low, 2 * value - high)) if refuted else 0.0
     return Estimate(value, least, min(1.0, max(high, 2 * value - low)))
+
+
+def _quantile_share(share: float, n_replicates: int) -> float:
+    """The share at which another draw passes the quantile of so many replicates as often as that of N_REPLICATES.
+
+    A draw passes the quantile at p of B others with probability (p (B - 1) + 1) / (B + 1).
+
+    >>> round(_quantile_share(.025, 200), 12), round(_quantile_share(.025, 100), 4)
+    (0.025, 0.0202)
+    """
+    passed = (share * (N_REPLICATES - 1) + 1) / (N_REPLICATES + 1)
+    return max(0.0, (passed * (n_replicates + 1) - 1) / max(n_replicates - 1, 1))
 
 
 def _expected_votes(votes: Votes, fit: Fit, copies_i: FloatArray) -> FloatArray:
