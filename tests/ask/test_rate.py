@@ -1,4 +1,4 @@
-"""Bounds for a mean from labels in random order: exact whatever the predictor, and narrow where the panel helps."""
+"""Bounds for a mean from labels in random order: exact for any predictor, and narrow where the panel helps."""
 
 from itertools import permutations
 

@@ -51,7 +51,7 @@ def test_judges_who_label_nearly_everything():
     assert full_judges(as_backend(VOTES)) == ["gemini"]
 
 
-def test_judges_from_files_are_those_in_memory(tmp_path):
+def test_sub_panel_fit_is_the_same_from_files_and_in_memory(tmp_path):
     votes, _ = simulate([0.5, 0.5], one_coin_workers([0.9, 0.6, 0.7]), n_items=300, n_votes=2, rng=0)
     rows = zip(votes.item_n, votes.worker_n, votes.label_n, strict=True)
     path = tmp_path / "votes.csv"

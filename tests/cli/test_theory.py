@@ -56,7 +56,7 @@ def test_the_table_the_witness_and_the_map(tmp_path, run):
     )
 
 
-def test_json_holds_the_numbers_of_the_library(run):
+def test_json_has_the_same_numbers_as_the_library(run):
     done = run(*MODEL, "--votes", "4", "--ties", "random", "--json")
     facts = json.loads(done.stdout)["by_votes"][0]
     wanted = theory.describe(PRIOR, CONFUSION, 4, "random")

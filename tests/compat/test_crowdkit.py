@@ -49,7 +49,7 @@ def compare(name, theirs, data):
 
 
 @pytest.mark.parametrize(("n_labels", "seed", "name"), PAIRS)
-def test_labels_are_those_of_crowd_kit(n_labels, seed, name):
+def test_labels_match_crowd_kit(n_labels, seed, name):
     theirs, data = RECORDED[f"{n_labels}-{seed}"][name], frame(n_labels, seed)
     compare(name, theirs, data)
 
@@ -57,7 +57,7 @@ def test_labels_are_those_of_crowd_kit(n_labels, seed, name):
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore")  # crowd-kit's, of newer pandas
 @pytest.mark.parametrize(("n_labels", "seed", "name"), PAIRS)
-def test_labels_are_those_of_the_crowd_kit_that_is_installed(n_labels, seed, name):
+def test_labels_match_the_installed_crowd_kit(n_labels, seed, name):
     pytest.importorskip("crowdkit")
     data = frame(n_labels, seed + 100)
     compare(name, peer(name, data), data)

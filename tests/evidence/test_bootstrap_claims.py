@@ -69,7 +69,7 @@ def test_merged_and_single_items_give_one_claim():
     assert one.verdict == two.verdict
 
 
-def test_margin_is_that_of_the_panel_and_loss_matches_a_hand_calculation():
+def test_margin_matches_the_panel_and_loss_a_hand_calculation():
     votes, copies, fit = panel(UNLIKE)
     claim = claim_of(named_claim, case_of(votes, fit, copies))
     assert claim.accuracy == pytest.approx(panel_accuracy(fit.prior, fit.confusion), abs=0.003)
@@ -244,7 +244,7 @@ def test_loss_without_votes_is_not_a_number():
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("shared", [False, True])
-def test_losses_are_those_of_the_posteriors_item_by_item(n_classes, shared, monkeypatch):
+def test_losses_match_the_posteriors_item_by_item(n_classes, shared, monkeypatch):
     monkeypatch.setattr(bootstrap_module, "_scores", partial(bootstrap_module._scores, entries=100))
     rng = np.random.default_rng(n_classes)
     prior, crew = rng.dirichlet(np.ones(n_classes), size=4), rng.dirichlet(np.ones(n_classes), size=(4, 6, n_classes))
@@ -275,7 +275,7 @@ def test_items_are_drawn_with_replacement_whichever_way():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_margin_of_each_worker_set_is_that_of_its_panel(n_classes):
+def test_margin_of_each_worker_set_matches_its_panel(n_classes):
     votes = simulate(
         np.full(n_classes, 1 / n_classes),
         one_coin_workers(np.linspace(0.6, 0.9, 7), n_classes),

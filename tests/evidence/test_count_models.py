@@ -56,7 +56,7 @@ CASES = {
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.long] if n > 1 else []) for n, name in enumerate(CASES)]
 )
-def test_suprema_are_those_of_a_brute_search(name):
+def test_suprema_match_brute_force_search(name):
     histograms = CASES[name]
     h = max(histograms)
     rows = [(0, 0, 0), (h, h // 2 + 1, -1), (h, h - h // 2 - 1, 1), (h, h, -1)]
@@ -104,7 +104,7 @@ def _on_boundary(x, y):
     return log_likelihood(cells, items_c, theta)
 
 
-def test_derivatives_are_those_of_differences():
+def test_derivatives_match_finite_differences():
     cells, items_c = flatten({3: [5, 2, 4, 9], 6: [1, 0, 2, 8, 4, 3, 2]})
     theta = np.array([0.9, -1.3, 0.4])
     slope, bend = theta_derivatives(cells, items_c[None], theta[None])

@@ -70,13 +70,13 @@ def plain_squares(gold):
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_squared_errors_are_those_of_votes_less_their_worker_s_mean(missing):
+def test_squared_errors_match_votes_centred_by_worker(missing):
     gold = small_gold(missing=missing)
     assert squared_errors(gold).sum(axis=0) == pytest.approx(plain_squares(gold))
 
 
 @pytest.mark.parametrize(("end", "side"), [("low", 1), ("high", -1)])
-def test_the_interval_is_that_of_the_jackknife_with_an_item_more(end, side):
+def test_interval_is_the_jackknife_with_one_more_item(end, side):
     n = 80
     gold = gold_of(known([0.7, 0.7, 0.75, 0.8, 0.85], n, rng=1, dependence=0.6))
     added = (5, 25) if end == "low" else (1, 1)

@@ -102,7 +102,7 @@ def test_start_from_an_unrelated_crowd_is_ignored(history):
     assert update(state, new).labels() == [f"label {i % 3}" for i in range(40)]
 
 
-def test_repeats_follow_the_reading_of_the_new_votes():
+def test_repeated_votes_are_resolved_by_the_policy_of_the_new_batch():
     old = [(f"i{i}", f"w{j}", "ny"[i % 2]) for i in range(20) for j in range(3)]
     state = DawidSkene().fit(named(old)).state()
 

@@ -20,7 +20,7 @@ def dense(votes, weight):
 
 
 @pytest.mark.parametrize("dense_up_to", [0, 64], ids=["arpack", "dense"])
-def test_the_leading_vector_is_that_of_the_largest_eigenvalue(dense_up_to):
+def test_leading_vector_belongs_to_the_largest_eigenvalue(dense_up_to):
     matrix = np.random.default_rng(0).normal(size=(9, 9))
     matrix += matrix.T
     vector = np.linalg.eigh(matrix)[1][:, -1]

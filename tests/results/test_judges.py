@@ -27,7 +27,7 @@ def panel(accuracy, n_items, rng):
     return {"item": item, "judge": judge, "verdict": given.ravel(), "gold": gold[item]}
 
 
-def test_counts_are_those_of_a_table_by_hand():
+def test_counts_match_a_table_by_hand():
     table = {"item": [1, 1, 2, 2, 3, 3], "judge": [*"ababab"], "verdict": ["y", "n", "n", "n", "y", "y"],
              "gold": ["y", "y", "n", "n", "n", "n"]}  # fmt: skip
     found = mj.judges(table)
