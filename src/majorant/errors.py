@@ -38,7 +38,7 @@ class ConfigError(MajorantError, ValueError):
 
 
 class NotIdentified(MajorantError):
-    """These data cannot answer the question, whatever the method.
+    """No method can answer the question from these data.
 
     >>> import majorant as mj
     >>> mj.plan([("a", "u", 1), ("b", "v", 0), ("b", "u", 0)])
@@ -59,7 +59,7 @@ class DataNote(UserWarning):
     ...     warnings.simplefilter("always")
     ...     votes = mj.read([("a", "w", "yes"), ("a", "x", "NA")])
     >>> print(caught[0].message)
-    'NA' (1 vote) counts as a label. If it means no vote, say empty='NA'.
+    'NA' (1 vote) counts as a label. If it means no vote, pass empty='NA'.
     """
 
     def __init__(self, note: Any) -> None:

@@ -51,7 +51,7 @@ def expected_lead(learned: LearnedRule, differ: int, n_items: int) -> float:
 
 
 def plan_proof(learned: LearnedRule, differ: int, n_items: int, tolerance: float) -> int:
-    """Approximate number of labels that prove the learned rule better than majority vote."""
+    """Approximate number of labels needed to prove the learned rule better than majority vote."""
     if not differ:
         return 0
     return labels_to_decide(expected_lead(learned, differ, n_items), 1.0, differ, tolerance * n_items / differ)

@@ -44,9 +44,9 @@ class Expected(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BWA:
-    """One class against the rest: a vote is 0 or 1, with a Gaussian error of the worker's precision around the score.
+    """One class against the rest: each 0/1 vote is the item's score plus Gaussian noise with the worker's precision.
 
-    The posterior holds the scores as shares; `skill` is each worker's precision, averaged over classes.
+    The posterior is the normalised scores; `skill` is each worker's precision, averaged over classes.
 
     Parameters
     ----------

@@ -163,5 +163,5 @@ class EBCC:
         yield self.m_step(expect(data, tables), prior)
 
     def _base(self, n_classes: int) -> FloatArray:
-        """The imaginary votes by class, subtype (one row that stands for all) and label."""
+        """The prior's imaginary votes by class, subtype (a single row, the same for all) and label."""
         return lean_to_diagonal(n_classes, self.right, self.wrong)[:, None, :]

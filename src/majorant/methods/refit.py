@@ -472,7 +472,7 @@ def _leap(three: tuple[Params, ...], plain_b: NDArray[np.bool_]) -> Params:
 
 
 def _leap_by_worker(three: tuple[Params, ...], plain_b: NDArray[np.bool_]) -> Params:
-    """The same with a length for each worker, and one for the classes; only rows that it leads outside stay."""
+    """As `_leap`, with one step length per worker and one for the prior; only rows that would leave the range stay."""
     confusion, prior = ([params[n] for params in three] for n in (0, 1))
     return Params(_leap_together(confusion, plain_b, (1, 2), row=1), _leap_together(prior, plain_b, (0,), row=0))
 

@@ -109,7 +109,7 @@ class Coder:
         return dictionary_codes(encoded), encoded.dictionary
 
     def merge(self) -> None:
-        """Merge the waiting values into the known ones, and convert the codes of their parts."""
+        """Merge the pending values into the known ones, and convert the codes of their parts."""
         if not self.waiting:
             return
         import pyarrow as pa
@@ -337,7 +337,7 @@ def distinct(coded: Coded, role: str, values: Sequence[Any]) -> tuple[list[Any],
             place = coded.where(int(np.argmax(code_n == code)), declared=wide)
             raise DataError(
                 f"{place}, column {coded.table.columns[role]!r}: {value!r:.60} is a {type(value).__name__}, not a "
-                "single value. Give one row per vote with one label, or say several=True for a yes or no on each."
+                "single value. Give one row per vote with one label, or pass several=True for a yes or no on each."
             ) from None
         if remap[code] == len(first):
             first.append(value)

@@ -293,7 +293,7 @@ def find_layout(rows: RowSource, how: ReadOptions, *, n_files: int = 1) -> tuple
 
 
 def _layout_of_votes(rows: RowSource, choice: Choice, n_files: int) -> Layout:
-    """Find the layout by column names or, if they do not tell, by content."""
+    """Find the layout by column names or, if these give no clue, by content."""
     try:
         return Layout(find_roles(rows.names, choice, rows.source))
     except DataError as error:

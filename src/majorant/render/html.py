@@ -202,7 +202,7 @@ def _bound(value: Any) -> Any:
 
 
 def _embedded(facts: dict[str, Any]) -> Markup:
-    """The data as JSON that is safe inside a script element, whatever the names contain."""
+    """The data as JSON that is safe inside a script element, no matter what the names contain."""
     from markupsafe import Markup
 
     text = json.dumps(facts, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
