@@ -133,7 +133,7 @@ def test_a_check_of_a_sample_counts_all_votes(pair, monkeypatch):
     assert found["review"]["items"] == 100
 
 
-def test_methods_that_need_all_votes_are_refused_with_those_that_do_not(pair):
+def test_error_for_a_method_that_needs_all_votes_lists_others(pair):
     with pytest.raises(
         ConfigError, match=r"^kos .* does not run with memory=. Choose one of: .*dawid-skene.*weighted-vote"
     ):

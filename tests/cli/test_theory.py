@@ -107,7 +107,7 @@ def test_cells_too_large_to_enumerate_are_marked(run):
         (["--prior", ".5,.5", "--panel", "number.json"], "confusions must have shape"),
     ],
 )
-def test_a_wrong_call_is_one_sentence_and_writes_nothing(tmp_path, run, arguments, message):
+def test_invalid_call_prints_one_sentence_and_writes_nothing(tmp_path, run, arguments, message):
     inputs = {"panel.json": json.dumps(CREW), "bad.json": "{", "number.json": "3"}
     for name, text in inputs.items():
         (tmp_path / name).write_text(text)

@@ -126,7 +126,7 @@ class TestCallsInTheDocumentation:
         ("name", "settings"),
         [("DawidSkene", (100,)), ("OneCoinDawidSkene", (100,)), ("KOS", (10,)), *((name, ()) for name in ours.__all__)],
     )
-    def test_labels_are_most_often_those_of_the_majority(self, name, settings):
+    def test_labels_usually_match_the_majority(self, name, settings):
         result = getattr(ours, name)(*settings).fit_predict(self.data)
         votes = self.data.groupby("task")["label"].mean()
         assert ((votes > 0.5) == (result == 1)).mean() > 0.85

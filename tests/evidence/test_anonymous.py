@@ -46,7 +46,7 @@ def test_verdict_is_open_if_three_votes_cannot_test_independence():
     assert claim.loss.ends == (0, 0, 0)
 
 
-def test_too_few_items_to_see_dependent_votes_test_nothing():
+def test_independence_is_untestable_with_too_few_items():
     """100 items with 5 votes pass any test of independence, so passing says nothing."""
     claim = certify_counts(drawn(Crowd("", 0.5, 0.8, 0.2, {5: 100})), rng=0).anonymous
     assert claim.status(Assumption.INDEPENDENT_VOTES) == Status.UNTESTABLE
@@ -187,7 +187,7 @@ def test_vote_counts_correlated_with_difficulty_leave_the_verdict_open():
 
 
 @pytest.mark.parametrize("histograms", [{}, {3: [0, 0, 0, 0]}, {1: [5, 6]}, {1: [5, 6], 2: [3, 4, 5]}])
-def test_too_few_votes_identify_nothing(histograms):
+def test_claim_is_open_without_enough_votes_to_identify_the_model(histograms):
     claim = certify_counts(histograms, rng=0).anonymous
     assert (claim.verdict, claim.reason) == ("open", "not identified")
     assert claim.margin is None

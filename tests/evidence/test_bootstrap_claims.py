@@ -105,7 +105,7 @@ def test_equal_workers_are_supported_for_all_items():
     assert claim.margin > 0
 
 
-def test_a_refit_one_by_one_serves_as_well(monkeypatch):
+def test_refitting_one_replicate_at_a_time_gives_the_same_bootstrap(monkeypatch):
     votes, copies, fit = panel(EQUAL, n_items=2_000)
 
     def refit(votes, weights, start):
@@ -135,7 +135,7 @@ def test_thin_crowds_get_no_verdict_and_no_loss():
     assert (claim.reason, claim.loss.value) == ("not identified", None)
 
 
-def test_a_crowds_margin_is_not_that_of_its_worst_set():
+def test_crowd_margin_excludes_a_rare_worker_set():
     crew = np.concatenate([np.repeat(one_coin_workers([0.8]), 11, axis=0), one_coin_workers([0.2])])
     votes = simulate([0.5, 0.5], crew[:11], 3_000, 3, rng=0).votes
     rare = Votes.from_codes(
@@ -173,7 +173,7 @@ def test_a_panel_can_lose_to_names_and_not_to_counts():
     assert anonymous.accuracy == pytest.approx(panel_accuracy(fit.prior, fit.confusion))
 
 
-def test_a_skewed_panel_loses_to_counts():
+def test_majority_is_not_optimal_on_a_skewed_panel():
     votes, copies, fit = panel(one_coin_workers([0.6, 0.6, 0.65, 0.65, 0.6]), prior=(0.9, 0.1), n_items=50_000)
     claim = claim_of(panel_claim, case_of(votes, fit, copies))
     assert claim.verdict == "not optimal"

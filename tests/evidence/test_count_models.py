@@ -71,7 +71,7 @@ def test_suprema_match_brute_force_search(name):
         assert row[2] * log_odds(theta[0, s], row[0], row[1]) >= -1e-6
 
 
-def test_random_restarts_find_nothing_higher():
+def test_random_restarts_find_no_higher_likelihood():
     rng = np.random.default_rng(3)
     for _ in range(8):
         crowd = Crowd("", rng.uniform(0.02, 0.98), rng.uniform(0.5, 0.99), rng.uniform(0.01, 0.5), {4: 300, 5: 3000})

@@ -90,7 +90,7 @@ def test_interval_is_the_jackknife_with_one_more_item(end, side):
     assert getattr(effective_panel_size(gold, 0.9), end) == pytest.approx(expected)
 
 
-def test_agreements_have_the_moments_of_all_ways_to_deal_the_votes():
+def test_agreement_moments_match_enumerating_all_permutations():
     label_gj = np.array([[0, 0], [0, 1], [1, 1], [2, 2], [0, 0], [1, 2]])
     label_gj, class_g = np.vstack([label_gj, label_gj[[0, 2]], label_gj[:1]]), np.array([0] * 6 + [1] * 2 + [2])
     first, second = label_gj[:, 0], label_gj[:, 1]
@@ -105,7 +105,7 @@ def test_agreements_have_the_moments_of_all_ways_to_deal_the_votes():
 
 
 @pytest.mark.parametrize(("labels", "half_step"), [((0, 1), 1.0), ((0, 2), 1.0), ((0, 1, 2), 0.5)])
-def test_agreements_change_in_steps_of_two_where_two_labels_are_said(labels, half_step):
+def test_continuity_correction_is_one_if_both_workers_use_only_two_labels(labels, half_step):
     fixed = [[0, 0], [0, 1], [0, 2]]  # of another class, where one of the two always says the same
     label_gj = np.array([[a, b] for a in labels for b in labels] + fixed)
     class_g = np.array([0] * (len(label_gj) - 3) + [1] * 3)

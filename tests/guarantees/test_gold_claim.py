@@ -139,7 +139,7 @@ def random_law(rng, n_classes, ties=False):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
-def test_the_loss_interval_holds_the_loss(n_classes):
+def test_loss_interval_covers_the_loss(n_classes):
     rng = np.random.default_rng(n_classes)
     misses, n_runs = 0, many(400, quick=120)
     for _ in range(n_runs):
@@ -152,7 +152,7 @@ def test_the_loss_interval_holds_the_loss(n_classes):
     assert misses <= binom.ppf(0.999, n_runs, 0.2)
 
 
-def test_the_loss_interval_holds_where_it_is_tightest():
+def test_loss_interval_covers_where_it_is_narrowest():
     """One cell and two classes give the exact binomial interval, which must miss sometimes but not too often."""
     rng, law = np.random.default_rng(0), [((1, 2), 400, (0.6, 0.4))]
     ends = [

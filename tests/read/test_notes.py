@@ -65,7 +65,7 @@ def test_composed_and_decomposed_accents_numbers_and_text_look_alike():
     assert len(votes.labels) == 2
 
 
-def test_gold_labels_are_folded_as_votes_are():
+def test_gold_labels_are_folded_like_votes():
     rows = [("a", "w", "yes"), ("a", "x", "yes"), ("b", "w", "No"), ("b", "x", "No")]
     votes = mj.read(rows, gold={"a": "YES", "b": "no "}, fold_case=True)
     assert [votes.labels[k] for k in votes.gold_i] == ["yes", "No"]
@@ -159,7 +159,7 @@ class TestInPython:
             with pytest.raises(mj.DataNote, match="look alike"):
                 votes_of("yes", "Yes", "no")
 
-    def test_public_data_sets_and_votes_without_notes_warn_of_nothing(self):
+    def test_public_data_sets_and_votes_without_notes_do_not_warn(self):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             votes_of("yes", "no")

@@ -127,7 +127,7 @@ def test_numbers_and_assumptions_are_shown():
     assert "right on 91.2% of the items, by the model" in certificate_text(of(claim(accuracy=0.912)))
 
 
-def test_json_holds_all_and_infinite_numbers():
+def test_json_contains_all_numbers_and_infinity_as_text():
     certificate = of(claim(margin=float("inf"), loss=LOSS), THREE)
     summary = json.loads(to_json(certificate_summary(certificate)))
     assert summary["anonymous"]["margin"] == "inf"

@@ -74,7 +74,7 @@ def test_the_region_ends_where_the_best_likelihood_has_fallen_by_the_cut(plane):
 
 
 @pytest.mark.long
-def test_the_region_of_a_crowd_holds_the_truth_at_its_level():
+def test_region_of_a_crowd_covers_the_truth_at_its_level():
     truth = {Plane.BALANCE: (0.65, 0.225), Plane.ACCURACIES: (0.8, 0.75)}
     held = dict.fromkeys(truth, 0)
     for seed in range(100):

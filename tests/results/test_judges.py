@@ -178,7 +178,7 @@ def test_a_sub_panel_is_compared_with_all_judges(difference, text):
     assert keep_text([one], 5, 100)[-1] == f"  The best judge: ann, right on 90.0%, {text} {ends}"
 
 
-def test_the_interval_of_a_sub_panel_holds_whichever_is_chosen():
+def test_sub_panel_interval_is_valid_whichever_panel_is_chosen():
     """Nine equal judges: the best three look better than they are, and their interval allows for it."""
     rng = np.random.default_rng(2)
     n_runs = many(200, quick=40)
