@@ -51,7 +51,7 @@ class BWA:
     Parameters
     ----------
     votes
-        Weight of the Gamma prior on precisions: a number of imaginary votes with the spread of the vote shares.
+        Weight of the Gamma prior on precisions: a number of pseudo-votes with the spread of the vote shares.
     pull
         Precision of the Gaussian prior that pulls scores towards their mean.
     max_iter, tol, accelerate, clamp_gold
@@ -92,7 +92,7 @@ class BWA:
         return _expect(sums, data.totals)
 
     def m_step(self, expected: Expected, params: PrecisionParams) -> PrecisionParams:
-        """Precisions are inverse mean squared errors, including the imaginary votes; also update the mean score."""
+        """Precisions are inverse mean squared errors, including the pseudo-votes; also update the mean score."""
         precision_jc = (self.votes + expected.votes_j)[:, None] / (params.base_c + expected.error_jc)
         return PrecisionParams(precision_jc, expected.mean_c, params.base_c)
 

@@ -31,7 +31,7 @@ class OneCoin:
     Parameters
     ----------
     smoothing
-        Imaginary right and wrong votes of each worker, and imaginary items of each class; 0 is maximum likelihood.
+        Right and wrong pseudo-votes of each worker, and pseudo-items of each class; 0 is maximum likelihood.
     max_iter, tol, accelerate, clamp_gold
         As for `DawidSkene`.
     """

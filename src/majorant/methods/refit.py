@@ -59,7 +59,7 @@ def refit_dawid_skene(votes: Votes, weights: ArrayLike, start: Fit, *, smoothing
 
     The fits agree with those of the estimator to a small part of a standard error, unless the likelihood has another
     maximum nearer to `start`. With very many workers the information is too large to invert: EM then takes a bounded
-    number of steps, with a leap of its own for each worker.
+    number of steps, with a separate leap for each worker.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def refit_dawid_skene(votes: Votes, weights: ArrayLike, start: Fit, *, smoothing
         The fit of the same votes under their mean weights, or close to it. One confusion matrix per worker, or one for
         all, as in the refits.
     smoothing
-        Imaginary votes in each cell and imaginary items in each class.
+        Pseudo-votes in each cell and pseudo-items in each class.
 
     Returns
     -------
@@ -206,7 +206,7 @@ def choose_columns(arrays: T, kept_b: NDArray[np.bool_]) -> T:
 
 
 def em_step(matrix: VoteMatrix, weighting: Weighting, params: Params, smoothing: float) -> Params:
-    """The next parameters of every weighting, with `smoothing` imaginary votes in each cell and items in each class.
+    """The next parameters of every weighting, with `smoothing` pseudo-votes in each cell and items in each class.
 
     All classes but the first, whose sums follow from the totals, go through a block side by side.
     """

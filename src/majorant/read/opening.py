@@ -368,7 +368,7 @@ def _one_label_per_row(rows: RowSource, layout: Layout, how: ReadOptions) -> tup
         rows = unwrap_answers(rows, layout.roles["label"], layout.tool.answer)
     if how.several and how.choice.needed == VOTE_ROLES:
         if layout.wide:
-            raise ConfigError("several=True is for a row per vote. Turn the wide table into that first.")
+            raise ConfigError("several=True is for tables with a row per vote. Reshape the wide table first.")
         rows, roles = split_labels(rows, layout.roles)
         layout = replace(layout, roles=roles, notes=(*layout.notes, Note(NoteKind.SEVERAL)))
     for role in ("item", "worker"):
