@@ -61,7 +61,7 @@ class Answer:
     basis : Evidence or None
         The evidence that decided.
     evidence : tuple of Evidence
-        All the evidence there was.
+        All the evidence considered.
     next : Next
         What would make the answer more certain.
     """

@@ -411,7 +411,7 @@ def workers(
     votes : Any
         Anything `mj.read` accepts, with the same keyword arguments, or a backend.
     method : str
-        The method by which workers are judged.
+        The method used to assess workers.
     level : float
         Confidence level of the intervals.
     rng : int or numpy Generator

@@ -263,7 +263,7 @@ def test_control_characters_in_names_are_escaped(run):
     assert "\x1b" not in out
 
 
-def test_a_wrong_call_is_exit_code_2(run):
+def test_invalid_call_exits_with_2(run):
     write("votes.csv", GOOD)
     for arguments in (
         ["check"],

@@ -81,7 +81,7 @@ def test_a_named_panel_is_read_from_a_file_or_standard_input(tmp_path, run):
     assert json.loads(unnamed.stdout)["by_votes"][0]["witness"]["ballot"] == [1, 0, 0]
 
 
-def test_certainty_is_infinite_and_still_json(run):
+def test_infinite_margin_is_valid_json(run):
     done = run("--prior", ".5,.5", "--confusion", "1,0/0,1", "--votes", "3", "--json")
     assert json.loads(done.stdout)["by_votes"][0]["margin"] == "inf"
 

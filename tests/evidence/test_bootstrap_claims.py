@@ -69,7 +69,7 @@ def test_merged_and_single_items_give_one_claim():
     assert one.verdict == two.verdict
 
 
-def test_margin_matches_the_panel_and_loss_a_hand_calculation():
+def test_margin_matches_the_panel_and_loss_matches_hand_calculation():
     votes, copies, fit = panel(UNLIKE)
     claim = claim_of(named_claim, case_of(votes, fit, copies))
     assert claim.accuracy == pytest.approx(panel_accuracy(fit.prior, fit.confusion), abs=0.003)

@@ -81,7 +81,7 @@ def stage_table(table: Table, path: Path, options: ReadOptions, report: Report =
     Raises
     ------
     DataError
-        If items are of several types, or of a type other than text, numbers and truth values.
+        If items are of several types, or of a type other than text, numbers and booleans.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -57,7 +57,7 @@ class Refits:
 def refit_dawid_skene(votes: Votes, weights: ArrayLike, start: Fit, *, smoothing: float = 0.01) -> Refits:
     """Fit `DawidSkene(smoothing)` to the same votes under many weightings.
 
-    The fits agree with those of the estimator to a small part of a standard error, unless the likelihood has another
+    The fits agree with the estimator's to within a fraction of a standard error, unless the likelihood has another
     maximum nearer to `start`. With very many workers the information is too large to invert: EM then takes a bounded
     number of steps, with a separate leap for each worker.
 

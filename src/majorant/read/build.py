@@ -145,7 +145,7 @@ class Coder:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where the entries from `start` on come from."""
+    """The sources of the entries from `start` onwards."""
 
     start: int
     source: str
