@@ -16,7 +16,7 @@ class MajorantError(Exception):
 
 
 class DataError(MajorantError, ValueError):
-    """Something is wrong with the table.
+    """The input data are invalid.
 
     >>> import majorant as mj
     >>> mj.read([("a", "w")])
@@ -27,7 +27,7 @@ class DataError(MajorantError, ValueError):
 
 
 class ConfigError(MajorantError, ValueError):
-    """Something is wrong with the call.
+    """The arguments or options are invalid.
 
     >>> import majorant as mj
     >>> mj.read([("a", "w", 1)], repeats="both")

@@ -340,7 +340,7 @@ def _workers_by_file(laid_out: list[tuple[RowSource, Layout]], how: ReadOptions)
         return laid_out
     without = [rows.source for rows, layout in laid_out if not layout.wide and "worker" not in layout.roles]
     if 0 < len(without) < len(laid_out):
-        raise DataError(f"{without[0]} has no column for the worker, and other files have. Say worker='NAME'.")
+        raise DataError(f"{without[0]} has no column for the worker, and other files have. Pass worker='NAME'.")
     if not without:
         models: set[Any] = set()
         for rows, layout in laid_out:
