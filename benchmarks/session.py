@@ -1,7 +1,7 @@
 """How often does one labelling session prove a switch with at most 100 labels, and how often wrongly?
 
 `MAJORANT_DATA=... python benchmarks/session.py [REPEATS] [SET ...]`, a minute with 20 repeats.  Each repeat draws a
-design with another seed; the gold labels play the expert.  A proof is wrong if the rule is not better than majority
+design with another seed; the gold labels stand in for the expert.  A proof is wrong if the rule does not beat majority
 vote on the untied items with gold labels.  "Gain" is the gain, in points, of the user's final labels (including the
 expert's) over majority vote with ties split.
 
@@ -44,7 +44,7 @@ class Run(NamedTuple):
 
 
 def run(votes: Votes, seed: int) -> Run:
-    """A session in which the gold labels play the expert."""
+    """A session in which the gold labels stand in for the expert."""
     assert votes.gold_i is not None
     truth = dict(zip(votes.items, votes.gold_i, strict=True))
     design = ask(replace(votes, gold_i=None), question="teach", rng=seed)

@@ -554,8 +554,8 @@ def simulated_copies(_: list[Set]) -> tuple[str, list[Goal]]:
     head = ("simulated panels", "all copies found", "false alarms")
     about = (
         "## Copies\n\nPanels of 5 to 9 judges on 400 items, 2 to 4 classes; 1 to 3 judges copy another judge on 90 to "
-        "95% of the items. There are 90 panels with and 90 without copies of each kind. Of 12 panels with copies of "
-        f"each kind, majority vote is called optimal on {claimed}. Two judges with identical answers on 100 shared "
+        "95% of the items. There are 90 panels with and 90 without copies of each kind. For each kind of copying, "
+        f"majority vote is called optimal on {claimed} of 12 panels. Two judges with identical answers on 100 shared "
         f"items are named in {100 * named:.0f}% of 24 panels of 3 to 60 judges, and majority vote is called optimal on "
         f"{identical_claimed}. With three judges, two classes and a near copy, the absence of copies is called "
         f"untestable in {100 * untestable:.0f}% of 20 panels.\n\n"

@@ -93,7 +93,7 @@ def _sections(value: Any) -> dict[str, str]:
 def _parameters(value: Any) -> list[Parameter]:
     sections = _sections(value) if not isinstance(value, dict) else {}
     found = _entries(sections.get("Parameters", "")) + _entries(sections.get("Attributes", ""))
-    return [one for one in found if not (one.names == "votes" and one.text.startswith("Whatever `mj.read` takes"))]
+    return [one for one in found if not (one.names == "votes" and one.text.startswith("Anything `mj.read` accepts"))]
 
 
 def _entries(section: str) -> list[Parameter]:

@@ -16,9 +16,9 @@ from majorant.votes import Votes
 from paper.item import Cell, Context, Item, Outcome, compare
 from paper.sets import DATA, MULTICLASS, present
 
-SMOOTHING = 1.0  # imaginary votes: many workers gave only a few
+SMOOTHING = 1.0  # pseudo-votes: many workers gave only a few
 NOTES = (
-    "A confusion matrix for each worker, counted on gold with one imaginary vote in each cell. 'Votes seen' looks at "
+    "A confusion matrix for each worker, counted on gold with one pseudo-vote in each cell. 'Votes seen' looks at "
     "the votes that were cast, 'every vote' at all that the item's workers could have cast. Left out: an accuracy "
     "for which no item was judged by its own gold label.",
     "Where the best rule may know who voted, majority vote is optimal for few crews of real workers, yet on the votes "

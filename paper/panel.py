@@ -84,7 +84,7 @@ def _votes() -> Votes:
 
 
 def _ebcc(votes: Votes, weight_p: FloatArray) -> Fit:
-    """EBCC with one imaginary item per class and at most 500 steps, as the paper's script has it.
+    """EBCC with one pseudo-item per class and at most 500 steps, as the paper's script has it.
 
     Ours imagines as many items as there are, by the vote shares: three steps of it give a start.  The usual tolerance
     would stop too near to that start.

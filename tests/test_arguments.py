@@ -127,7 +127,7 @@ def test_numpy_and_pandas_values_are_accepted():
     assert function(3, 1, None, pd.Series(["a", "b"])) == 3
     scores = [(i, j, i % 3 + j % 2) for i in range(9) for j in range(3)]
     assert mj.check(scores, threshold=np.int64(2)).votes.n_votes == 27  # whose comparisons are no bool
-    between = np.array(["majority", "one-coin"])  # whose truth value is no single one
+    between = np.array(["majority", "one-coin"])  # its truth value is ambiguous
     assert mj.ask(ROWS, between=between, n=1).question.rules == ("majority", "one-coin")
     with pytest.raises(ConfigError, match="n must be a whole number, not True"):
         function(True, 0.5, None)

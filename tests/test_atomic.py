@@ -378,7 +378,7 @@ def test_failed_call_keeps_files_of_ask_and_label_whole(tmp_path, monkeypatch):
 
 @pytest.fixture
 def check_out(tmp_path, monkeypatch, capsys):
-    """`majorant check --out` in this process; what is computed and drawn is kept, and written anew each time.
+    """`majorant check --out` in this process; what is computed and drawn is kept, and rewritten each time.
 
     Answers with the exit code and what was said on standard error.
     """

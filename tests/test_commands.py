@@ -110,7 +110,7 @@ def test_the_commands_of_a_page_run(page, tables, tmp_path, monkeypatch):
             if flag in ("--gold-file", "--design"):
                 fill_in(Path(name.replace(".design.json", ".csv")), truth)
         if words[1] == "ask" and not {"--design", "--out"} & set(words):
-            Path("to_label.csv").unlink(missing_ok=True)  # each example begins anew
+            Path("to_label.csv").unlink(missing_ok=True)  # each example starts from scratch
         done = CliRunner().invoke(majorant, [*words[1:], "-q"])
         allowed = {"certify": (0, 1, 3)}.get(words[1], (0, 1) if "--fail-on" in words else (0,))  # verdicts
         if done.exit_code not in allowed or isinstance(done.exception, MajorantError):

@@ -140,7 +140,7 @@ def test_panels_thin_crowds_and_equal_workers_have_no_record(setting):
     assert track_record(setting, 0.04, SETS) == ()
 
 
-def test_the_expected_gain_is_that_of_the_untied_items():
+def test_expected_gain_ignores_tied_items():
     votes = mj.read([("a", "x", 1), ("a", "y", 0), ("b", "x", 1), ("b", "y", 1)])
     majority = mj.aggregate(votes, "majority")
     assert expected_gain(majority, majority, majority.posterior) == 0

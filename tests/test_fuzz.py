@@ -43,7 +43,7 @@ def test_interrupted_campaign_resumes(tmp_path):
     assert b"8 readings: generated tables against a naive reader; 0 faults" in done.stdout
 
 
-def test_a_fault_ends_the_campaign_with_a_status_of_its_own(tmp_path):
+def test_a_fault_ends_the_campaign_with_a_distinct_exit_status(tmp_path):
     words = [sys.executable, "-m", "corpus.campaign", "--part", "kills", "--cases", "0", "--state", "state.json"]
     (tmp_path / "state.json").write_text('{"kills": {"cases": 4, "faults": 1, "seconds": 1}}')
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
@@ -137,7 +137,7 @@ def test_ten_minutes_of_the_campaign():
     assert done.returncode == 0, done.stdout
 
 
-def test_intervals_hold_their_value_down_to_the_lowest_level():
+def test_intervals_contain_their_estimate_down_to_the_lowest_level():
     assert fuzz.check_fault(VOTES, 0.501, whole=False) is None
     assert "level must lie between 0.5 and 1" in fuzz.check_fault(VOTES, 0.5, whole=False)
 

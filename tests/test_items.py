@@ -100,7 +100,7 @@ def test_the_same_items_are_drawn_in_any_order_and_in_any_parts(n_parts):
     assert mixed[draw_by_name(parts, 0.1, 3)].tolist() == expected.tolist()
 
 
-def test_numbers_count_as_their_text_wherever_they_come_from():
+def test_numbers_hash_like_their_text_in_every_container():
     numbers = list(range(-5, 3_000))
     expected = name_hashes([str(number) for number in numbers], 4)
     for same in (numbers, np.array(numbers), pa.array(numbers), pa.array([str(number) for number in numbers])):

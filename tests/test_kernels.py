@@ -1,4 +1,4 @@
-"""Gather and scatter equal a loop over votes, whatever the block size, the threads and the weights."""
+"""Gather and scatter equal a loop over votes, for any block size, threads and weights."""
 
 from typing import NamedTuple
 

@@ -127,7 +127,7 @@ def test_deeply_nested_files_of_ours_are_reported_as_damaged(tmp_path, reader):
         READERS[reader](path)
 
 
-def test_more_text_than_arrow_holds_is_refused_by_name(tmp_path):
+def test_error_for_too_much_text_for_arrow_names_the_limit(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"item": ["a"], "worker": ["w"], "label": ["y"]}), path)
     file = identify(path.name, path, ReadOptions())

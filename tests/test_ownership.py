@@ -177,7 +177,7 @@ def test_damaged_ownership_record_protects_all_files(tmp_path, text):
     assert (tmp_path / "a.txt").read_text() == "a"
 
 
-def test_files_written_from_python_are_protected_too(tmp_path):
+def test_files_written_from_python_are_also_protected(tmp_path):
     result = mj.check(mj.read("v.csv"))
     page = tmp_path / "page.html"
     page.write_text("the user's")
@@ -190,7 +190,7 @@ def test_files_written_from_python_are_protected_too(tmp_path):
         mj.save_state(mj.aggregate("v.csv", "one-coin").state(), tmp_path / "v.csv")
 
 
-def test_a_folder_written_by_spark_is_protected_too(tmp_path):
+def test_a_folder_written_by_spark_is_also_protected(tmp_path):
     """Spark empties a folder before it writes into it."""
     mine = tmp_path / "labels.parquet"
     mine.mkdir()

@@ -40,4 +40,4 @@ def test_help_says_what_goes_in_and_comes_out():
     text = pydoc.plain(pydoc.render_doc(mj.check))
     assert "votes: 'Any'" in text
     assert "-> 'Result'" in text
-    assert "Whatever `mj.read` takes" in text
+    assert "Anything `mj.read` accepts" in text

@@ -104,7 +104,7 @@ def test_each_worker_keeps_the_confusion_given(crew, n_votes, extra):
     assert distinct(votes)
 
 
-# --- joint laws ---
+# --- joint distributions ---
 
 
 def test_votes_are_independent_given_the_class():

@@ -97,7 +97,7 @@ def test_command_prints_it(run, crowd, tmp_path):
     ],
     ids=" ".join,
 )
-def test_tables_of_other_commands_are_safe_where_they_are_asked_to_be(run, crowd, tmp_path, words, name):
+def test_tables_of_other_commands_are_spreadsheet_safe_on_request(run, crowd, tmp_path, words, name):
     with (tmp_path / "votes.csv").open("w", newline="") as file:
         csv.writer(file).writerows([crowd, *zip(*crowd.values(), strict=True)])
     command, *options = words

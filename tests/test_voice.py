@@ -140,7 +140,7 @@ def texts_in(value, at=""):
 
 
 @pytest.mark.parametrize("gold", [0.0, 0.3])
-def test_no_result_holds_a_phrase(gold):
+def test_results_contain_no_phrases(gold):
     """All results of the public functions, on votes whose names are single words."""
     made = mj.simulate([0.6, 0.4], [[0.8, 0.2], [0.3, 0.7]], n_items=150, n_votes=3, n_workers=12, gold=gold, rng=0)
     panel = mj.simulate([0.5, 0.5], one_coin_workers([0.9, 0.8, 0.7]), n_items=60, n_votes=3, gold=gold, rng=0).votes

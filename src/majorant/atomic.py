@@ -56,7 +56,7 @@ def whole_file(path: str | os.PathLike[str], *, guard: bool = True, overwrite: b
 def whole_files(
     paths: Iterable[Path], *, guard: bool = True, overwrite: bool = False, update: Collection[Path] = ()
 ) -> Iterator[list[Path]]:
-    """Temporary files that replace the targets in this order, all or none, if the block succeeds.
+    """Yield temporary files that replace the targets, in this order and all or none, if the block succeeds.
 
     `ownership` decides what may be replaced, before anything is computed and again at the end; `update` lists files
     whose new content is derived from the current one.

@@ -1,7 +1,7 @@
 """Decide from all the evidence whether to keep majority vote or to switch, and how sure that is.
 
 Evidence that assumes the least counts first: labels, identical rules, the certificate, the track record. An assumption
-that failed or cannot be tested lowers the certainty, whatever the source.
+that failed or cannot be tested lowers the certainty, regardless of the source.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Answer:
     basis : Evidence or None
         The evidence that decided.
     evidence : tuple of Evidence
-        All the evidence there was.
+        All the evidence considered.
     next : Next
         What would make the answer more certain.
     """
@@ -160,7 +160,7 @@ def decide(evidence: Sequence[Evidence], *, tolerance: float = TOLERANCE) -> Ans
 
 
 def _changes_least(one: Evidence) -> tuple[int, str]:
-    """Of equally good rules the one that changes the fewest labels comes first, whatever the order of the rows."""
+    """Among equally good rules, prefer the one that changes the fewest labels, regardless of row order."""
     return one.n_used, one.other
 
 
@@ -212,5 +212,5 @@ def _lowered(certainty: Certainty, basis: Evidence) -> Certainty:
 
 
 def _compared(evidence: Sequence[Evidence]) -> str:
-    """The rule that the evidence is about if none of it decides."""
+    """The rule to compare if no evidence decides."""
     return next((one.other for one in evidence if one.source is not Source.CERTIFICATE), MAJORITY)

@@ -16,7 +16,7 @@ class MajorantError(Exception):
 
 
 class DataError(MajorantError, ValueError):
-    """Something is wrong with the table.
+    """The input data are invalid.
 
     >>> import majorant as mj
     >>> mj.read([("a", "w")])
@@ -27,7 +27,7 @@ class DataError(MajorantError, ValueError):
 
 
 class ConfigError(MajorantError, ValueError):
-    """Something is wrong with the call.
+    """The arguments or options are invalid.
 
     >>> import majorant as mj
     >>> mj.read([("a", "w", 1)], repeats="both")
@@ -38,7 +38,7 @@ class ConfigError(MajorantError, ValueError):
 
 
 class NotIdentified(MajorantError):
-    """These data cannot answer the question, whatever the method.
+    """No method can answer the question from these data.
 
     >>> import majorant as mj
     >>> mj.plan([("a", "u", 1), ("b", "v", 0), ("b", "u", 0)])
@@ -59,7 +59,7 @@ class DataNote(UserWarning):
     ...     warnings.simplefilter("always")
     ...     votes = mj.read([("a", "w", "yes"), ("a", "x", "NA")])
     >>> print(caught[0].message)
-    'NA' (1 vote) counts as a label. If it means no vote, say empty='NA'.
+    'NA' (1 vote) counts as a label. If it means no vote, pass empty='NA'.
     """
 
     def __init__(self, note: Any) -> None:

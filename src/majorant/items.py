@@ -126,7 +126,7 @@ def _sample_repeats(votes: Votes) -> bool:
 
 
 def _vote_keys(votes: Votes, random_c: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """A hash of each item's votes, whatever their order: the sum of one random number per vote, modulo 2**64."""
+    """A hash of each item's votes, regardless of their order: the sum of one random number per vote, modulo 2**64."""
     running_n = np.concatenate([np.zeros(1, np.uint64), np.cumsum(random_c[vote_columns(votes)], dtype=np.uint64)])
     key_i: NDArray[np.uint64] = running_n[votes.offsets_i[1:]] - running_n[votes.offsets_i[:-1]]
     if votes.gold_i is not None:

@@ -72,7 +72,7 @@ def write_table(path: str | os.PathLike[str], columns: Columns | Iterator[Column
 
 
 def _fill_in_parts(part: Path, path: Path, tables: Iterator[Columns]) -> None:
-    """Write a table that comes in parts: appended to each other in CSV, a row group each in Parquet."""
+    """Write a table that comes in parts: one after another in CSV, one row group each in Parquet."""
     import pyarrow.parquet as pq
 
     with contextlib.ExitStack() as open_files:

@@ -88,14 +88,14 @@ def check(
     Parameters
     ----------
     votes : Any
-        Whatever `mj.read` takes (a file, a frame, a dict, a list), with the same keyword arguments, or a backend.
+        Anything `mj.read` accepts (a file, a frame, a dict, a list), with the same keyword arguments, or a backend.
     level : float
         Confidence level of every interval and proof.
     rng : int or numpy Generator
         Random seed.
     method : str, optional
         The rule to compare with majority vote and to label with: a method, the name of a worker, or names joined by
-        "+" for the majority of some; by default the weighted vote.
+        "+" for the majority vote of those workers; by default the weighted vote.
     tolerance : float
         A difference in accuracy too small to matter.
     target : float
@@ -353,10 +353,10 @@ def aggregate(
     Parameters
     ----------
     votes : Any
-        Whatever `mj.read` takes (a file, a frame, a dict, a list), with the same keyword arguments, or a backend.
+        Anything `mj.read` accepts (a file, a frame, a dict, a list), with the same keyword arguments, or a backend.
     method : str
-        A method's name, `weighted-vote`, the name of a worker, names joined by "+" for the majority of some, or `auto`
-        for the labels that `check` writes.
+        A method's name, `weighted-vote`, the name of a worker, names joined by "+" for the majority vote
+        of those workers, or `auto` for the labels that `check` writes.
     rng : int or numpy Generator
         Random seed.
 
@@ -409,9 +409,9 @@ def workers(
     Parameters
     ----------
     votes : Any
-        Whatever `mj.read` takes, with the same keyword arguments, or a backend.
+        Anything `mj.read` accepts, with the same keyword arguments, or a backend.
     method : str
-        The method by which workers are judged.
+        The method used to assess workers.
     level : float
         Confidence level of the intervals.
     rng : int or numpy Generator

@@ -25,7 +25,7 @@ def test_over_all_orders_of_seven_items_bounds_miss_no_more_than_promised():
         assert covered >= 0.6
 
 
-def test_all_labels_give_the_share_itself():
+def test_labelling_every_item_gives_the_exact_share():
     truth = np.repeat([1, 0], [33, 17])
     for seed in range(20):
         share = bound_accuracy(np.random.default_rng(seed).permutation(truth), n_items=50, level=0.6)

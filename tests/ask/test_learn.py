@@ -158,7 +158,7 @@ def test_too_few_labels_are_refused():
         learn_rule(votes, range(19), truth[:19], majority, baseline=majority)
 
 
-def test_gold_labels_are_those_of_items_with_votes():
+def test_gold_labels_of_items_without_votes_are_left_out():
     votes = Votes.from_codes([0, 2], [0, 0], [1, 0], items="abc", workers="w", labels="ny", gold=[1, 0, -1])
     assert [array.tolist() for array in gold_labels(votes)] == [[0], [1]]
 

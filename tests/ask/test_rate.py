@@ -1,4 +1,4 @@
-"""Bounds for a mean from labels in random order: exact whatever the predictor, and narrow where the panel helps."""
+"""Bounds for a mean from labels in random order: exact for any predictor, and narrow where the panel helps."""
 
 from itertools import permutations
 
@@ -56,7 +56,7 @@ def test_evidence_decreases_with_the_candidate_rate(n: int) -> None:
             assert (np.nan_to_num(np.diff(evidence), nan=0.0) <= 1e-9).all()
 
 
-def test_every_label_gives_the_mean_itself() -> None:
+def test_labelling_every_item_gives_the_exact_mean() -> None:
     truth, features = panel(np.random.default_rng(2), 40, 0.35, 0.7)
     order = np.random.default_rng(3).permutation(40)
     assert bounds(bets_of(features, order, truth[order]), ALPHA) == pytest.approx((0.35, 0.35))

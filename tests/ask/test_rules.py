@@ -51,7 +51,7 @@ def test_judges_who_label_nearly_everything():
     assert full_judges(as_backend(VOTES)) == ["gemini"]
 
 
-def test_judges_from_files_are_those_in_memory(tmp_path):
+def test_sub_panel_fit_is_the_same_from_files_and_in_memory(tmp_path):
     votes, _ = simulate([0.5, 0.5], one_coin_workers([0.9, 0.6, 0.7]), n_items=300, n_votes=2, rng=0)
     rows = zip(votes.item_n, votes.worker_n, votes.label_n, strict=True)
     path = tmp_path / "votes.csv"
@@ -90,7 +90,7 @@ def panel(tmp_path):
     return {f"q{i}": ("no", "yes")[k] for i, k in enumerate(truth)}
 
 
-def test_check_and_aggregate_take_a_judge_for_a_method(run, panel):
+def test_check_and_aggregate_accept_a_judge_as_the_method(run, panel):
     code, out, _ = run("check", "votes.csv", "--gold-file", "truth.csv", "--method", "gpt-0")
     assert code == 0
     assert "Switch to gpt-0: +" in out
@@ -100,7 +100,7 @@ def test_check_and_aggregate_take_a_judge_for_a_method(run, panel):
     assert "gpt-9" in run("check", "votes.csv", "--method", "gpt-9")[2]
 
 
-def test_the_table_of_methods_holds_the_judges_of_a_panel(panel, tmp_path):
+def test_method_table_lists_the_judges_of_a_panel(panel, tmp_path):
     rows = {row.method: row.accuracy.value for row in mj.compare(str(tmp_path / "votes.csv"), gold=panel)}
     assert rows["gpt-0"] > 0.9 > 0.6 > rows["majority"]
     named = mj.compare(str(tmp_path / "votes.csv"), ["majority", "gpt-0+gpt-4"], gold=panel)

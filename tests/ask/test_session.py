@@ -163,7 +163,7 @@ def test_a_design_over_some_items_makes_claims_about_all(finished):
     assert (nothing.verdict, nothing.value.value) == ("open", None)
 
 
-def test_levels_hold_where_a_design_holds_some_of_the_items():
+def test_levels_hold_for_designs_with_only_some_of_the_items():
     """The rules agree on nine of ten items, and each is right on half of the others."""
     rng = np.random.default_rng(0)
     y = np.r_[np.full(900, 0.5), np.tile([0.0, 1.0], 50)]

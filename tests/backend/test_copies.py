@@ -78,7 +78,7 @@ def written(result, folder):
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
-def test_files_count_copies_as_memory_does(file, tmp_path, sampled):
+def test_copies_are_counted_the_same_in_files_and_in_memory(file, tmp_path, sampled):
     there, here = mj.check(FileBackend(prepare(str(file), tmp_path / "work", memory=MEMORY), MEMORY)), mj.check(file)
     assert_same(there, here)
     found, expected = written(there, tmp_path), written(here, tmp_path)

@@ -26,7 +26,7 @@ FEW = [(name, settings) for name, settings, *_ in CASES if name in KINDS]
 
 
 @pytest.mark.parametrize(("name", "settings"), FEW, ids=[name for name, _ in FEW])
-def test_sorted_files_hold_the_votes_that_memory_does(name, settings, tmp_path):
+def test_sorted_files_contain_the_same_votes_as_memory(name, settings, tmp_path):
     votes = majorant.read(HERE / name, **settings)
     if votes.account.format.endswith(", wide"):
         with pytest.raises(ConfigError, match="a wide table can only be read in memory"):

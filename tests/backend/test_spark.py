@@ -125,7 +125,7 @@ def test_few_votes_are_read_into_memory(frame, local):
     assert backend.votes.account.source == "Spark frame"
 
 
-def test_check_takes_a_frame_with_the_defaults_of_memory(frame):
+def test_check_uses_the_same_defaults_for_a_spark_frame(frame):
     found, expected = (result_summary(check(votes, method="majority")) for votes in (frame, frame.toArrow()))
     assert found["certificate"] == expected["certificate"]
     assert {**found["majority"]} == {**expected["majority"]}

@@ -80,7 +80,7 @@ with spark_session("local-cluster[2,1,1024]", memory="1g", settings=settings) as
 
 
 @pytest.mark.parametrize("size", ["16k", "400k"])
-def test_full_disk_on_an_executor_gives_a_message_and_leaves_nothing(tmp_path, size):
+def test_full_disk_on_an_executor_gives_a_message_and_leaves_no_files(tmp_path, size):
     """Spark's temporary files are on a small file system, which fills up and loses the earlier votes."""
     try:
         session.require_spark()

@@ -65,7 +65,7 @@ def assert_same(found, expected, path=""):
 
 
 @pytest.mark.parametrize("sampled", [pytest.param(False, marks=LONG), True])
-def test_the_certificate_is_that_of_the_votes_in_memory(pair, monkeypatch, sampled):
+def test_certificate_is_the_same_as_in_memory(pair, monkeypatch, sampled):
     kept, votes = pair
     if sampled:  # the same items in both
         sample_items(monkeypatch)
@@ -74,7 +74,7 @@ def test_the_certificate_is_that_of_the_votes_in_memory(pair, monkeypatch, sampl
     assert_same(found, certification(votes, level=0.9, rng=3).certificate)
 
 
-def test_agreement_is_that_of_the_votes_in_memory(pair, monkeypatch):
+def test_agreement_is_the_same_as_in_memory(pair, monkeypatch):
     kept, votes = pair
     expected = agreement(votes, rng=5)
     assert_same(measure_agreement(kept, seed=5), expected)
@@ -88,7 +88,7 @@ def test_agreement_is_that_of_the_votes_in_memory(pair, monkeypatch):
     assert sampled.cohen.value == pytest.approx(expected.cohen.value, abs=0.1)
 
 
-def test_workers_are_judged_as_in_memory(pair):
+def test_worker_tables_are_the_same_as_in_memory(pair):
     kept, votes = pair
     fit = kept.fit("dawid-skene")
     expected = assess_workers(votes, ESTIMATORS["dawid-skene"]().fit(votes))
@@ -133,7 +133,7 @@ def test_a_check_of_a_sample_counts_all_votes(pair, monkeypatch):
     assert found["review"]["items"] == 100
 
 
-def test_methods_that_need_all_votes_are_refused_with_those_that_do_not(pair):
+def test_error_for_a_method_that_needs_all_votes_lists_others(pair):
     with pytest.raises(
         ConfigError, match=r"^kos .* does not run with memory=. Choose one of: .*dawid-skene.*weighted-vote"
     ):

@@ -221,7 +221,7 @@ def test_an_output_folder_that_cannot_be_written(run):
     assert sorted(path.name for path in Path().iterdir()) == ["blocked", "votes.csv"]
 
 
-def test_a_full_disk_while_writing_leaves_nothing(tmp_path):
+def test_full_disk_while_writing_leaves_no_files(tmp_path):
     """A file size limit simulates a full disk: writing fails half-way in the same way."""
     votes = tmp_path / "votes.csv"
     votes.write_text("item,worker,label\n" + "".join(f"item number {n},w,yes\n" for n in range(20_000)))
@@ -238,7 +238,7 @@ def test_a_full_disk_while_writing_leaves_nothing(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["votes.csv"]
 
 
-def test_control_c_half_way_exits_130_and_leaves_nothing(tmp_path):
+def test_control_c_half_way_exits_130_and_leaves_no_files(tmp_path):
     command = [sys.executable, "-m", "majorant", "aggregate", "-", "--out", "labels.csv"]
     with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         process.stdin.write(GOOD)
@@ -263,7 +263,7 @@ def test_control_characters_in_names_are_escaped(run):
     assert "\x1b" not in out
 
 
-def test_a_wrong_call_is_exit_code_2(run):
+def test_invalid_call_exits_with_2(run):
     write("votes.csv", GOOD)
     for arguments in (
         ["check"],

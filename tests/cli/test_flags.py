@@ -39,7 +39,7 @@ def modules() -> list[Path]:
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_message_of_the_library_names_a_flag(path):
+def test_library_messages_never_mention_flags(path):
     assert [text for text in texts(path) if FLAG.search(text) and "style=" not in text] == []
 
 

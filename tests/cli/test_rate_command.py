@@ -99,7 +99,7 @@ def test_markdown_summary(folder, tmp_path):
     assert (tmp_path / "summary.md").read_text() == text
 
 
-def test_json_holds_the_same_facts(folder):
+def test_json_contains_the_same_facts(folder):
     facts = json.loads(
         run(folder, "log.csv", "--gold-file", "labels.csv", "--label", "pass", "--by", "system", "--json")
     )

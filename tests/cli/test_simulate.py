@@ -34,7 +34,7 @@ def expected_rows(votes):
     return [[str(votes.items[i]), votes.workers[j], str(votes.labels[k])] for i, j, k in codes]
 
 
-def test_votes_and_truth_are_those_of_the_library(simulated, tmp_path):
+def test_votes_and_truth_match_the_library(simulated, tmp_path):
     done = simulated(*CROWD, "--seed", "7", "--out", "votes.csv", "--truth", "truth.csv")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "votes.csv: 120 votes by 30 workers on 40 items, seed 7.\n"

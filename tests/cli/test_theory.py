@@ -56,7 +56,7 @@ def test_the_table_the_witness_and_the_map(tmp_path, run):
     )
 
 
-def test_json_holds_the_numbers_of_the_library(run):
+def test_json_has_the_same_numbers_as_the_library(run):
     done = run(*MODEL, "--votes", "4", "--ties", "random", "--json")
     facts = json.loads(done.stdout)["by_votes"][0]
     wanted = theory.describe(PRIOR, CONFUSION, 4, "random")
@@ -81,7 +81,7 @@ def test_a_named_panel_is_read_from_a_file_or_standard_input(tmp_path, run):
     assert json.loads(unnamed.stdout)["by_votes"][0]["witness"]["ballot"] == [1, 0, 0]
 
 
-def test_certainty_is_infinite_and_still_json(run):
+def test_infinite_margin_is_valid_json(run):
     done = run("--prior", ".5,.5", "--confusion", "1,0/0,1", "--votes", "3", "--json")
     assert json.loads(done.stdout)["by_votes"][0]["margin"] == "inf"
 
@@ -107,7 +107,7 @@ def test_cells_too_large_to_enumerate_are_marked(run):
         (["--prior", ".5,.5", "--panel", "number.json"], "confusions must have shape"),
     ],
 )
-def test_a_wrong_call_is_one_sentence_and_writes_nothing(tmp_path, run, arguments, message):
+def test_invalid_call_prints_one_sentence_and_writes_nothing(tmp_path, run, arguments, message):
     inputs = {"panel.json": json.dumps(CREW), "bad.json": "{", "number.json": "3"}
     for name, text in inputs.items():
         (tmp_path / name).write_text(text)

@@ -49,7 +49,7 @@ def compare(name, theirs, data):
 
 
 @pytest.mark.parametrize(("n_labels", "seed", "name"), PAIRS)
-def test_labels_are_those_of_crowd_kit(n_labels, seed, name):
+def test_labels_match_crowd_kit(n_labels, seed, name):
     theirs, data = RECORDED[f"{n_labels}-{seed}"][name], frame(n_labels, seed)
     compare(name, theirs, data)
 
@@ -57,7 +57,7 @@ def test_labels_are_those_of_crowd_kit(n_labels, seed, name):
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore")  # crowd-kit's, of newer pandas
 @pytest.mark.parametrize(("n_labels", "seed", "name"), PAIRS)
-def test_labels_are_those_of_the_crowd_kit_that_is_installed(n_labels, seed, name):
+def test_labels_match_the_installed_crowd_kit(n_labels, seed, name):
     pytest.importorskip("crowdkit")
     data = frame(n_labels, seed + 100)
     compare(name, peer(name, data), data)
@@ -126,7 +126,7 @@ class TestCallsInTheDocumentation:
         ("name", "settings"),
         [("DawidSkene", (100,)), ("OneCoinDawidSkene", (100,)), ("KOS", (10,)), *((name, ()) for name in ours.__all__)],
     )
-    def test_labels_are_most_often_those_of_the_majority(self, name, settings):
+    def test_labels_usually_match_the_majority(self, name, settings):
         result = getattr(ours, name)(*settings).fit_predict(self.data)
         votes = self.data.groupby("task")["label"].mean()
         assert ((votes > 0.5) == (result == 1)).mean() > 0.85

@@ -147,7 +147,7 @@ def _frame(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def mutated(case: Case, rng: np.random.Generator) -> Case:
-    """The input with a few bytes flipped, cut, repeated or put in, of archives those of a member; frames anew."""
+    """The input with a few bytes flipped, cut, repeated or inserted (in archives, those of a member); new frames."""
     if case.reader == "frame":
         return case._replace(content=json.dumps(_frame(rng)).encode())
     if case.content[:2] == b"PK" and rng.random() < 0.8:

@@ -55,7 +55,7 @@ def typed(value: Any) -> tuple[str, Any]:
 
 
 def content(votes: Any) -> tuple[Any, ...]:
-    """What was read: votes, gold labels, names and counts of rows, whatever the order of items and workers."""
+    """What was read: votes, gold labels, names and counts of rows, regardless of the order of items and workers."""
     items, workers, labels = ([typed(name) for name in names] for names in (votes.items, votes.workers, votes.labels))
     ballots = Counter(
         (items[i], workers[j], labels[k])

@@ -46,21 +46,21 @@ def test_verdict_is_open_if_three_votes_cannot_test_independence():
     assert claim.loss.ends == (0, 0, 0)
 
 
-def test_too_few_items_to_see_dependent_votes_test_nothing():
+def test_independence_is_untestable_with_too_few_items():
     """100 items with 5 votes pass any test of independence, so passing says nothing."""
     claim = certify_counts(drawn(Crowd("", 0.5, 0.8, 0.2, {5: 100})), rng=0).anonymous
     assert claim.status(Assumption.INDEPENDENT_VOTES) == Status.UNTESTABLE
     assert claim.verdict == "open"
 
 
-def test_a_skewed_crowd_is_not_optimal_and_its_loss_found():
+def test_skewed_crowd_is_not_optimal_and_loss_interval_covers():
     claim = certify_counts(drawn(SKEWED), rng=0).anonymous
     assert (claim.verdict, claim.certainty) == ("not optimal", "supported")
     assert 0 < claim.loss.low <= SKEWED.loss() <= claim.loss.high
     assert claim.margin < 0
 
 
-def test_margin_and_accuracy_are_those_of_theory_at_the_true_model():
+def test_margin_and_accuracy_match_theory_at_the_true_model():
     claim = certify_counts({5: np.round(1e7 * sum(SKEWED.cells(5)))}, rng=0).anonymous
     prior, confusion = [0.93, 0.07], [[0.8, 0.2], [0.2, 0.8]]
     assert claim.margin == pytest.approx(majority_margin(prior, confusion, 5), abs=1e-3)
@@ -122,7 +122,7 @@ def test_the_narrowest_majorities_of_all_sizes_follow_from_the_smallest_and_larg
         assert (min(margins.values()) > 0) == (min(margins[h] for h in deciding_sizes(sizes)) > 0)
 
 
-def test_likelihood_ratios_of_many_sizes_are_those_of_the_deciding_ones():
+def test_likelihood_ratio_depends_only_on_the_deciding_sizes():
     histograms = drawn(Crowd("", 0.7, 0.75, 0.3, dict.fromkeys((3, 5, 7, 9), 400)))
     cells, items_c = flatten(histograms)
     every, few = (weigh(cells, items_c[None], sizes) for sizes in ([3, 5, 7, 9], [3, 9]))
@@ -141,7 +141,7 @@ def test_rare_numbers_of_votes_do_not_affect_the_verdict():
     assert certify_counts(histograms, rng=0).anonymous.verdict == "optimal"
 
 
-def test_the_loss_interval_reaches_as_far_as_a_constrained_optimiser():
+def test_loss_interval_matches_a_constrained_optimiser():
     histograms = {5: [30, 50, 200, 200, 200, 100]}
     cells, items_c = flatten(histograms)
 
@@ -187,7 +187,7 @@ def test_vote_counts_correlated_with_difficulty_leave_the_verdict_open():
 
 
 @pytest.mark.parametrize("histograms", [{}, {3: [0, 0, 0, 0]}, {1: [5, 6]}, {1: [5, 6], 2: [3, 4, 5]}])
-def test_too_few_votes_identify_nothing(histograms):
+def test_claim_is_open_without_enough_votes_to_identify_the_model(histograms):
     claim = certify_counts(histograms, rng=0).anonymous
     assert (claim.verdict, claim.reason) == ("open", "not identified")
     assert claim.margin is None

@@ -69,7 +69,7 @@ def test_merged_and_single_items_give_one_claim():
     assert one.verdict == two.verdict
 
 
-def test_margin_is_that_of_the_panel_and_loss_matches_a_hand_calculation():
+def test_margin_matches_the_panel_and_loss_matches_hand_calculation():
     votes, copies, fit = panel(UNLIKE)
     claim = claim_of(named_claim, case_of(votes, fit, copies))
     assert claim.accuracy == pytest.approx(panel_accuracy(fit.prior, fit.confusion), abs=0.003)
@@ -105,7 +105,7 @@ def test_equal_workers_are_supported_for_all_items():
     assert claim.margin > 0
 
 
-def test_a_refit_one_by_one_serves_as_well(monkeypatch):
+def test_refitting_one_replicate_at_a_time_gives_the_same_bootstrap(monkeypatch):
     votes, copies, fit = panel(EQUAL, n_items=2_000)
 
     def refit(votes, weights, start):
@@ -135,7 +135,7 @@ def test_thin_crowds_get_no_verdict_and_no_loss():
     assert (claim.reason, claim.loss.value) == ("not identified", None)
 
 
-def test_a_crowds_margin_is_not_that_of_its_worst_set():
+def test_crowd_margin_excludes_a_rare_worker_set():
     crew = np.concatenate([np.repeat(one_coin_workers([0.8]), 11, axis=0), one_coin_workers([0.2])])
     votes = simulate([0.5, 0.5], crew[:11], 3_000, 3, rng=0).votes
     rare = Votes.from_codes(
@@ -173,7 +173,7 @@ def test_a_panel_can_lose_to_names_and_not_to_counts():
     assert anonymous.accuracy == pytest.approx(panel_accuracy(fit.prior, fit.confusion))
 
 
-def test_a_skewed_panel_loses_to_counts():
+def test_majority_is_not_optimal_on_a_skewed_panel():
     votes, copies, fit = panel(one_coin_workers([0.6, 0.6, 0.65, 0.65, 0.6]), prior=(0.9, 0.1), n_items=50_000)
     claim = claim_of(panel_claim, case_of(votes, fit, copies))
     assert claim.verdict == "not optimal"
@@ -244,7 +244,7 @@ def test_loss_without_votes_is_not_a_number():
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("shared", [False, True])
-def test_losses_are_those_of_the_posteriors_item_by_item(n_classes, shared, monkeypatch):
+def test_losses_match_the_posteriors_item_by_item(n_classes, shared, monkeypatch):
     monkeypatch.setattr(bootstrap_module, "_scores", partial(bootstrap_module._scores, entries=100))
     rng = np.random.default_rng(n_classes)
     prior, crew = rng.dirichlet(np.ones(n_classes), size=4), rng.dirichlet(np.ones(n_classes), size=(4, 6, n_classes))
@@ -275,7 +275,7 @@ def test_items_are_drawn_with_replacement_whichever_way():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_margin_of_each_worker_set_is_that_of_its_panel(n_classes):
+def test_margin_of_each_worker_set_matches_its_panel(n_classes):
     votes = simulate(
         np.full(n_classes, 1 / n_classes),
         one_coin_workers(np.linspace(0.6, 0.9, 7), n_classes),

@@ -82,7 +82,7 @@ def test_a_panel_of_many_worker_sets_is_tested_for_hard_items(how, status):
     assert dependence(votes, fit, rng=0).tested.status == status
 
 
-def test_a_panel_of_too_many_parameters_is_said_to_be_untested():
+def test_panel_with_too_many_parameters_is_reported_as_untested():
     votes, _ = simulate(np.full(5, 0.2), coins([0.8] * 51, 5), 60, 51, rng=2)
     found = dependence(votes, DawidSkene().fit(votes), rng=0)
     assert (found.tested.status, found.n_eff.reason) == ("untestable", Missing.TOO_MANY_PARAMETERS)

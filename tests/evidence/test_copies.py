@@ -199,7 +199,7 @@ def test_merging_keeps_gold_times_and_the_votes_of_others() -> None:
     assert merge_copies(votes, []) is votes
 
 
-def test_labels_on_disk_are_those_of_the_result_where_copies_count_as_one(tmp_path):
+def test_labels_on_disk_match_the_result_with_copies_merged(tmp_path):
     import csv
 
     import majorant as mj

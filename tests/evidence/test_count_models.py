@@ -56,7 +56,7 @@ CASES = {
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.long] if n > 1 else []) for n, name in enumerate(CASES)]
 )
-def test_suprema_are_those_of_a_brute_search(name):
+def test_suprema_match_brute_force_search(name):
     histograms = CASES[name]
     h = max(histograms)
     rows = [(0, 0, 0), (h, h // 2 + 1, -1), (h, h - h // 2 - 1, 1), (h, h, -1)]
@@ -71,7 +71,7 @@ def test_suprema_are_those_of_a_brute_search(name):
         assert row[2] * log_odds(theta[0, s], row[0], row[1]) >= -1e-6
 
 
-def test_random_restarts_find_nothing_higher():
+def test_random_restarts_find_no_higher_likelihood():
     rng = np.random.default_rng(3)
     for _ in range(8):
         crowd = Crowd("", rng.uniform(0.02, 0.98), rng.uniform(0.5, 0.99), rng.uniform(0.01, 0.5), {4: 300, 5: 3000})
@@ -104,7 +104,7 @@ def _on_boundary(x, y):
     return log_likelihood(cells, items_c, theta)
 
 
-def test_derivatives_are_those_of_differences():
+def test_derivatives_match_finite_differences():
     cells, items_c = flatten({3: [5, 2, 4, 9], 6: [1, 0, 2, 8, 4, 3, 2]})
     theta = np.array([0.9, -1.3, 0.4])
     slope, bend = theta_derivatives(cells, items_c[None], theta[None])

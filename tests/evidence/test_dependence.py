@@ -70,13 +70,13 @@ def plain_squares(gold):
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_squared_errors_are_those_of_votes_less_their_worker_s_mean(missing):
+def test_squared_errors_match_votes_centred_by_worker(missing):
     gold = small_gold(missing=missing)
     assert squared_errors(gold).sum(axis=0) == pytest.approx(plain_squares(gold))
 
 
 @pytest.mark.parametrize(("end", "side"), [("low", 1), ("high", -1)])
-def test_the_interval_is_that_of_the_jackknife_with_an_item_more(end, side):
+def test_interval_is_the_jackknife_with_one_more_item(end, side):
     n = 80
     gold = gold_of(known([0.7, 0.7, 0.75, 0.8, 0.85], n, rng=1, dependence=0.6))
     added = (5, 25) if end == "low" else (1, 1)
@@ -90,7 +90,7 @@ def test_the_interval_is_that_of_the_jackknife_with_an_item_more(end, side):
     assert getattr(effective_panel_size(gold, 0.9), end) == pytest.approx(expected)
 
 
-def test_agreements_have_the_moments_of_all_ways_to_deal_the_votes():
+def test_agreement_moments_match_enumerating_all_permutations():
     label_gj = np.array([[0, 0], [0, 1], [1, 1], [2, 2], [0, 0], [1, 2]])
     label_gj, class_g = np.vstack([label_gj, label_gj[[0, 2]], label_gj[:1]]), np.array([0] * 6 + [1] * 2 + [2])
     first, second = label_gj[:, 0], label_gj[:, 1]
@@ -105,7 +105,7 @@ def test_agreements_have_the_moments_of_all_ways_to_deal_the_votes():
 
 
 @pytest.mark.parametrize(("labels", "half_step"), [((0, 1), 1.0), ((0, 2), 1.0), ((0, 1, 2), 0.5)])
-def test_agreements_change_in_steps_of_two_where_two_labels_are_said(labels, half_step):
+def test_continuity_correction_is_one_if_both_workers_use_only_two_labels(labels, half_step):
     fixed = [[0, 0], [0, 1], [0, 2]]  # of another class, where one of the two always says the same
     label_gj = np.array([[a, b] for a in labels for b in labels] + fixed)
     class_g = np.array([0] * (len(label_gj) - 3) + [1] * 3)

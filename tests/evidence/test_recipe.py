@@ -14,7 +14,7 @@ STATUS = {"status": Status.PASSED}
 
 
 def our_projects(comparison):
-    """How the weighted vote did in our own projects, whatever the votes are."""
+    """How the weighted vote did in our own projects, regardless of the votes."""
     if comparison.belief is None:
         return ()
     return (

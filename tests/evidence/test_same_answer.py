@@ -1,4 +1,4 @@
-"""The same votes give the same certificate, whatever the order of rows and the names of items, workers and labels."""
+"""The same votes give the same certificate, regardless of row order and of item, worker and label names."""
 
 from dataclasses import replace
 

@@ -97,7 +97,7 @@ def test_false_verdicts_stay_within_the_level_in_every_cell(group):
 
 @pytest.mark.long
 @pytest.mark.parametrize("group", range(GROUPS))
-def test_power_is_at_least_that_of_the_golden_table(group):
+def test_power_is_no_lower_than_in_the_golden_table(group):
     runs, printed_runs = 200, 100
     for seed, (crowd, promised) in list(enumerate(power_rows()))[group::GROUPS]:
         found = rates(crowd, runs, seed)

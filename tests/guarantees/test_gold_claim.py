@@ -1,7 +1,8 @@
-"""The gold claim keeps its level whatever the law of truth given the counts, so with any dependence between votes.
+"""The gold claim keeps its level for any distribution of truth given the counts, so with any dependence between votes.
 
-A law is a list of cells: the counts of an item's votes, how many gold items have them, and P(truth | counts).  Given
-the counts, the gold labels of a cell are independent draws from it; how the votes came about does not matter.
+A distribution (`law`) is a list of cells: the counts of an item's votes, how many gold items have them, and P(truth |
+counts).  Given the counts, the gold labels of a cell are independent draws from it; where the votes come from does not
+matter.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def gold_claim(votes, *, level=0.95):
 
 
 def two_class(n_votes, right_by_lead, gold):
-    """A law symmetric in the two classes: P(majority is right) by the number of votes of the majority."""
+    """A distribution symmetric in the two classes: P(majority is right) by the number of votes of the majority."""
     cells = []
     for k in range(n_votes + 1):
         if 2 * k != n_votes:
@@ -54,7 +55,7 @@ def two_class(n_votes, right_by_lead, gold):
 
 
 def votes_of(law):
-    """Votes with the counts of the law; every item will be gold."""
+    """Votes with these counts; every item will be gold."""
     items_c = np.array([gold for _, gold, _ in law])
     label_n = [np.tile(np.repeat(np.arange(len(counts)), counts), gold) for counts, gold, _ in law]
     item_n = np.repeat(np.arange(items_c.sum()), np.repeat([sum(counts) for counts, _, _ in law], items_c))
@@ -69,7 +70,7 @@ def votes_of(law):
 
 
 def gold_of(law, rng):
-    """Gold labels for `votes_of(law)`, drawn anew."""
+    """Gold labels for `votes_of(law)`, freshly drawn."""
     return np.concatenate([rng.choice(len(truth), gold, p=truth) for _, gold, truth in law]).astype(np.int32)
 
 
@@ -139,7 +140,7 @@ def random_law(rng, n_classes, ties=False):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
-def test_the_loss_interval_holds_the_loss(n_classes):
+def test_loss_interval_covers_the_loss(n_classes):
     rng = np.random.default_rng(n_classes)
     misses, n_runs = 0, many(400, quick=120)
     for _ in range(n_runs):
@@ -152,7 +153,7 @@ def test_the_loss_interval_holds_the_loss(n_classes):
     assert misses <= binom.ppf(0.999, n_runs, 0.2)
 
 
-def test_the_loss_interval_holds_where_it_is_tightest():
+def test_loss_interval_covers_where_it_is_narrowest():
     """One cell and two classes give the exact binomial interval, which must miss sometimes but not too often."""
     rng, law = np.random.default_rng(0), [((1, 2), 400, (0.6, 0.4))]
     ends = [
@@ -332,7 +333,7 @@ def test_real_sets_by_hand(name, verdict):
 
 
 @pytest.mark.long
-def test_the_level_over_many_laws():
+def test_the_level_over_many_distributions():
     """Random distributions, some of them on the boundary; 500 runs each."""
     rng = np.random.default_rng(11)
     proved, refuted = [], []

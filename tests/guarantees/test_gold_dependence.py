@@ -1,4 +1,4 @@
-"""On gold items: independent workers pass at the level, and the interval of n_eff holds whatever the dependence."""
+"""On gold items: independent workers pass at the level, and the interval of n_eff holds under any dependence."""
 
 from itertools import combinations
 

@@ -67,5 +67,5 @@ def test_three_classes_at_the_boundary_are_rarely_certified():
 @pytest.mark.long
 @pytest.mark.parametrize("n_items", [1_000, 5_000, 20_000])
 @pytest.mark.parametrize("n_votes", [3, 4, 5])
-def test_three_classes_at_the_boundary_are_certified_at_most_at_the_level(n_votes, n_items):
+def test_three_classes_at_the_boundary_are_certified_no_more_often_than_the_level(n_votes, n_items):
     assert_level(n_votes, n_items, runs=300)

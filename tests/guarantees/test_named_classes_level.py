@@ -52,7 +52,7 @@ def test_three_classes_at_the_boundary_are_rarely_certified(n_workers):
 @pytest.mark.parametrize("cell", range(2))
 @pytest.mark.parametrize("n_items", [1_000, 5_000, 20_000])
 @pytest.mark.parametrize("n_workers", [3, 5])
-def test_three_classes_at_the_boundary_are_certified_at_most_at_the_level(n_workers, n_items, cell):
+def test_three_classes_at_the_boundary_are_certified_no_more_often_than_the_level(n_workers, n_items, cell):
     assert_level_at_the_boundary(n_workers, n_items, cell, runs=300)
 
 

@@ -36,7 +36,7 @@ def test_boundary_pools_are_rarely_certified(n_workers):
 @pytest.mark.parametrize("cell", range(4))
 @pytest.mark.parametrize("n_items", [500, 2_000, 10_000])
 @pytest.mark.parametrize("n_workers", [3, 5])
-def test_boundary_pools_are_certified_at_most_at_the_level(n_workers, n_items, cell):
+def test_boundary_pools_are_certified_no_more_often_than_the_level(n_workers, n_items, cell):
     assert_level_at_the_boundary(n_workers, n_items, cell, runs=500)
 
 
@@ -105,7 +105,7 @@ def _count_margin(prior, crew):
     return min(-odds_c[:half].max(), odds_c[half:].min())
 
 
-def test_the_count_margin_of_a_panel_is_that_of_all_its_ballots():
+def test_count_margin_of_a_panel_matches_enumerating_its_ballots():
     rng = np.random.default_rng(5)
     for n_workers in (3, 5):
         prior, crew = boundary_pool(rng, n_workers)
@@ -131,7 +131,7 @@ def test_panels_at_the_anonymous_boundary_are_rarely_certified():
 @pytest.mark.parametrize("cell", range(3))
 @pytest.mark.parametrize("n_items", [500, 2_000, 10_000])
 @pytest.mark.parametrize("n_workers", [3, 5])
-def test_panels_at_the_anonymous_boundary_are_certified_at_most_at_the_level(n_workers, n_items, cell):
+def test_panels_at_the_anonymous_boundary_are_certified_no_more_often_than_the_level(n_workers, n_items, cell):
     assert_panel_level(n_workers, n_items, cell, runs=300)
 
 
@@ -150,7 +150,7 @@ def certified_sets(seed, n_items=20_000):
 
 
 @pytest.mark.parametrize("workers", ["few", "many"])
-def test_sets_of_a_crowd_are_certified_each_at_the_level(workers, monkeypatch):
+def test_each_worker_set_is_certified_at_the_level(workers, monkeypatch):
     if workers == "many":  # the bounded number of steps that very many workers get
         monkeypatch.setattr("majorant.methods.refit.MOST_INVERTED", 0)
     found = [certified_sets(seed) for seed in range(8)]

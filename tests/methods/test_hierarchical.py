@@ -144,7 +144,7 @@ def test_the_spread_is_learned_from_votes_whose_classes_are_not_known(spread, n_
 
 
 @pytest.mark.parametrize("n_items", [250, 1_000, 4_000, 10_000])
-def test_equal_workers_lose_nothing_to_majority(n_items):
+def test_model_is_no_worse_than_majority_if_workers_are_equal(n_items):
     lost = []
     for seed in range(8 if n_items < 4_000 else 2):
         rng = np.random.default_rng([seed, n_items])

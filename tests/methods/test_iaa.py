@@ -53,7 +53,7 @@ SOLVED = [
 
 
 @pytest.mark.parametrize(("matrix", "solved"), SOLVED, ids=lambda m: len(m))
-def test_the_projection_is_that_of_a_convex_solver(matrix, solved):
+def test_projection_matches_a_convex_solver(matrix, solved):
     np.testing.assert_allclose(project_symmetric(np.array(matrix), least=0.5), solved, atol=2e-6)
 
 

@@ -61,7 +61,7 @@ def test_prior_takes_the_more_frequent_class_and_leaves_the_rest_open():
     assert fit(even).labels(ties="prior") == [None]
 
 
-def test_label_values_of_any_type_come_back_as_they_are():
+def test_label_values_of_any_type_are_returned_unchanged():
     votes = Votes.from_codes([0, 1], [0, 0], [0, 1], items="ab", workers="w", labels=(("a", 1), "1"))
     assert fit(votes).labels() == [("a", 1), "1"]
 

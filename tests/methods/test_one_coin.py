@@ -21,7 +21,7 @@ def test_every_step_equals_an_independent_em(n_classes, smoothing):
     np.testing.assert_allclose(ours.posterior, posterior, atol=1e-9)
 
 
-def test_the_accelerated_fixed_point_is_that_of_the_independent_em():
+def test_accelerated_fixed_point_matches_an_independent_em():
     votes, _ = votes_of(np.random.default_rng(0), coins(np.linspace(0.4, 0.9, 8), 3), n_items=150, n_votes=5)
     ours = OneCoin(tol=1e-10).fit(votes)
     skill, _, posterior, _ = oracle.em(votes, 150, 0.01)

@@ -72,7 +72,7 @@ def test_an_update_leaves_the_old_state_alone(model, history, batch):
 
 
 @REMEMBERING
-def test_many_batches_end_with_the_labels_of_one(model):
+def test_many_batches_give_the_same_labels_as_one(model):
     votes = informed_votes(np.random.default_rng(5), n_items=400, n_votes=2400, n_classes=2, skill=0.7)
     fit = model.fit(take_items(votes, np.arange(100)))
     for span in ((100, 150), (150, 250), (250, 310), (310, 400)):
@@ -102,7 +102,7 @@ def test_start_from_an_unrelated_crowd_is_ignored(history):
     assert update(state, new).labels() == [f"label {i % 3}" for i in range(40)]
 
 
-def test_repeats_follow_the_reading_of_the_new_votes():
+def test_repeated_votes_are_resolved_by_the_policy_of_the_new_batch():
     old = [(f"i{i}", f"w{j}", "ny"[i % 2]) for i in range(20) for j in range(3)]
     state = DawidSkene().fit(named(old)).state()
 

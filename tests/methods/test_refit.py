@@ -57,7 +57,7 @@ def test_each_refit_equals_the_fit_of_the_estimator(n_classes, newton, monkeypat
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_information_is_minus_the_derivative_of_ems_residual(n_classes):
+def test_information_is_minus_the_derivative_of_the_em_residual(n_classes):
     votes = crowd(n_classes)
     fit = DawidSkene(tol=1e-11, max_iter=20_000).fit(votes)
     matrices, params, weight_i = make_vote_matrix(votes, 1, shared=False), _as_params(fit), np.ones(400)
@@ -83,7 +83,7 @@ def test_the_information_is_minus_the_derivative_of_ems_residual(n_classes):
         (5, 10_000),
     ],
 )
-def test_the_bootstrap_is_that_of_fits_run_to_the_end(n_workers, n_items):
+def test_bootstrap_matches_fits_run_to_convergence(n_workers, n_items):
     rng = np.random.default_rng([n_workers, n_items])
     prior, crew = boundary_pool(rng, n_workers)
     votes, copies = seen(all_patterns(n_workers), rng.multinomial(n_items, pattern_joint(prior, crew).sum(axis=1)))
@@ -129,7 +129,7 @@ def test_fewer_steps_for_many_workers_keep_the_spread(n_classes, monkeypatch):
     assert 0.98 < spread < 1.02
 
 
-def test_a_shared_matrix_is_that_of_one_worker_who_gave_all_votes():
+def test_shared_matrix_matches_one_worker_who_gave_all_votes():
     votes = simulate([0.3, 0.7], [[0.8, 0.2], [0.3, 0.7]], 300, 5, rng=1).votes
     alone = Votes.from_codes(
         votes.item_n, np.zeros(votes.n_votes, int), votes.label_n, items=votes.items, workers=["all"], labels=(0, 1)

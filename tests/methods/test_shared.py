@@ -40,7 +40,7 @@ def test_every_step_equals_an_independent_em_of_a_single_worker(n_classes, clamp
     np.testing.assert_allclose(ours.posterior, posterior, atol=1e-9)
 
 
-def test_only_the_distinct_counts_are_worked_on():
+def test_only_distinct_counts_are_processed():
     rng = np.random.default_rng(0)
     confusion = np.repeat([[[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]]], 50, axis=0)
     votes, _ = votes_of(rng, confusion, n_items=500, n_votes=4)

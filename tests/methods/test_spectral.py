@@ -20,7 +20,7 @@ def dense(votes, weight):
 
 
 @pytest.mark.parametrize("dense_up_to", [0, 64], ids=["arpack", "dense"])
-def test_the_leading_vector_is_that_of_the_largest_eigenvalue(dense_up_to):
+def test_leading_vector_belongs_to_the_largest_eigenvalue(dense_up_to):
     matrix = np.random.default_rng(0).normal(size=(9, 9))
     matrix += matrix.T
     vector = np.linalg.eigh(matrix)[1][:, -1]
@@ -44,7 +44,7 @@ def test_skills_are_the_scaled_leading_eigenvector_of_the_agreements():
     np.testing.assert_allclose(Spectral().fit(votes).skill, theta, atol=1e-8)
 
 
-def test_it_recovers_skills_whatever_the_number_of_votes():
+def test_skills_are_recovered_for_any_number_of_votes():
     skill = np.random.default_rng(0).uniform(0.55, 0.95, size=40)
     votes, truth = simulate([0.5, 0.5], one_coin_workers(skill), n_items=5_000, n_votes=40, rng=0)
     kept = (np.random.default_rng(1).random(votes.n_votes) < 0.2) | (votes.worker_n % 2 == 0)  # half vote less often

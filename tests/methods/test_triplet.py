@@ -74,7 +74,7 @@ def test_agreement_is_the_mean_product_over_common_items():
                 assert found.items_ab[a, b] == 0
 
 
-def test_many_partners_are_cut_to_those_with_most_common_items(monkeypatch):
+def test_only_the_partners_with_most_common_items_are_used(monkeypatch):
     votes, truth = simulate([0.5, 0.5], one_coin_workers(np.full(40, 0.8)), n_items=600, n_votes=5, rng=0)
     monkeypatch.setattr(two_class, "PARTNERS", 10)
     found = measure_agreement("triplet", votes, np.ones(600), workers_at_once=7)

@@ -196,7 +196,7 @@ def test_48_the_sum_over_sets_begins_at_the_ceiling():
     assert stats.binom.sf(ceiling, 3, 0.8) < rate - 0.3
 
 
-def test_expected_rates_are_those_of_the_mean():
+def test_expected_rates_match_the_mean_over_voters():
     """Brute force over voters whose accuracy is moved up or down by a fair coin."""
     rates = []
     for signs in np.ndindex(2, 2, 2):

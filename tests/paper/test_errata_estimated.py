@@ -37,7 +37,7 @@ def test_15_lipschitz_constants_are_far_too_small():
 
 
 @pytest.mark.parametrize("xi", [0.02, 0.1, 0.3])
-def test_15_the_general_lemma_with_a_constant_that_holds(xi):
+def test_15_the_general_lemma_with_a_valid_constant(xi):
     """Never below the steepest point of a grid, above it by half at most, for f, h and other powers."""
     for i, j, k, l in product(range(4), repeat=4):
         constant = paper.lipschitz((i, j), (-k, -l), xi)

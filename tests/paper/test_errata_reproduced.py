@@ -52,7 +52,7 @@ def test_31_the_limits_of_iwmv_and_iaa_say_optimal_where_majority_is_not(method,
     assert fit.confusion[0, 0] == pytest.approx(found.accuracy_0, abs=0.004)
 
 
-def test_31_normalising_columns_makes_ebcc_symmetric_too():
+def test_31_normalising_columns_also_makes_ebcc_symmetric():
     left = estimates.column_normalised(estimates.Estimate(0.37, 0.60, 0.76))
     assert (left.accuracy_0, left.accuracy_1) == pytest.approx((0.69, 0.68), abs=0.005)
 
@@ -72,7 +72,7 @@ def test_32_scoring_by_row_number_gives_the_printed_numbers():
 
 
 @pytest.mark.parametrize("name", SYNTHETIC)
-def test_40_iwmv_on_three_alike_workers_is_majority_vote(name):
+def test_40_iwmv_on_three_identical_workers_is_majority_vote(name):
     for seed in range(5):
         votes, _ = draw(name, seed)
         np.testing.assert_array_equal(IWMV().fit(votes).codes("first"), Majority().fit(votes).codes("first"))
@@ -81,7 +81,7 @@ def test_40_iwmv_on_three_alike_workers_is_majority_vote(name):
 
 
 @pytest.mark.parametrize(("name", "one_worker"), [("alpha", 0.7), ("beta", 0.9), ("gamma", 0.705), ("delta", 0.63)])
-def test_41_bwa_on_three_alike_workers_follows_one_of_them(name, one_worker):
+def test_41_bwa_on_three_identical_workers_follows_one_of_them(name, one_worker):
     for seed in range(3):
         votes, truth = draw(name, seed)
         fit, early = BWA().fit(votes), BWA(max_iter=10, accelerate=False).fit(votes)
@@ -95,7 +95,7 @@ def test_41_the_printed_901_is_the_share_of_class_0():
 
 
 @pytest.mark.parametrize(("name", "was", "best"), [("alpha", 0.802, 0.847), ("delta", 0.831, 0.9153)])
-def test_42_dawid_skene_let_run_is_near_the_optimum(name, was, best):
+def test_42_dawid_skene_run_to_convergence_is_near_the_optimum(name, was, best):
     early, late = [], []
     for seed in (0, 1, 8, 9):
         votes, truth = draw(name, seed)
@@ -111,7 +111,7 @@ def test_42_dawid_skene_let_run_is_near_the_optimum(name, was, best):
     ("method", "truth", "n_items", "was"),
     [("IWMV", (0.65, 0.55, 0.8), 250, (0.54, 0.71)), ("IAA", (0.9, 0.65, 0.65), 2_000, (0.98, 0.75))],
 )
-def test_43_estimates_of_rows_1_and_3_are_not_those_of_iwmv_and_iaa(method, truth, n_items, was):
+def test_43_estimates_of_rows_1_and_3_do_not_match_iwmv_and_iaa(method, truth, n_items, was):
     drawn = []
     for seed in range(200):
         votes, _ = simulate(*oracle.model(*truth), n_items, 3, n_workers=3, rng=seed)

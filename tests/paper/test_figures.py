@@ -91,7 +91,7 @@ def test_gaps_of_the_synthetic_sets_are_the_golden_ones():
         assert cells[key].exact == pytest.approx(known["gap"], abs=1e-9)
 
 
-def test_shares_of_equal_labels_are_those_of_brute_force():
+def test_shares_of_equal_labels_match_brute_force():
     cells = {cell.key: cell for cell in outcome("figure3f").cells}
     for name, known in golden.theory()["synthetic_table"].items():
         prior, confusion = golden.two_class(known["nu0"], known["T00"], known["T11"])
@@ -102,7 +102,7 @@ def test_shares_of_equal_labels_are_those_of_brute_force():
         assert cells[f"{name}: same label"].exact == pytest.approx(same, abs=1e-9)
 
 
-def test_curves_against_votes_are_those_of_brute_force():
+def test_curves_against_votes_match_brute_force():
     cells = {cell.key: cell for cell in outcome("figure3e").cells}
     for one in figure3e.SETTINGS:
         for n_votes in (3, 11):

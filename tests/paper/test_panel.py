@@ -37,7 +37,7 @@ def patterns_by_hand(model):
     return joint
 
 
-def test_shares_of_patterns_and_votes_are_those_written_out():
+def test_shares_of_patterns_and_votes_match_brute_force():
     joint = patterns_by_hand(MODEL)
     expected = [sum(joint[tuple(pattern)]) for pattern in PATTERN_PJ]
     np.testing.assert_allclose(pattern_shares(MODEL), expected, atol=1e-15)
@@ -55,7 +55,7 @@ def test_histograms_count_votes_for_class_0():
 
 
 @pytest.mark.parametrize("method", ["iaa", "iwmv"])
-def test_estimates_from_patterns_are_those_from_votes(method):
+def test_estimates_from_patterns_match_those_from_votes(method):
     votes, _ = simulate(MODEL.prior, MODEL.confusion, n_items=400, n_votes=3, n_workers=3, rng=5)
     code_i = votes.label_n.reshape(-1, 3) @ [1, 2, 4]  # workers vote in their order
     prior_k, confusion_kl = shared_model(votes, ESTIMATORS[method]().fit(votes))
@@ -71,7 +71,7 @@ def test_consistent_methods_find_the_model_behind_the_exact_shares(method):
     np.testing.assert_allclose(found.confusion_kl, MODEL.confusion, atol=2e-3)
 
 
-def test_certificates_of_many_sets_are_those_of_certify_counts():
+def test_certificates_of_many_sets_match_certify_counts():
     sets = [
         [155, 297, 241, 277],
         [300, 0, 0, 200],

@@ -140,7 +140,7 @@ def test_a_changed_number_would_be_unexplained(monkeypatch):
         assert set(unexplained) == {"MV", "satisfied"}
 
 
-def test_titles_of_errata_are_those_of_the_list():
+def test_titles_of_errata_match_the_list():
     page = (ROOT / "paper" / "errata.md").read_text()
     titles = {number: title.replace("`", "") for number, title in re.findall(r"^### (\d+)\. (.*)$", page, re.MULTILINE)}
     assert dict(printed("errata")) == titles
@@ -148,7 +148,7 @@ def test_titles_of_errata_are_those_of_the_list():
 
 @pytest.mark.long
 @pytest.mark.parametrize("method", INDEPENDENT)
-def test_real_accuracies_are_those_of_an_independent_run(method):
+def test_real_accuracies_match_an_independent_run(method):
     other = golden(INDEPENDENT[method])
     for name, data in REAL.items():
         if here(data) is None:
@@ -157,7 +157,7 @@ def test_real_accuracies_are_those_of_an_independent_run(method):
         assert (abs(ours - other[data]) <= 0.005) != ((name, method) in REASONS), (name, ours, other[data])
 
 
-def test_named_accuracies_are_those_of_an_independent_run():
+def test_named_accuracies_match_an_independent_run():
     for name, data in REAL.items():
         if here(data) is None:
             pytest.skip(NO_DATA)

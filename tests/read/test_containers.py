@@ -71,7 +71,7 @@ def test_a_sheet_is_read(tmp_path):
 def test_sheet_with_a_distant_cell_is_rejected_safely(tmp_path):
     path = workbook(tmp_path / "far.xlsx", {**VOTES, "XFD1048576": "x"})
     assert path.stat().st_size < 2_000
-    with pytest.raises(DataError, match=r"far\.xlsx is a spreadsheet that is damaged, or too large"):
+    with pytest.raises(DataError, match=r"far\.xlsx is a damaged spreadsheet, or one too large"):
         mj.read(path)
 
 

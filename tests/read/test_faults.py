@@ -158,7 +158,7 @@ def test_a_column_with_too_many_labels_is_named_once(role, kind):
         mj.read(table, max_classes=3)
 
 
-def test_error_messages_hold_no_control_signs(tmp_path):
+def test_error_messages_contain_no_control_characters(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(b"item,worker,label\na,w\x1b[31m,y\na,w\x1b[31m,n\n")
     done = run("agreement", str(path))

@@ -121,7 +121,7 @@ UNLIKE = (  # these ask other questions, or are like the one before them
 
 
 def same_votes(votes) -> bool:
-    """Whether the votes of a file came out as they are, whatever its labels are called."""
+    """Whether the votes of a file came out as they are, no matter what its labels are called."""
     known = {tuple(row) for row in zip(*(row.split() for row in BALLOTS), strict=True)}
     columns = list(zip(*(row.split() for row in ballots(votes)), strict=True))
     words = {str(value): key for names in (PASS, LETTER, NUMBER, STARS, SCORE, SAME) for key, value in names.items()}
@@ -308,7 +308,7 @@ def test_the_target_of_a_choice_is_a_position_written_as_text(tmp_path):
 
 
 def test_codes_have_names_and_a_code_without_one_is_refused(tmp_path):
-    with pytest.raises(MajorantError, match=r"code 9 has no name. List it in codes=, or say empty='9'"):
+    with pytest.raises(MajorantError, match=r"code 9 has no name. List it in codes=, or pass empty='9'"):
         mj.read(HERE / "spss.csv", codes="1=pos,2=neg")
     votes = mj.read({"item": [1, 1], "worker": [1, 2], "label": [1.0, 2.0], "gold": [2, 2]}, codes={1: "yes", 2: "no"})
     assert votes.labels == ("no", "yes")

@@ -218,7 +218,7 @@ class TestOtherColumnsOfWideTables:
         frame = wide(notes2=[f"text {i}" for i in range(60)], ward=["A", "B", "C"] * 20)
         assert left_out(frame) == {"notes2": "values", "ward": "alone"}
 
-    def test_same_labels_in_another_spelling_are_a_worker(self):
+    def test_column_repeating_the_labels_in_another_spelling_is_a_worker(self):
         assert left_out(wide(rater4=[label.upper() for label in TRUTH])) == {}
 
     def test_excluded_columns_can_be_included(self):

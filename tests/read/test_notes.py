@@ -65,7 +65,7 @@ def test_composed_and_decomposed_accents_numbers_and_text_look_alike():
     assert len(votes.labels) == 2
 
 
-def test_gold_labels_are_folded_as_votes_are():
+def test_gold_labels_are_folded_like_votes():
     rows = [("a", "w", "yes"), ("a", "x", "yes"), ("b", "w", "No"), ("b", "x", "No")]
     votes = mj.read(rows, gold={"a": "YES", "b": "no "}, fold_case=True)
     assert [votes.labels[k] for k in votes.gold_i] == ["yes", "No"]
@@ -150,7 +150,7 @@ class TestInPython:
             mj.check([(i, w, label) for i in "abc" for w, label in zip("uvw", ("yes", "no", "NA"), strict=True)])
         (warning,) = (one for one in caught if issubclass(one.category, mj.DataNote))
         assert warning.filename == __file__
-        assert str(warning.message) == "'NA' (3 votes) counts as a label. If it means no vote, say empty='NA'."
+        assert str(warning.message) == "'NA' (3 votes) counts as a label. If it means no vote, pass empty='NA'."
         assert warning.message.note.facts == {"labels": {"NA": 3}}
 
     def test_note_can_be_turned_into_an_error(self):
@@ -159,7 +159,7 @@ class TestInPython:
             with pytest.raises(mj.DataNote, match="look alike"):
                 votes_of("yes", "Yes", "no")
 
-    def test_public_data_sets_and_votes_without_notes_warn_of_nothing(self):
+    def test_public_data_sets_and_votes_without_notes_do_not_warn(self):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             votes_of("yes", "no")
@@ -178,7 +178,7 @@ class TestOnTheTerminal:
         more = ["--out", str(tmp_path / "out.csv")] if command in ("aggregate", "workers") else []
         done = CliRunner().invoke(majorant, [command, path, *more])
         assert done.exit_code in (0, 3), done.output
-        assert "If it means no vote, say --empty NA." in done.stderr
+        assert "If it means no vote, pass --empty NA." in done.stderr
         assert done.output.count("counts as a label") == 1
         assert "counts as a label" not in CliRunner().invoke(majorant, [command, path, *more, "-q"]).output
 
@@ -255,7 +255,7 @@ def test_the_account_as_json_has_kind_text_and_facts():
     assert facts["notes"] == [
         {
             "kind": "missing-label",
-            "text": "'NA' (20 votes) counts as a label. If it means no vote, say empty='NA'.",
+            "text": "'NA' (20 votes) counts as a label. If it means no vote, pass empty='NA'.",
             "changes_meaning": True,
             "facts": {"labels": {"NA": 20}},
         }

@@ -29,7 +29,7 @@ def test_no_slices_without_by():
     assert "slice" in votes.account.ignored
 
 
-def test_numbers_in_a_text_file_are_numbers_and_wide_tables_slice_too(tmp_path):
+def test_numeric_slices_of_a_wide_csv_are_numbers(tmp_path):
     path = tmp_path / "votes.csv"
     path.write_text("item,batch,ana,bo\na,10,x,y\nb,9,x,x\n")
     votes = read(path, wide=True, by="batch")

@@ -74,7 +74,7 @@ def test_report_has_no_console_errors_and_is_accessible(seen, sight):
 
 
 @pytest.mark.parametrize("sight", SIGHTS, ids="-".join)
-def test_the_first_screen_is_the_answer(seen, sight):
+def test_first_screen_shows_the_answer(seen, sight):
     name, first, (size, _) = seen[0], seen[1][sight]["first"], sight
     shown = ("answer", "next", "numbers") if size == "desktop" else ("answer", "next")
     if (name, size) == ("hostile", "phone"):  # its long names take more lines than a phone has

@@ -95,7 +95,7 @@ def test_each_verdict_and_reason_has_its_sentence(one, sentence):
 
 @pytest.mark.parametrize("assumption", Assumption)
 @pytest.mark.parametrize("status", [Status.FAILED, Status.UNTESTABLE])
-def test_every_assumption_can_fail_in_a_sentence(assumption, status):
+def test_claim_sentence_for_every_assumption_and_status(assumption, status):
     sentence = claim_sentence(assume(claim(), Tested(assumption, status)))
     assert sentence.endswith(".")
     assert "None" not in sentence
@@ -127,7 +127,7 @@ def test_numbers_and_assumptions_are_shown():
     assert "right on 91.2% of the items, by the model" in certificate_text(of(claim(accuracy=0.912)))
 
 
-def test_json_holds_all_and_infinite_numbers():
+def test_json_contains_all_numbers_and_infinity_as_text():
     certificate = of(claim(margin=float("inf"), loss=LOSS), THREE)
     summary = json.loads(to_json(certificate_summary(certificate)))
     assert summary["anonymous"]["margin"] == "inf"
@@ -212,7 +212,7 @@ def test_workers_with_shared_mistakes_are_named(run):
     assert found["sentence"] == dependence_sentence(TOGETHER)
 
 
-def test_independent_workers_are_not_named(run):
+def test_no_workers_are_named_if_independence_passes(run):
     passed = Tested(Assumption.INDEPENDENT_WORKERS, Status.PASSED, 0.6)
     alone = replace(TOGETHER, tested=passed, truth="estimated", n_eff=Estimate(2.9, reason=Missing.GOLD_FOR_INTERVAL))
     alone = replace(alone, pairs=alone.pairs[1:])

@@ -50,7 +50,7 @@ def same(found, model):
     )
 
 
-def test_the_numbers_are_those_of_the_theory():
+def test_numbers_match_the_theory():
     if shutil.which("node") is None:
         pytest.skip("no node on this machine")
     done = subprocess.run(

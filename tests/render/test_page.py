@@ -67,7 +67,7 @@ def drawn(name):
     return html, reader
 
 
-def test_every_number_is_that_of_the_result(page):
+def test_every_number_matches_the_result(page):
     name, _, reader = page
     saved = json.loads(to_json(summary(name)))
     assert len(reader.facts) > 20

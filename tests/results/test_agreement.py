@@ -198,7 +198,7 @@ def test_a_single_class_leaves_only_percent(rng):
 
 @pytest.mark.parametrize("matrix", [[[0], [1], [0]], [[0, -1], [-1, 1]], [[-1, -1]]])
 @pytest.mark.parametrize("rng", [None, 0])
-def test_without_two_votes_on_an_item_nothing_is_defined(matrix, rng):
+def test_agreement_is_undefined_without_two_votes_on_an_item(matrix, rng):
     found = agreement(from_matrix(matrix, [0, 1]), rng=rng)
     assert set(reasons(found)) == set(NAMES)
     assert found.fleiss.reason is Missing.NO_PAIRED_VOTES

@@ -35,7 +35,7 @@ def test_the_plane_of_accuracies_shows_where_the_margin_is_positive(n_votes, pri
 
 @pytest.mark.parametrize("n_votes", [1, 2, 3, 4, 5, 9, 20])
 @pytest.mark.parametrize("split", [0.5, 0.3, 0.8])
-def test_the_plane_of_noise_shows_where_the_margin_is_positive(n_votes, split):
+def test_noise_plane_shows_where_the_margin_is_positive(n_votes, split):
     inside = polygon(_optimal_noise(split, n_votes))
     rng = np.random.default_rng(n_votes)
     for prior, noise in rng.uniform(0.02, 0.98, (150, 2)) * [1, 0.5]:
@@ -74,7 +74,7 @@ def test_the_region_ends_where_the_best_likelihood_has_fallen_by_the_cut(plane):
 
 
 @pytest.mark.long
-def test_the_region_of_a_crowd_holds_the_truth_at_its_level():
+def test_region_of_a_crowd_covers_the_truth_at_its_level():
     truth = {Plane.BALANCE: (0.65, 0.225), Plane.ACCURACIES: (0.8, 0.75)}
     held = dict.fromkeys(truth, 0)
     for seed in range(100):

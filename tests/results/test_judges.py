@@ -27,7 +27,7 @@ def panel(accuracy, n_items, rng):
     return {"item": item, "judge": judge, "verdict": given.ravel(), "gold": gold[item]}
 
 
-def test_counts_are_those_of_a_table_by_hand():
+def test_counts_match_a_table_by_hand():
     table = {"item": [1, 1, 2, 2, 3, 3], "judge": [*"ababab"], "verdict": ["y", "n", "n", "n", "y", "y"],
              "gold": ["y", "y", "n", "n", "n", "n"]}  # fmt: skip
     found = mj.judges(table)
@@ -178,7 +178,7 @@ def test_a_sub_panel_is_compared_with_all_judges(difference, text):
     assert keep_text([one], 5, 100)[-1] == f"  The best judge: ann, right on 90.0%, {text} {ends}"
 
 
-def test_the_interval_of_a_sub_panel_holds_whichever_is_chosen():
+def test_sub_panel_interval_is_valid_whichever_panel_is_chosen():
     """Nine equal judges: the best three look better than they are, and their interval allows for it."""
     rng = np.random.default_rng(2)
     n_runs = many(200, quick=40)

@@ -90,7 +90,7 @@ def test_gold_accuracy_counts_ties_by_expectation_and_skips_items_without_votes(
     assert gold_accuracy(small(gold=[-1] * 4), Majority().fit(small()), level=0.9) is None
 
 
-def test_clopper_pearson_holds_the_truth_at_its_level():
+def test_clopper_pearson_covers_the_truth_at_its_level():
     """Summed exactly over the binomial, for 200 values of the truth."""
     from scipy.stats import binom
 

@@ -24,7 +24,7 @@ def test_every_cell_is_the_margin_of_its_model(n_votes):
     assert region.point_margin == majority_margin([0.6, 0.4], CONFUSION, n_votes)
 
 
-def test_one_coin_is_a_triangle_whatever_the_odd_number_of_votes():
+def test_one_coin_region_is_a_triangle_for_any_odd_number_of_votes():
     for n_votes in (1, 3, 21):
         region = one_coin_region(n_votes, grid=101)
         nu_yx, noise_yx = np.meshgrid(region.x_j, region.y_i)

@@ -38,7 +38,7 @@ def gain(made, votes, truth):
     return 100 * (after - before)
 
 
-def test_two_to_one_majorities_at_even_odds_are_overturned_at_most_at_the_level():
+def test_two_to_one_majorities_at_even_odds_are_overturned_no_more_often_than_the_level():
     """Prior and accuracy .75: a vote of one to two is exactly even."""
     runs, two_to_one = many(150, quick=50), np.array([[1.0, 2.0]])
     wrong = sum(model_of(alike(0.75, 0.75, 4_000, 3, seed)[0]).shows_wrong(two_to_one)[0] for seed in range(runs))
@@ -80,7 +80,7 @@ def test_ties_and_supported_majorities_follow_the_mean_and_others_the_shares():
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2))])
-def test_the_standard_error_is_that_of_refitted_simulations(seed):
+def test_standard_error_matches_refitted_simulations(seed):
     """Of three classes, at a pattern near even odds."""
     prior, crowd = [0.6, 0.25, 0.15], [[0.7, 0.2, 0.1], [0.25, 0.65, 0.1], [0.2, 0.15, 0.65]]
     count_k, pair = np.array([2.0, 3.0, 0.0]), (0, 1)

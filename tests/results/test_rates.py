@@ -62,7 +62,7 @@ def test_without_labels_only_the_panels_rate_is_shown():
     assert not found.at_least(0.1)
 
 
-def test_every_item_labelled_is_exact():
+def test_labelling_every_item_gives_an_exact_answer():
     table, truth, _ = log(questions=40)
     found = mj.rate(table, gold=truth, label="pass")
     assert (found.low, found.value, found.high) == pytest.approx((share(truth),) * 3)

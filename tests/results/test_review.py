@@ -106,7 +106,7 @@ def test_models_find_more_wrong_labels_than_vote_shares_do():
 
 
 @pytest.mark.parametrize("n_workers", [5, 30])
-def test_panels_go_by_confidence_and_crowds_whose_workers_differ_by_models(n_workers):
+def test_review_uses_models_for_crowds_and_confidence_for_panels(n_workers):
     crew = mixed_crew([[0.85, 0.15], [0.15, 0.85]], n_workers // 2, spammers=n_workers - n_workers // 2)
     votes, _ = simulate([0.5, 0.5], crew, 400, 5, rng=0)
     assert mj.check(votes).review.by_models == (n_workers == 30)

@@ -128,7 +128,7 @@ def test_handicap_agrees_with_the_margin():
         assert (within_b == (margin_b > 0))[clear_b].all()
 
 
-def test_handicap_with_certainties_and_without_information():
+def test_handicap_of_perfect_and_uninformative_workers():
     assert handicap([0.5, 0.5], [[1, 0], [0.2, 0.8]], 3) == 1.5  # one vote against class 0 rules it out
     assert handicap([0.5, 0.5], [[0.8, 0.2], [0, 1]], 3) == -1.5
     assert handicap([0.5, 0.5], np.eye(2), 3) == 0
@@ -140,7 +140,7 @@ def test_handicap_with_certainties_and_without_information():
 
 
 @pytest.mark.parametrize("zeros", [0.0, 0.25])
-def test_optimal_votes_are_those_of_positive_margin(zeros):
+def test_optimal_votes_are_those_with_positive_margin(zeros):
     rng = np.random.default_rng(3)
     prior_bk, confusion_bkl = oracle.draw_models(rng, many(1000 if zeros else 20_000), 2, informative=0.8, zeros=zeros)
     spans_b = [optimal_votes(p, c) for p, c in zip(prior_bk, confusion_bkl, strict=True)]

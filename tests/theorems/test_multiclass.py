@@ -65,7 +65,7 @@ def test_the_witness_attains_the_margin(n_classes):
             assert_same(odds, witness.margin)
 
 
-def test_a_witness_of_certainty_is_unanimous():
+def test_witness_for_perfect_workers_is_unanimous():
     witness = majority_witness([0.2, 0.5, 0.3], np.eye(3), 4)
     assert (witness.counts, witness.margin) == ((0, 4, 0), np.inf)
 

@@ -114,7 +114,7 @@ def test_concurrent_labels_from_several_browsers_are_all_kept(server):
         assert json.loads(page(server, f"/files/{id}/download/result.json").text)["answer"]["labels"] > 0
 
 
-def test_an_upload_to_a_full_disk_is_reported_and_leaves_nothing(server):
+def test_upload_to_a_full_disk_is_reported_and_leaves_no_files(server):
     content, _ = table()
     good = send(server, "votes.csv", content)
     before = sorted(server.runs.folder.rglob("*"))
@@ -135,7 +135,7 @@ def test_an_upload_to_a_full_disk_is_reported_and_leaves_nothing(server):
     assert server.runs.all()[0].id == good
 
 
-def test_aborted_upload_leaves_nothing_and_is_not_an_error(server, capfd):
+def test_aborted_upload_leaves_no_files_and_is_not_an_error(server, capfd):
     before = sorted(server.runs.folder.rglob("*"))
     with contextlib.closing(socket.create_connection(("127.0.0.1", server.port))) as client:
         head = f"POST /{TOKEN}/files HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"

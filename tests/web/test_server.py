@@ -476,7 +476,7 @@ def test_large_file_is_processed_on_disk(tmp_path, monkeypatch):
         kept = server.runs.get(id)
         assert kept.trouble == ""
         assert kept.facts["answer"]["expert"]["labels"] == 1
-        # labels of all items that the user brings: sorted anew, as gold belongs to what is sorted
+        # labels of all items that the user brings: sorted again, because gold belongs to what is sorted
         page(server, f"/files/{id}/label/begin", question="accuracy")
         settle(server, id)
         assert "How often are the labels" in page(server, f"/files/{id}/label").text

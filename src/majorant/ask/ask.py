@@ -41,7 +41,7 @@ def ask(
     Parameters
     ----------
     votes : Any
-        Whatever `mj.read` takes, with the same keyword arguments, or a backend.
+        Anything `mj.read` accepts, with the same keyword arguments, or a backend.
     question : str
         "teach": first a random sample, which is used to learn a rule and measure every judge, then items that prove the
         rule; 20 or more gold labels in the votes replace the sample.  "rules": items on which the rules in `between`

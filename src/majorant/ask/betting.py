@@ -5,7 +5,7 @@ t draws with sum S, the remaining numbers have mean m_t = (n m - S) / (n - t).  
 the next draw y exceeds it, at the fair price y / m_t, multiplies the capital by 1 - f + f y / m_t, which is 1 on
 average.  The mean K+ of eight such capitals is a non-negative martingale that starts at 1, so P(K+ ever reaches 1 / a)
 <= a (Ville).  On every path K+ decreases in m and increases in every y.  So the candidates that it refutes are those
-below a bound, and an unknown draw can count as 0, whatever the reason why it is unknown.  K- bets on 1 - y against
+below a bound, and an unknown draw can count as 0, no matter why it is unknown.  K- bets on 1 - y against
 1 - m.  Proofs: docs/theory/ask.md.
 """
 

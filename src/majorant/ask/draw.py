@@ -1,7 +1,7 @@
 """Put the items of any backend in random order and build designs from them.
 
 Items are ordered by hashes that depend only on their names and the seed, so the same design is drawn in memory, from
-files and on a cluster, whatever the order of the rows.
+files and on a cluster, regardless of row order.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _hash_of_part(worker_j: NDArray[np.uint64], label_k: NDArray[np.uint64], par
 
 
 def _item_hashes(votes: Votes, worker_j: NDArray[np.uint64], label_k: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Hash of the votes of each item, whatever their order."""
+    """Hash of the votes of each item, regardless of their order."""
     vote_n = mix_bits(worker_j[votes.worker_n] + mix_bits(label_k[votes.label_n]))
     running_n = np.concatenate([np.zeros(1, np.uint64), np.cumsum(vote_n, dtype=np.uint64)])
     return np.asarray(running_n[votes.offsets_i[1:]] - running_n[votes.offsets_i[:-1]])

@@ -1,6 +1,6 @@
 """The questions that `ask` can put to an expert, in the table QUESTIONS at the end.
 
-Each has a class that evaluates the labels, in a file of its own, and a function here that draws its items.
+Each has a class that evaluates the labels, in its own file, and a function here that draws its items.
 """
 
 from __future__ import annotations

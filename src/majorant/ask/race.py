@@ -117,7 +117,7 @@ class Race:
 
     @property
     def _near_qr(self) -> Mask:
-        """Pairs that differ on so few items that they are within the tolerance whatever the labels."""
+        """Pairs that differ on so few items that they are within the tolerance regardless of the labels."""
         return np.asarray(self.differ_qr <= self.tolerance * self.n_items * (1 + ROUNDING))
 
     @property

@@ -43,15 +43,16 @@ BETS_F /= BETS_F.sum()
 def expected_lead(learned: LearnedRule, differ: int, n_items: int) -> float:
     """The lead used for planning: the mean over items on which the learned rule differs from majority vote.
 
-    The cross-validated lead of 30 labels is mostly noise, so it is averaged with 20 imaginary labels at a lead of .5,
-    which is typical of adopted rules.  With it, plans for public and simulated panels are off by a factor of about 1.8.
+    The cross-validated lead of 30 labels is mostly noise, so it is shrunk towards .5, which is typical of adopted
+    rules, with the weight of 20 labels.  Even so, plans for public and simulated panels are off by a factor of about
+    1.8.
     """
     labels = learned.n_labels * differ / max(n_items, 1)
     return float(np.clip((learned.lead * learned.n_labels + 0.5 * 20) / (labels + 20), -1.0, 1.0))
 
 
 def plan_proof(learned: LearnedRule, differ: int, n_items: int, tolerance: float) -> int:
-    """Approximate number of labels that prove the learned rule better than majority vote."""
+    """Approximate number of labels needed to prove the learned rule better than majority vote."""
     if not differ:
         return 0
     return labels_to_decide(expected_lead(learned, differ, n_items), 1.0, differ, tolerance * n_items / differ)

@@ -127,7 +127,7 @@ class _MergedVotes:
 class MergedBackend(Backend):
     """Votes outside memory with groups of workers counted as one.
 
-    Fits can also be read with the parts of `given`, which has the same items.
+    `given` has the original votes on the same items.
     """
 
     given: Backend

@@ -340,4 +340,4 @@ class _Resolver:
 
 def _refuse_other_types(what: str, values: Sequence[Any]) -> None:
     if any(not isinstance(value, str | int | float | bool) for value in values):
-        raise DataError(f"With memory=, {what} must be text, numbers or truth values, not {list(values)!r:.200}.")
+        raise DataError(f"With memory=, {what} must be text, numbers or booleans, not {list(values)!r:.200}.")

@@ -70,7 +70,7 @@ def stage_table(table: Table, path: Path, options: ReadOptions, report: Report =
     Parameters
     ----------
     table
-        An open table with a row per vote.
+        A table that has been opened, with one row per vote.
     path
         The file to write.
     options
@@ -81,7 +81,7 @@ def stage_table(table: Table, path: Path, options: ReadOptions, report: Report =
     Raises
     ------
     DataError
-        If items are of several types, or of a type other than text, numbers and truth values.
+        If items are of several types, or of a type other than text, numbers and booleans.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -134,7 +134,7 @@ def check(source: Source, engine: Engine, by: str | None, out: str | None, **opt
 
 
 def _recognise(source: Source, options: dict[str, Any]) -> tuple[Source, Recognised | None]:
-    """Recognise labels of a design of `majorant ask`, which are used in place of a file of gold labels."""
+    """If the gold file holds labels for a `majorant ask` design, use them as such rather than as gold labels."""
     if source.options.gold_file is None:
         return source, None
     from majorant.ask.design import recognise
@@ -159,7 +159,7 @@ def _export(result: Result, source: Source, out: str, tool: str | None) -> dict[
 
 
 def _next_command(result: Result, out: str | None) -> str:
-    """The command for the next step, with the files and flags of this call."""
+    """The command for the next step, with the same files and flags as this one."""
     from majorant.cli.next_command import repeat_call
     from majorant.decide import Step
 

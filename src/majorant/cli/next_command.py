@@ -16,7 +16,7 @@ def repeat_call(ctx: click.Context, command: str, *more: str, without: tuple[str
     Parameters
     ----------
     ctx : click.Context
-        The call that is running.
+        The context of the running command.
     command : str
         The command to run next.
     more : str

@@ -2,7 +2,7 @@
 
 Two workers A and B agree because both are often right, or because one copies the other.  The agreement of each with the
 other voters R on the same items, and of these among themselves, shows how much agreement skill explains: with votes
-centred at each worker's label shares, `AB = AR * BR / RR` for workers who err independently, whatever their skills, and
+centred at each worker's label shares, `AB = AR * BR / RR` for workers who err independently, at any skill, and
 approximately so if items differ in difficulty.  The unexplained agreement, as a share of its maximum, estimates how
 often one copies the other.  No model is fitted, because a model would trust the copies most, since they agree most.
 

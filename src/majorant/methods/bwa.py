@@ -44,14 +44,14 @@ class Expected(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BWA:
-    """One class against the rest: a vote is 0 or 1, with a Gaussian error of the worker's precision around the score.
+    """One class against the rest: each 0/1 vote is the item's score plus Gaussian noise with the worker's precision.
 
-    The posterior holds the scores as shares; `skill` is each worker's precision, averaged over classes.
+    The posterior is the normalised scores; `skill` is each worker's precision, averaged over classes.
 
     Parameters
     ----------
     votes
-        Weight of the Gamma prior on precisions: a number of imaginary votes with the spread of the vote shares.
+        Weight of the Gamma prior on precisions: a number of pseudo-votes with the spread of the vote shares.
     pull
         Precision of the Gaussian prior that pulls scores towards their mean.
     max_iter, tol, accelerate, clamp_gold
@@ -92,7 +92,7 @@ class BWA:
         return _expect(sums, data.totals)
 
     def m_step(self, expected: Expected, params: PrecisionParams) -> PrecisionParams:
-        """Precisions are inverse mean squared errors, including the imaginary votes; also update the mean score."""
+        """Precisions are inverse mean squared errors, including the pseudo-votes; also update the mean score."""
         precision_jc = (self.votes + expected.votes_j)[:, None] / (params.base_c + expected.error_jc)
         return PrecisionParams(precision_jc, expected.mean_c, params.base_c)
 

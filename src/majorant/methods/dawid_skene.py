@@ -1,4 +1,4 @@
-"""Dawid & Skene (1979): each worker has a confusion matrix of its own, learned by EM.
+"""Dawid & Skene (1979): each worker has its own confusion matrix, learned by EM.
 
 Given that item i is of class k, its votes (worker j, label l) are independent with probability confusion[j, k, l].
 """
@@ -26,7 +26,7 @@ from majorant.votes import Votes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DawidSkene:
-    """Each worker labels by a confusion matrix of its own, independently given the class; fitted by EM.
+    """Each worker has its own confusion matrix, and votes are independent given the class; fitted by EM.
 
     Parameters
     ----------

@@ -51,11 +51,11 @@ class EBCC:
     subtypes
         Number of subtypes per class; the authors use 10.
     concentration
-        The prior's number of imaginary items per class, spread over its subtypes.
+        The prior's number of pseudo-items per class, spread over its subtypes.
     right, wrong
-        The prior's imaginary votes on and off the diagonal.
+        The prior's pseudo-votes on and off the diagonal.
     items
-        The prior's imaginary items of each class; by default, the vote shares summed over items.
+        The prior's pseudo-items of each class; by default, the vote shares summed over items.
     max_iter, tol, accelerate, clamp_gold
         As for `DawidSkene`.
     """
@@ -78,7 +78,7 @@ class EBCC:
         data = prepare(votes, clamp_gold=self.clamp_gold, **options)
         n_classes, n_subtypes = len(data.votes.labels), self.subtypes
         earlier = start_params(data, self.name, *SubtypeParams._fields)
-        # A class without votes still gets .01 imaginary items.
+        # A class without votes still gets .01 pseudo-items.
         shares_k = np.maximum(share_counts(data).items_g, 0.01)
         base_k = shares_k if self.items is None else np.full(n_classes, self.items)
         starts: Iterable[SubtypeParams]
@@ -107,7 +107,7 @@ class EBCC:
         return expect(data, self.tables(params))
 
     def m_step(self, counts: ExpectedCounts, params: SubtypeParams | None) -> SubtypeParams:
-        """Add the expected votes and items to the imaginary ones."""
+        """Add the expected votes and items to those of the prior."""
         items_km = counts.items_g.reshape(-1, self.subtypes)
         n_classes, n_labels = len(items_km), counts.votes_jgl.shape[2]
         base_k = np.ones(n_classes) if params is None else params.base_k
@@ -163,5 +163,5 @@ class EBCC:
         yield self.m_step(expect(data, tables), prior)
 
     def _base(self, n_classes: int) -> FloatArray:
-        """The imaginary votes by class, subtype (one row that stands for all) and label."""
+        """The prior's pseudo-votes by class, subtype (a single row, the same for all) and label."""
         return lean_to_diagonal(n_classes, self.right, self.wrong)[:, None, :]

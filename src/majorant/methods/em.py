@@ -203,7 +203,7 @@ class ConfusionParams(NamedTuple):
 
 
 def start_counts(data: VoteData) -> ExpectedCounts:
-    """Expected counts to start from: by the confusion matrices of an earlier fit, or else by the vote shares."""
+    """Initial expected counts, from the confusion matrices of an earlier fit or else from the vote shares."""
     if data.start is None:
         return share_counts(data)
     return expect(data, confusion_tables(*start_confusions(data.start, data.votes)))

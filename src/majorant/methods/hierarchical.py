@@ -63,9 +63,9 @@ class Hierarchical:
     shape, rate
         Gamma prior of the strengths.
     right, wrong
-        Imaginary votes on and off the diagonal of the crowd's matrix.
+        Pseudo-votes on and off the diagonal of the crowd's matrix.
     items
-        Imaginary items of each class.
+        Pseudo-items of each class.
     max_iter, tol, accelerate, clamp_gold
         As for `DawidSkene`.
     """

@@ -43,9 +43,9 @@ class IBCC:
     Parameters
     ----------
     right, wrong
-        The prior's imaginary votes on and off the diagonal.
+        The prior's pseudo-votes on and off the diagonal.
     items
-        The prior's imaginary items of each class.
+        The prior's pseudo-items of each class.
     max_iter, tol, accelerate, clamp_gold
         As for `DawidSkene`.
     """
@@ -84,7 +84,7 @@ class IBCC:
         return expect(data, self.tables(params))
 
     def m_step(self, counts: ExpectedCounts, params: DirichletParams | None = None) -> DirichletParams:  # noqa: ARG002
-        """Add the expected votes and items to the imaginary ones."""
+        """Add the expected votes and items to those of the prior."""
         base_kl = lean_to_diagonal(len(counts.items_g), self.right, self.wrong)
         return DirichletParams(counts.votes_jgl + base_kl, counts.items_g + self.items)
 

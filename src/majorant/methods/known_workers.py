@@ -91,7 +91,7 @@ class AnchorMap:
     shared
         Whether all workers share one matrix instead of having one each.
     smoothing
-        Imaginary votes in each cell, and imaginary items in each class.
+        Pseudo-votes in each cell, and pseudo-items in each class.
     leave_one_out
         Whether to label each gold item by what the other gold items show, so that accuracy on gold is not inflated.
 
@@ -181,7 +181,7 @@ class NitzanParoush:
     prior
         Probability of each class; uniform by default.
     smoothing
-        Imaginary votes that pull each measured accuracy towards the mean of all workers, so that a worker without votes
+        Pseudo-votes that pull each measured accuracy towards the mean of all workers, so that a worker without votes
         on gold items counts as average.
 
     Examples
@@ -215,7 +215,7 @@ class NitzanParoush:
     def _count_skill(self, data: VoteData) -> FloatArray:
         votes_jkl = count_gold(data).votes_jgl
         right_j, given_j = np.einsum("jkk->j", votes_jkl), votes_jkl.sum(axis=(1, 2))
-        # One imaginary right vote and one wrong vote keep the mean accuracy away from 0 and 1.
+        # A right and a wrong pseudo-vote keep the mean accuracy away from 0 and 1.
         crowd = (right_j.sum() + 1) / (given_j.sum() + 2)
         return np.asarray((right_j + self.smoothing * crowd) / (given_j + self.smoothing))
 

@@ -41,7 +41,7 @@ class MACE:
     Parameters
     ----------
     smoothing
-        For EM: imaginary votes added to "copies", "does not copy" and each habit; the authors use .01 / classes. None
+        For EM: pseudo-votes added to "copies", "does not copy" and each habit; the authors use .01 / classes. None
         means variational Bayes with the priors below.
     copies
         Prior Beta(copies, copies) of the probability of copying.

@@ -1,4 +1,4 @@
-"""One coin: each worker has one probability of being right, whatever the class; wrong labels are equally likely."""
+"""One coin: each worker has one probability of being right for all classes; wrong labels are equally likely."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class OneCoin:
     Parameters
     ----------
     smoothing
-        Imaginary right and wrong votes of each worker, and imaginary items of each class; 0 is maximum likelihood.
+        Right and wrong pseudo-votes of each worker, and pseudo-items of each class; 0 is maximum likelihood.
     max_iter, tol, accelerate, clamp_gold
         As for `DawidSkene`.
     """
@@ -71,7 +71,7 @@ class OneCoin:
         return CoinParams(coin_j2, shares(counts.items_g + self.smoothing))
 
     def objective(self, params: CoinParams, counts: ExpectedCounts) -> float:
-        """The log-posterior up to a constant: the evidence of the votes, and the Beta and Dirichlet priors."""
+        """The log-posterior up to a constant: log-likelihood plus Beta and Dirichlet log-priors."""
         if self.smoothing == 0:
             return counts.evidence
         return counts.evidence + self.smoothing * float(np.log(params.coin_j2).sum() + np.log(params.prior_k).sum())

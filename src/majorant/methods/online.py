@@ -119,7 +119,7 @@ def fit_or_update(votes: Votes, method: str, state: State | None) -> Fit:
         first: Fit = model.fit(votes)
         return first
     if state.method != method:
-        raise ConfigError(f"the state belongs to {state.method}, not to {method}. Say method='{state.method}'.")
+        raise ConfigError(f"the state belongs to {state.method}, not to {method}. Pass method='{state.method}'.")
     return update(state, votes)
 
 

@@ -57,9 +57,9 @@ class Refits:
 def refit_dawid_skene(votes: Votes, weights: ArrayLike, start: Fit, *, smoothing: float = 0.01) -> Refits:
     """Fit `DawidSkene(smoothing)` to the same votes under many weightings.
 
-    The fits agree with those of the estimator to a small part of a standard error, unless the likelihood has another
+    The fits agree with the estimator's to within a fraction of a standard error, unless the likelihood has another
     maximum nearer to `start`. With very many workers the information is too large to invert: EM then takes a bounded
-    number of steps, with a leap of its own for each worker.
+    number of steps, with a separate leap for each worker.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def refit_dawid_skene(votes: Votes, weights: ArrayLike, start: Fit, *, smoothing
         The fit of the same votes under their mean weights, or close to it. One confusion matrix per worker, or one for
         all, as in the refits.
     smoothing
-        Imaginary votes in each cell and imaginary items in each class.
+        Pseudo-votes in each cell and pseudo-items in each class.
 
     Returns
     -------
@@ -206,7 +206,7 @@ def choose_columns(arrays: T, kept_b: NDArray[np.bool_]) -> T:
 
 
 def em_step(matrix: VoteMatrix, weighting: Weighting, params: Params, smoothing: float) -> Params:
-    """The next parameters of every weighting, with `smoothing` imaginary votes in each cell and items in each class.
+    """The next parameters of every weighting, with `smoothing` pseudo-votes in each cell and items in each class.
 
     All classes but the first, whose sums follow from the totals, go through a block side by side.
     """
@@ -472,7 +472,7 @@ def _leap(three: tuple[Params, ...], plain_b: NDArray[np.bool_]) -> Params:
 
 
 def _leap_by_worker(three: tuple[Params, ...], plain_b: NDArray[np.bool_]) -> Params:
-    """The same with a length for each worker, and one for the classes; only rows that it leads outside stay."""
+    """As `_leap`, with one step length per worker and one for the prior; only rows that would leave the range stay."""
     confusion, prior = ([params[n] for params in three] for n in (0, 1))
     return Params(_leap_together(confusion, plain_b, (1, 2), row=1), _leap_together(prior, plain_b, (0,), row=0))
 

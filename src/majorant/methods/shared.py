@@ -27,7 +27,7 @@ class SharedConfusion:
     Parameters
     ----------
     smoothing
-        Imaginary votes in each cell of the matrix, and imaginary items in each class; 0 is maximum likelihood.
+        Pseudo-votes in each cell of the matrix, and pseudo-items in each class; 0 is maximum likelihood.
     max_iter, tol, accelerate, clamp_gold
         As for `DawidSkene`.
     """

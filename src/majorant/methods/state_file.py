@@ -46,7 +46,7 @@ def save_state(state: State, path: str | Path, *, overwrite: bool = False) -> No
 
 
 def load_state(path: str | Path) -> State:
-    """Read a state that `save_state` wrote.
+    """Load a state saved by `save_state`.
 
     Parameters
     ----------

@@ -325,7 +325,7 @@ def coin_confusions(accuracy_j: FloatArray, n_classes: int) -> FloatArray:
 
 
 def lean_to_diagonal(n_classes: int, right: float, wrong: float) -> FloatArray:
-    """A (K, K) matrix of imaginary votes: `right` on the diagonal, `wrong` elsewhere."""
+    """A (K, K) matrix of pseudo-votes: `right` on the diagonal, `wrong` elsewhere."""
     return np.where(np.eye(n_classes, dtype=bool), right, wrong)
 
 

@@ -91,7 +91,7 @@ def _send_messages(votes: Votes, message_n: FloatArray, weight_n: FloatArray) ->
 class Spectral:
     """Skills from the leading eigenvector of the matrix of agreement between workers; two classes.
 
-    Worker j is right with probability (1 + theta_j) / 2 whatever the class, so the mean product of two workers' signs
+    Worker j is right with probability (1 + theta_j) / 2 in either class, so the mean product of two workers' signs
     is theta_a theta_b, up to noise. `skill` is theta, which weights the votes. The crowd is assumed to be better than
     chance overall; if the sign is undetermined, all items tie.
     """
@@ -133,7 +133,7 @@ def leading_vector(times: Callable[[FloatArray], FloatArray], n_workers: int, *,
 class Triplet:
     """Two workers agree as often as their skills allow, so three pairwise agreements give three skills; two classes.
 
-    Worker j is right with probability (1 + theta_j) / 2 whatever the class. If C_ab is the mean product of two workers'
+    Worker j is right with probability (1 + theta_j) / 2 in either class. If C_ab is the mean product of two workers'
     signs, theta_j squared is C_ja C_jb / C_ab. The pair (a, b) with the largest |C_ab| * sqrt(fewest common items) is
     used; equally good pairs are averaged. Signs are chosen such that informative workers are right overall. The labels
     come from a weighted majority vote with a uniform prior. `skill` is theta, or 0 for workers in no triangle.

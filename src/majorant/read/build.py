@@ -109,7 +109,7 @@ class Coder:
         return dictionary_codes(encoded), encoded.dictionary
 
     def merge(self) -> None:
-        """Merge the waiting values into the known ones, and convert the codes of their parts."""
+        """Merge the pending values into the known ones, and convert the codes of their parts."""
         if not self.waiting:
             return
         import pyarrow as pa
@@ -145,7 +145,7 @@ class Coder:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where the entries from `start` on come from."""
+    """The sources of the entries from `start` onwards."""
 
     start: int
     source: str
@@ -337,7 +337,7 @@ def distinct(coded: Coded, role: str, values: Sequence[Any]) -> tuple[list[Any],
             place = coded.where(int(np.argmax(code_n == code)), declared=wide)
             raise DataError(
                 f"{place}, column {coded.table.columns[role]!r}: {value!r:.60} is a {type(value).__name__}, not a "
-                "single value. Give one row per vote with one label, or say several=True for a yes or no on each."
+                "single value. Give one row per vote with one label, or pass several=True for a yes or no on each."
             ) from None
         if remap[code] == len(first):
             first.append(value)
@@ -495,7 +495,7 @@ def name_labels(
     texts = [label_values[code] for code in used if isinstance(label_values[code], str)]
     listed = next((text for text in texts if text.lstrip()[:1] == "[" and written_list(text)), None)
     if listed is not None:
-        raise DataError(f"{place}: {listed!r} is a list of labels. Say several=True for a yes or no on each label.")
+        raise DataError(f"{place}: {listed!r} is a list of labels. Pass several=True for a yes or no on each label.")
     if coded.table.kind == "text":
         numbers = numbers_if_all([*texts, *(gold_values[code] for code in gold_used)])
         label_values = [numbers.get(v, v) for v in label_values]
@@ -525,7 +525,7 @@ def name_labels(
     labels, _ = distinct(coded, "label", [*given, *in_column, *file_values])
     infinite = next((v for v in labels if isinstance(v, (float, Decimal)) and math.isinf(v)), None)
     if infinite is not None:
-        raise DataError(f"{place}: the label {infinite} is infinite. Say empty='{infinite}' if it means no vote.")
+        raise DataError(f"{place}: the label {infinite} is infinite. Pass empty='{infinite}' if it means no vote.")
     labels = scale.sorted(labels, source)
     at = {kind_key(label): code for code, label in enumerate(labels)}
     label_map = np.full(len(label_values) + 1, -1, dtype=np.int32)

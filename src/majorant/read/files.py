@@ -99,7 +99,7 @@ class _Unpacked(io.RawIOBase):
 
 
 def archive_members(name: str, path: Path) -> set[str]:
-    """The file names in a ZIP archive, after checking its directory that it is safe to open."""
+    """The file names in a ZIP archive, after checking in its directory that it is safe to open."""
     try:
         with zipfile.ZipFile(path) as archive:
             infos = archive.infolist()
@@ -450,7 +450,7 @@ def _expected_type(name: str, unpacked_name: str, content: FileType, format: str
     if expected is not None and expected != content and not forced:
         raise DataError(
             f"{name} is not {expected.description}, although {f'format={format!r}' if named else 'its name'} says so: "
-            f"it looks like {content.description}. Rename it or say format=."
+            f"it looks like {content.description}. Rename it or pass format=."
         )
     return expected or content
 

@@ -1,4 +1,4 @@
-"""Guess the columns of items, workers and labels from their content, if their names do not tell.
+"""Guess the columns of items, workers and labels from their content, if their names give no clue.
 
 A guess is reported in a note. If the content is ambiguous, an error asks for column names instead.
 """
@@ -222,7 +222,7 @@ def layout_by_content(rows: RowSource, choice: Choice, n_files: int) -> Layout |
 
 
 def wide_layout(rows: RowSource, choice: Choice, workers: Sequence[str] | None) -> Layout:
-    """The layout of a table that the caller, or its tool, declares to be wide."""
+    """The layout of a table that is known to be wide, from the caller or from its format."""
     if not rows.named:
         raise ConfigError("wide=True needs a header with the names of the workers; columns= does not go with it.")
     if choice.named.get("worker") or choice.named.get("label"):

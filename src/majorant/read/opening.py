@@ -293,7 +293,7 @@ def find_layout(rows: RowSource, how: ReadOptions, *, n_files: int = 1) -> tuple
 
 
 def _layout_of_votes(rows: RowSource, choice: Choice, n_files: int) -> Layout:
-    """Find the layout by column names or, if they do not tell, by content."""
+    """Find the layout by column names or, if these give no clue, by content."""
     try:
         return Layout(find_roles(rows.names, choice, rows.source))
     except DataError as error:
@@ -340,7 +340,7 @@ def _workers_by_file(laid_out: list[tuple[RowSource, Layout]], how: ReadOptions)
         return laid_out
     without = [rows.source for rows, layout in laid_out if not layout.wide and "worker" not in layout.roles]
     if 0 < len(without) < len(laid_out):
-        raise DataError(f"{without[0]} has no column for the worker, and other files have. Say worker='NAME'.")
+        raise DataError(f"{without[0]} has no column for the worker, and other files have. Pass worker='NAME'.")
     if not without:
         models: set[Any] = set()
         for rows, layout in laid_out:
@@ -368,7 +368,7 @@ def _one_label_per_row(rows: RowSource, layout: Layout, how: ReadOptions) -> tup
         rows = unwrap_answers(rows, layout.roles["label"], layout.tool.answer)
     if how.several and how.choice.needed == VOTE_ROLES:
         if layout.wide:
-            raise ConfigError("several=True is for a row per vote. Turn the wide table into that first.")
+            raise ConfigError("several=True is for tables with a row per vote. Reshape the wide table first.")
         rows, roles = split_labels(rows, layout.roles)
         layout = replace(layout, roles=roles, notes=(*layout.notes, Note(NoteKind.SEVERAL)))
     for role in ("item", "worker"):

@@ -152,7 +152,7 @@ class Scale:
             if code in self.codes or code in self.codes.values():  # may already be a label
                 return self.codes.get(code, code)
             raise DataError(
-                f"{source}: code {value!r} has no name. List it in codes=, or say empty={code!r} if it means no vote."
+                f"{source}: code {value!r} has no name. List it in codes=, or pass empty={code!r} if it means no vote."
             )
         if self.threshold is None:
             return value
@@ -418,7 +418,7 @@ def find_roles(names: Sequence[str], choice: Choice, source: str) -> dict[str, i
             f"Its columns are {list_names(names)}. Say {flags}; "
             "if the file has no header, give the order instead, e.g. columns='worker,item,label'."
             " If each worker has a column, name these columns: workers='ana,bo,cy' or workers='Dr_*'."
-            + (" If each worker has a file, say worker='file'." if "worker" in missing else "")
+            + (" If each worker has a file, pass worker='file'." if "worker" in missing else "")
         )
     return roles
 

@@ -83,7 +83,7 @@ def as_rows(table: Mapping[str, list[Any]], rows: RowSource, notes: tuple[Note, 
 
 
 def order_notes(verdicts: Sequence[Mapping[bool, Any]], places: Sequence[str] = ()) -> tuple[Note, ...]:
-    """The note that judges saw both orders, how often verdicts changed, and which labels were read as places."""
+    """The note that judges saw both orders, how often verdicts changed, and which labels were read as positions."""
     both = [given for given in verdicts if len(given) == 2]
     facts = {"verdicts": len(both), "changed": sum(given[True] != given[False] for given in both)}
     return (Note(NoteKind.BOTH_ORDERS, {**facts, "places": list(places)}),) if both else ()
@@ -117,10 +117,10 @@ def shown_in_order(value: Any, first: Any, second: Any, source: str) -> bool:
 def are_places(
     keys: Sequence[tuple[Hashable, Hashable]], labels: Sequence[Any], positions: Sequence[Any], pair: tuple[Any, Any]
 ) -> bool:
-    """Whether labels such as A and B are places in which candidates were shown, rather than their names.
+    """Whether labels such as A and B are the positions in which candidates were shown, rather than their names.
 
-    `keys` holds the item and judge of each verdict.  Labels are read as places if `positions` mention swapping and each
-    of several judges would otherwise contradict itself on most pairs; a single such judge may just prefer a place.
+    `keys` holds the item and judge of each verdict.  Labels are read as positions if `positions` mention swapping and
+    each of several judges would otherwise contradict itself on most pairs; a single one may just prefer a position.
 
     >>> keys = [(q, j) for j in "jk" for q in (1, 1, 2, 2)]
     >>> are_places(keys, list("ABBAABBA"), ["original", "swapped"] * 4, ("A", "B"))
@@ -142,7 +142,7 @@ def are_places(
 
 
 def swap_places(labels: Sequence[Any], in_order: Sequence[bool], pair: tuple[Any, Any]) -> list[Any]:
-    """Turn verdicts that name places into verdicts that name candidates, A being shown first in the given order.
+    """Turn verdicts that name positions into verdicts that name candidates, A being shown first in the given order.
 
     >>> swap_places(["A", "B", "tie"], [True, False, False], ("A", "B"))
     ['A', 'A', 'tie']

@@ -60,8 +60,8 @@ def _read_workbook(file: File, sheet: str | None) -> dict[str, Any]:
         book: dict[str, Any] = json.loads(done.stdout)
     except ValueError:
         raise DataError(
-            f"{file.name} is a spreadsheet that is damaged, or too large to read: a stray cell far from the table "
-            "is enough. Save the sheet as CSV."
+            f"{file.name} is a damaged spreadsheet, or one too large to read, perhaps because of a stray cell far from "
+            "the table. Save the sheet as CSV."
         ) from None
     if "error" in book:
         raise DataError(f"{file.name} is a spreadsheet that cannot be read ({book['error']}). Save it as CSV.")

@@ -109,7 +109,7 @@ class TableRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """An open source, which can be read once."""
+    """A source that has been opened, and can be read once."""
 
     source: str
     kind: str
@@ -466,7 +466,9 @@ UNSEEN_SIGNS = "[\x00-\x08\x0e-\x1f\x7f\u00ad\u061c\u200b-\u200f\u2060-\u2064\uf
 
 
 def fold(value: Any) -> str:
-    """A form that look-alike values share, without case, spaces, invisible characters and composed accents.
+    """Normalise a value so that look-alikes compare equal, ignoring case, spacing and invisible characters.
+
+    Composed and decomposed accents compare equal, and so do 1 and 1.0.
 
     >>> fold(" Yes\\u200b") == fold("yes"), fold(1.0) == fold("1"), fold("e\\u0301") == fold("\\xe9"), fold("a b")
     (True, True, True, 'a b')
@@ -531,7 +533,7 @@ def _column(values: Any, source: str, name: str) -> Column:
 
 
 def coded(cells: Iterable[Any], source: str, name: str) -> Objects:
-    """Encode Python values by kind: 1 and 1.0 are the same value, "1" and True are others.
+    """Encode Python values by kind: 1 and 1.0 are the same value, "1" and True are different ones.
 
     >>> coded([1, "1", 1.0, True, None], "dict of columns", "label").code_n.tolist()
     [0, 1, 0, 2, -1]

@@ -95,7 +95,7 @@ def _rows(tasks: Tasks) -> Iterator[tuple[int, Any, dict[str, Any]]]:
 
 
 def extended_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str]:
-    """The file with more rows added and labels kept; for a tool, a file with only the new tasks."""
+    """The task file with new rows appended and labels kept; for a labelling tool, a file with only the new tasks."""
     if format != "csv":
         return task_file(path.with_name(f"{path.stem}-{tasks.start}{path.suffix}"), tasks, format)
     text = _text(path)
@@ -337,7 +337,7 @@ def sample_design(source: Any) -> Mapping[str, Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """One code per item in order, and irregularities in the answers."""
+    """The answers as one code per item, in order, and any problems found in them."""
 
     answer_d: NDArray[np.int64]  # a class code, SKIPPED or UNASKED
     ignored: tuple[Any, ...]  # labelled items that are not in the design

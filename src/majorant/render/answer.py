@@ -149,7 +149,7 @@ def _no_better_rule(answer: Answer) -> str:
 
 
 def evidence_line(result: Result) -> str:
-    """What the answer rests on, and which reading of the labels it is about."""
+    """What the answer is based on, and how the labels were interpreted."""
     notes = [
         note_text(note)
         for note in result.backend.votes.account.notes

@@ -24,7 +24,7 @@ class Card(NamedTuple):
 
 
 def answer_cards(summary: Mapping[str, Any]) -> list[Card]:
-    """The gain, the number of items the rules disagree on, and the accuracy, as far as they are known."""
+    """The gain, the number of items the rules disagree on, and the accuracy, where known."""
     return [card for card in (_gain(summary), _differ(summary), _accuracy(summary)) if card is not None]
 
 

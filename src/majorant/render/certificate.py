@@ -248,7 +248,7 @@ def claim_summary(claim: Claim) -> Facts:
 
 
 def tested_summary(tested: Tested) -> Facts:
-    """An assumption, its status, and both in a sentence."""
+    """An assumption and its status, as facts and as a sentence."""
     return {
         "name": tested.assumption.name.lower(),
         "assumption": ASSUMPTION_TEXT[tested.assumption],

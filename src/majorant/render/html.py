@@ -156,7 +156,7 @@ def map_text(summary: Mapping[str, Any]) -> str:
     around = " The outline around it is its {level:whole} region." if summary["map"][0]["region"] else ""
     return (
         "If votes on an item are independent given its class, majority vote is the best rule that ignores who voted "
-        f"wherever accuracies and class balance lie in the blue region. The dot is where these votes lie.{around}"
+        f"wherever accuracies and class balance lie in the blue region. The dot marks these votes.{around}"
     )
 
 
@@ -202,7 +202,7 @@ def _bound(value: Any) -> Any:
 
 
 def _embedded(facts: dict[str, Any]) -> Markup:
-    """The data as JSON that is safe inside a script element, whatever the names contain."""
+    """The data as JSON that is safe inside a script element, no matter what the names contain."""
     from markupsafe import Markup
 
     text = json.dumps(facts, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

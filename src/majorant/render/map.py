@@ -36,7 +36,7 @@ def axes(panel: MapPanel) -> tuple[str, str]:
 
 
 def map_note(panel: MapPanel) -> str:
-    """The number of votes that a plane is drawn for, and what else it keeps fixed."""
+    """The number of votes per item, and what else is held constant on the map."""
     if panel.plane is Plane.ACCURACIES:
         fixed = f"drawn for class shares of {100 * panel.prior[0]:.0f} and {100 - 100 * panel.prior[0]:.0f}%"
     else:

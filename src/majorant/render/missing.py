@@ -18,7 +18,7 @@ def missing_text(reason: Missing | None) -> str:
         Missing.NOT_ESTIMATED: "not estimated",
         Missing.NO_VOTES: "no item has a vote",
         Missing.NO_GOLD: "no item has a gold label",
-        Missing.ONE_GOLD_ITEM: "fewer than two gold items are answered by every rule",
+        Missing.ONE_GOLD_ITEM: "fewer than two gold items are labelled by every rule",
         Missing.TOO_FEW_GOLD: f"fewer than {ENOUGH_GOLD} items with gold and two votes",
         Missing.NO_MODEL: "no model was fitted",
         Missing.NO_UNIFORM_LABEL: "no item of the random sample is labelled",

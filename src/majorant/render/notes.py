@@ -34,7 +34,7 @@ def note_text(note: Note, *, flags: bool = False) -> str:
     Examples
     --------
     >>> note_text(Note(NoteKind.MISSING_LABEL, {"labels": {"NA": 12}}))
-    "'NA' (12 votes) counts as a label. If it means no vote, say empty='NA'."
+    "'NA' (12 votes) counts as a label. If it means no vote, pass empty='NA'."
     >>> note_text(Note(NoteKind.WIDE, {"workers": ["Dr Lee", "Dr Wu"], "left_out": {}}), flags=True)
     "One row per item, one column per worker: 'Dr Lee' and 'Dr Wu'. To choose others: --workers 'Dr Lee,Dr Wu'."
     """
@@ -70,7 +70,7 @@ def _text(kind: NoteKind, facts: Mapping[str, Any], spell: Spell) -> str:
             labels = facts["labels"]
             shown = one_of([f"{label!r} ({count(votes, 'vote')})" for label, votes in labels.items()])
             said = "counts as a label. If it means" if len(labels) == 1 else "count as labels. If they mean"
-            return f"{shown} {said} no vote, say {spell('empty', *labels)}."
+            return f"{shown} {said} no vote, pass {spell('empty', *labels)}."
         case NoteKind.LABEL_VARIANTS:
             alike = _counted_groups(facts["groups"])
             return f"These labels look alike but count as different: {alike}. To merge them: {spell('fold_case')}."
@@ -213,5 +213,5 @@ def _left_out(left_out: Mapping[str, str]) -> list[str]:
 
 
 def _pattern(name: str) -> str:
-    """A pattern that matches a column's name; a comma would separate two of them."""
+    """A pattern that matches exactly this column name; a comma becomes "?", because it would separate two patterns."""
     return "".join({",": "?", "[": "[[]", "*": "[*]", "?": "[?]"}.get(sign, sign) for sign in name)

@@ -125,7 +125,7 @@ def plan_facts(plan: Plan) -> Facts:
 
 
 def _price(votes: int, per_vote: float) -> str:
-    """The price of some votes, with as many decimals as the price per vote was given with.
+    """The price of some votes, with as many decimals as the given price per vote.
 
     >>> _price(3, 0.05), _price(3, 1.0), _price(3, 2.5)
     ('0.15', '3', '7.5')

@@ -248,7 +248,7 @@ def learn_calibration(score_sk: FloatArray, believed_sk: FloatArray) -> tuple[fl
 
 
 def as_calibrated(learned: Calibration | None, votes: Votes, fit: Fit) -> Fit:
-    """The fit with calibrated probabilities but unchanged labels and ties: no label falls below its runner-up."""
+    """The fit with calibrated probabilities; labels and ties stay, so no label falls below its runner-up."""
     if learned is None:
         return fit
     rows, label_i = np.arange(len(votes.items)), _labels(fit)

@@ -94,7 +94,7 @@ def compare(
     Parameters
     ----------
     votes : Any
-        Whatever `mj.read` takes, with the same keyword arguments, such as `gold=`.
+        Anything `mj.read` accepts, with the same keyword arguments, such as `gold=`.
     rules : sequence of str, optional
         Methods, `weighted-vote`, or judges; "a+b+c" is the majority vote of these judges.  By default the weighted
         vote, every method and, for a panel, each judge.

@@ -125,7 +125,7 @@ def judges(
     Parameters
     ----------
     votes : Any
-        Whatever `mj.read` takes, with the same keyword arguments.
+        Anything `mj.read` accepts, with the same keyword arguments.
     bar : float
         The accuracy that the gate requires.
     level : float

@@ -202,7 +202,7 @@ class LabelCounts(NamedTuple):
 
 
 class LabelChanges(NamedTuple):
-    """Cross-table of majority vote's labels and the rule's labels; tables of parts of the items can be added."""
+    """Cross-tabulation of majority vote's labels and the rule's; tables for disjoint sets of items can be summed."""
 
     majority: LabelCounts
     rule: LabelCounts

@@ -130,7 +130,7 @@ def plan(
     Parameters
     ----------
     votes : Any
-        Whatever `mj.read` takes (a file, a frame, a dict, a list), with the same keyword arguments.
+        Anything `mj.read` accepts (a file, a frame, a dict, a list), with the same keyword arguments.
     target : float
         The accuracy to reach.
     max_votes : int
@@ -237,7 +237,7 @@ def _majority(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int) -> fl
 
 
 def _gain(expected: float) -> Estimate:
-    """The forecast gain, with a range that held 80% of the actual gains on public crowds."""
+    """The forecast gain, with a range that contained 80% of the actual gains on public crowds."""
     low, high = sorted(expected * share for share in (0.5, 1.7))  # from 36 forecasts on 12 crowds (truth.py)
     return Estimate(expected, low, high)
 

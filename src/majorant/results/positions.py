@@ -29,7 +29,7 @@ class Position:
 
 
 def one_verdict_each(votes: Any, position: str, reading: Any) -> tuple[Votes | None, tuple[Position, ...]]:
-    """Votes with the verdicts that hold in both orders (others are abstentions), and each judge's position bias."""
+    """Keep verdicts that agree in both orders (the rest become abstentions), and measure each judge's position bias."""
     roles = {role: reading.get(role) for role in ("item", "worker", "label")}
     shown, (first, second) = read_shown(votes, position, **roles)
     verdicts: dict[tuple[Any, Any], dict[bool, Any]] = {}

@@ -55,8 +55,8 @@ def panel_accuracy_bracket(prior: ArrayLike, confusions: ArrayLike, n_cells: int
     prior, confusions
         As for `panel_accuracy`.
     n_cells : int
-        Number of cells in the lattice of log-odds. The bounds are valid for any number; their distance decreases with
-        its square, and time is proportional to voters times cells.
+        Number of cells in the lattice of log-odds. The bounds are valid for any number. The gap between them
+        shrinks with its square, and run time is proportional to voters times cells.
 
     Returns
     -------

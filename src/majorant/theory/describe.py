@@ -18,7 +18,7 @@ from majorant.theory.two_class import handicap, perturbation_radius
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """Majority vote compared with the optimal rule; None for what does not apply or is too large to enumerate."""
+    """Majority vote compared with the optimal rule; fields are None if they do not apply or would take too long."""
 
     n_votes: int
     verdict: str  # optimal, boundary or not optimal

@@ -45,7 +45,7 @@ def verdict(margin: float) -> str:
 class Witness:
     """The votes on which majority comes closest to, or goes furthest against, the optimal rule.
 
-    It can be used as the sequence of its counts: `list(witness)`, `numpy.array(witness)`.  If the margin is positive,
+    It behaves like a sequence of its counts: `list(witness)`, `numpy.array(witness)`.  If the margin is positive,
     `optimal` equals `majority`; if it is 0, both `majority` and `optimal` are optimal.
 
     >>> witness = Witness(counts=(2, 1), majority=0, optimal=1, margin=-.5)

@@ -20,7 +20,7 @@ DRAWING = {"reading": STAGES["reading"], "comparing": "Drawing the items to labe
 
 
 def download_text(name: str) -> str:
-    """What a file to download holds."""
+    """What a downloadable file contains."""
     return {
         "labels.csv": "one label per item, with its confidence",
         "workers.csv": "how good each worker is",

@@ -1,9 +1,9 @@
 """A canonical order of items, workers and labels, so that random draws do not depend on the order of the rows.
 
 Every item, worker and label gets a signature that depends only on who agreed with whom on what (color refinement on the
-graph of votes). Sorting by signature gives the same arrays for the same votes, whatever the order of the rows and the
-names. Items, workers or labels with the same signature are interchangeable, except for symmetries that do not occur in
-real votes.
+graph of votes). Sorting by signature gives the same arrays for the same votes, regardless of row order
+and of names. Items, workers or labels with the same signature are interchangeable, except for symmetries that do not
+occur in real votes.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def certify(
     Parameters
     ----------
     votes : path, frame, dict, list or Votes
-        Whatever `mj.read` takes, with the same keyword arguments, such as `item=`.
+        Anything `mj.read` accepts, with the same keyword arguments, such as `item=`.
     level : float
         Confidence level.
     rng : int or numpy.random.Generator

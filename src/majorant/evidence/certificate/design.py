@@ -35,7 +35,7 @@ class VotingDesign:
     Parameters
     ----------
     kind : {"panel", "crowd"}
-        A panel if the same few workers label nearly everything, a crowd if each item has workers of its own.
+        A panel if the same few workers label nearly everything, a crowd if each item has its own workers.
     n_workers : int
         Number of workers.
     n_items : int

@@ -82,7 +82,7 @@ def _margin(cells: GoldCells, alpha: float) -> float | None:
 def more_gold(cells: GoldCells, alpha: float) -> int | None:
     """Approximate number of new random gold items that would decide on their own.
 
-    None if no feasible number would.  The odds in each untied cell are estimated with one imaginary gold item added at
+    None if no feasible number would.  The odds in each untied cell are estimated with one gold pseudo-item added at
     majority's overall accuracy.
 
     >>> more_gold(GoldCells(np.array([[3, 0], [2, 1]]), np.array([60, 40]), np.array([[30, 1], [14, 10]])), .05)
@@ -281,13 +281,13 @@ def _product(positive: FloatArray, factor: FloatArray) -> tuple[FloatArray, Floa
 
 
 def _error_shares(cells: GoldCells, alpha: float) -> tuple[float, NDArray[np.bool_]]:
-    """Error probability of each bound, and which untied cells have enough gold for bounds of their own.
+    """Error probability of each bound, and which untied cells have enough gold for their own bounds.
 
     A cell has enough if majority would be proved right if it were right on all gold items.  Both depend only on the
     votes and on which items are gold, not on the gold labels.  The other cells share one bound.
     """
     ordered_c = -np.sort(-cells.gold_c)
-    # For m cells that have bounds of their own.
+    # For m cells that have their own bounds.
     tail_m = alpha / 2 / ((cells.n_classes - 1) * np.arange(len(ordered_c) + 2) + 1)
     least_m = np.log2(1 / tail_m) + (cells.n_classes > 2)
     m = int((ordered_c > least_m[1:-1]).sum())

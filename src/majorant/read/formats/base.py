@@ -124,7 +124,7 @@ def write_votes(
         if len(answer) > 1:
             raise DataError(
                 f"{source}, item {vote.item!r}: worker {vote.worker!r} chooses several labels at once, "
-                f"{', '.join(map(repr, answer[:4]))}. Say several=True for a yes or no on each label."
+                f"{', '.join(map(repr, answer[:4]))}. Pass several=True for a yes or no on each label."
             )
         return answer[0] if answer else None
 

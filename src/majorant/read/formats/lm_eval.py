@@ -1,4 +1,4 @@
-"""lm-evaluation-harness: samples_TASK_DATE.jsonl holds one model's answers; several files are several models.
+"""lm-evaluation-harness: samples_TASK_DATE.jsonl holds one model's answers, so pass one file per model.
 
 Layout: EleutherAI/lm-evaluation-harness, lm_eval/loggers/evaluation_tracker.py (save_results_samples: the target is
 written as text, so the position of a choice is "1").

@@ -1,6 +1,6 @@
 """Mechanical Turk: the table of results of a batch.
 
-An answer has its own column (`Answer.mood.label`) or stands with all others as JSON in
+An answer has its own column (`Answer.mood.label`) or is stored with all others as JSON in
 `Answer.taskAnswers`.  Layout: docs.aws.amazon.com/AWSMechTurk, and the batches that public projects read.
 """
 

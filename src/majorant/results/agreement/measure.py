@@ -55,7 +55,7 @@ def agreement(  # type: ignore[misc]
     Parameters
     ----------
     votes : Any
-        Whatever `mj.read` takes, with the same keyword arguments, such as `item=`.
+        Anything `mj.read` accepts, with the same keyword arguments, such as `item=`.
     rng : int, numpy Generator or None
         Random seed; with None, no intervals are computed.
     level : float

@@ -77,7 +77,7 @@ def scores(
     Parameters
     ----------
     votes : Any
-        Whatever `mj.read` takes, with the same keyword arguments; `order=` is the order of labels that are not numbers.
+        Anything `mj.read` accepts, with the same keyword arguments; `order=` is the order of non-numeric labels.
     rng : int or numpy Generator
         Random seed.
     level : float
