@@ -206,7 +206,7 @@ def _by_learning(learned: LearnedRule) -> str:
     right = f"It is right on {100 * learned.accuracy:.0f}% of the labels it was not trained on (cross-validation)"
     largest = sorted(learned.weights.items(), key=lambda pair: -abs(pair[1]))[:3]
     listed = ", ".join(f"{worker} {weight:+.1f}" for worker, weight in largest)
-    return f"{right}. Largest weights beyond one vote each: {listed}."
+    return f"{right}. Weights that differ most from one vote: {listed}."
 
 
 def _by_record(basis: Evidence) -> str:
