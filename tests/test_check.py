@@ -152,7 +152,7 @@ def test_partial_results_are_given_if_some_are_impossible(kind):
     assert summary["certificate"]["sentence"]  # says what is missing
 
 
-def test_a_method_that_is_asked_for_is_used():
+def test_requested_method_is_used():
     votes = crowd("one expert")
     assert check(votes, rng=0, method="glad").rule == "glad"
     assert check(votes, rng=0, method="majority").rule == "majority"

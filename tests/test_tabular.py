@@ -100,7 +100,7 @@ def test_labels_keep_their_type_in_polars():
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_an_absent_library_is_explained(library, monkeypatch):
+def test_error_for_a_missing_library_says_how_to_install_it(library, monkeypatch):
     votes = mj.read(ROWS)
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(mj.ConfigError, match=rf"to_{library}\(\) needs {library}.*pip install {library}.*to_arrow"):

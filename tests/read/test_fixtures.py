@@ -330,7 +330,7 @@ def test_a_file_per_worker(tmp_path):
         assert ballots(votes) == ["yes no", "yes yes"]
 
 
-def test_a_judge_of_several_models_judges_questions_with_models():
+def test_items_are_joined_with_models_if_judges_rate_several_models():
     votes = mj.read(HERE / "judges_of_models.jsonl")
     assert votes.shape == (8, 3, 2)
     assert "1 | tau" in votes.items

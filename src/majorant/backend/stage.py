@@ -277,7 +277,7 @@ class _ItemColumn:
         self.n_runs = 0
 
     def count_runs(self, item: Any) -> NDArray[np.int64]:
-        """The number of each row's run of consecutive rows with the same item, counted from the start of the table."""
+        """Number the runs of consecutive rows with the same item, from the start of the table; one number per row."""
         import pyarrow.compute as pc
 
         starts_n = np.ones(len(item), dtype=bool)

@@ -1,6 +1,6 @@
 """Turn a Table into Votes: integer codes in one streaming pass, then names, labels, repeated votes, gold, an account.
 
-A text column is never held in memory as a whole.
+No text column is ever loaded into memory all at once.
 """
 
 from __future__ import annotations

@@ -319,7 +319,7 @@ def removal(
     *,
     grounds: Sequence[FlagKind] | None = None,
 ) -> Removal | None:
-    """Refit without the workers flagged for one of the grounds; None if there are none, or nobody would remain."""
+    """Refit without the workers flagged for one of these reasons; None if there are none, or nobody would remain."""
     if grounds is None:  # if judges share mistakes, the one who disagrees may be right
         grounds = [kind for kind in FlagKind if kind not in (FlagKind.FEW_VOTES, FlagKind.DISAGREES)]
     gone_j = np.array([any(flag.kind in grounds for flag in flags) for flags in workers.flags], dtype=bool)
