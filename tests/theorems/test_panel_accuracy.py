@@ -175,7 +175,7 @@ def test_invalid_input_error_names_the_argument():
         panel_accuracy_bracket([0.2, 0.3, 0.5], [np.eye(3)])
     with pytest.raises(ConfigError, match="n_cells"):
         panel_accuracy_bracket([0.5, 0.5], crew, 0)
-    with pytest.raises(ConfigError, match="every vote that can happen is a tie"):
+    with pytest.raises(ConfigError, match="every possible vote is a tie"):
         panel_accuracy([0.5, 0.5], [[[1, 0], [1, 0]], [[0, 1], [0, 1]]], "majority", "exclude")
     with pytest.raises(ConfigError, match="n_draws"):
         estimate_gap([0.5, 0.5], crew[0], 3, rng=0, n_draws=1)
