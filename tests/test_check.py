@@ -11,6 +11,7 @@ import pytest
 import real
 from crowds import coins
 from majorant.ask.ask import ask
+from majorant.datasets import load
 from majorant.errors import ConfigError
 from majorant.evidence.labels import gold_accuracy
 from majorant.methods.majority import Majority
@@ -335,3 +336,9 @@ def test_unsupported_options_on_other_backends_are_rejected_with_advice(run, fla
     code, _, err = run("check", "votes.csv", *flags)
     assert code == 2
     assert message in err
+
+
+def test_the_rules_disagree_on_the_labels_that_a_switch_changes():
+    result = check(load("judges"), gold_labels=False)
+    assert result.tied > 0
+    assert result.differ.disagree == result.labels.to_pandas().changed.sum() < result.differ.differ

@@ -341,7 +341,7 @@ def _next_step(
     labels = race.expected()
     if other == LEARNED and learned is not None:
         labels = plan_proof(learned, race.size, n_items, settings.tolerance)
-    return Next(step=Step.PROVE, labels=min(max(labels, 1), race.size), items=differ[other].differ)
+    return Next(step=Step.PROVE, labels=min(max(labels, 1), race.size), items=race.size)
 
 
 @limit_native_threads

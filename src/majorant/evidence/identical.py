@@ -18,11 +18,17 @@ class Difference(NamedTuple):
 
     items: int  # number of items with votes
     differ: int
+    tied: int = 0  # how many of these are ties under the first rule, which only the second one decides
 
     @property
     def stake(self) -> float:
         """The largest possible difference between the accuracies of the rules."""
         return self.differ / self.items if self.items else 0.0
+
+    @property
+    def disagree(self) -> int:
+        """Number of items on which both rules choose a label, but not the same one."""
+        return self.differ - self.tied
 
 
 def count_differences(backend: Backend, present: Fit, other: Fit) -> Difference:
@@ -37,8 +43,10 @@ def _differences(_: object, present: Fit, other: Fit) -> Difference:
 def differences(present: Fit, other: Fit) -> Difference:
     """Count differences between two fits to votes in memory."""
     voted_i = present.votes_i > 0
-    differs_i = (chances(present.posterior[voted_i]) != chances(other.posterior[voted_i])).any(axis=1)
-    return Difference(items=int(voted_i.sum()), differ=int(np.count_nonzero(differs_i)))
+    present_vk = chances(present.posterior[voted_i])
+    differs_v = (present_vk != chances(other.posterior[voted_i])).any(axis=1)
+    tied = np.count_nonzero(differs_v & ((present_vk > 0).sum(axis=1) > 1))
+    return Difference(items=len(differs_v), differ=int(np.count_nonzero(differs_v)), tied=int(tied))
 
 
 def identical_evidence(other: str, difference: Difference, assumptions: tuple[Tested, ...] = ()) -> Evidence:

@@ -163,7 +163,9 @@ def _basis_text(result: Result) -> str:
     answer, basis, other = result.answer, result.answer.basis, rule_name(result.answer.other, begins=True)
     if answer.other == MAJORITY:
         return "It takes two classes, and items with three votes, to tell good workers from bad."
-    differ = f"{other} and majority vote disagree on {result.differ.differ:,} of {count(result.differ.items, 'item')}."
+    differ = (
+        f"{other} and majority vote disagree on {result.differ.disagree:,} of {count(result.differ.items, 'item')}."
+    )
     if result.gold is not None and (basis is None or answer.certainty is Certainty.UNKNOWN):
         return f"{differ} Majority vote is right on {100 * result.gold.value:.0f}% of your labels."
     if basis is None:

@@ -156,7 +156,7 @@ def answer_facts(result: Result, *, next_command: str = "") -> Facts:
         "rule": result.rule,
         **say_answer(result)._asdict(),
         "command": next_command,
-        **facts_of(result.differ, "items differ"),
+        **facts_of(result.differ, "items differ=disagree"),
         "tied": result.tied,
         "panel": result.setting.panel,
         "record": None if basis is None else to_plain(basis.record),
