@@ -94,7 +94,7 @@ $(VENV)/release.stamp: $(VENV)/run.stamp
 	@touch $@
 
 release-check: $(VENV)/release.stamp
-	$(BIN)/python release_check.py
+	$(BIN)/python tools/release_check.py
 
 format: $(VENV)/dev.stamp
 	$(BIN)/ruff format .

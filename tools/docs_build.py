@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parent
+ROOT = Path(__file__).parents[1]
 TEMPLATES = ROOT / "src" / "majorant" / "render" / "templates"
 FORMULA = re.compile(r"^```math\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Pages that live elsewhere in the checkout, by their name on the site; links to them are led there.

@@ -17,7 +17,7 @@ import tomllib
 import venv
 from pathlib import Path
 
-ROOT = Path(__file__).parent
+ROOT = Path(__file__).parents[1]
 UNSETTLED = "settle it before the first release"  # stands beside addresses that nobody has reserved yet
 TRY = """
 import majorant as mj
