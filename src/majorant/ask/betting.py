@@ -32,7 +32,7 @@ def log_capital(y: ArrayLike, n: ArrayLike, mean: ArrayLike, weight_f: FloatArra
     >>> log_capital([1, 1, 1, 0], 10, .5).round(2).tolist()
     [0.41, 0.93, 1.64, 0.52]
     """
-    return _mixture(_log_shares(np.asarray(y, dtype=float), np.asarray(n), np.asarray(mean, dtype=float)), weight_f)
+    return log_mixture(_log_shares(np.asarray(y, dtype=float), np.asarray(n), np.asarray(mean, dtype=float)), weight_f)
 
 
 def evidence_above(y: ArrayLike, n: ArrayLike, mean: ArrayLike, weight_f: FloatArray | None = None) -> FloatArray:
@@ -95,7 +95,7 @@ def _log_shares(y_t: FloatArray, n: NDArray[Any], mean: FloatArray) -> FloatArra
     return np.where(impossible_t, np.inf, log_ft)
 
 
-def _mixture(log_ft: FloatArray, weight_f: FloatArray | None) -> FloatArray:
+def log_mixture(log_ft: FloatArray, weight_f: FloatArray | None = None) -> FloatArray:
     """Log of the (weighted) mean capital of the eight bettors."""
     if weight_f is not None:
         log_ft = log_ft + np.log(len(weight_f) * weight_f).reshape(-1, *[1] * (log_ft.ndim - 1))
