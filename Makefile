@@ -43,7 +43,7 @@ $(VENV)/long.stamp: $(VENV)/dev.stamp
 	@touch $@
 
 demo: $(VENV)/run.stamp
-	$(BIN)/majorant demo --out demo-out
+	$(BIN)/majorant data demo --out demo-out
 
 # mypy runs in parallel with the tests, because it uses only one core. Its output is printed after theirs.
 test: $(VENV)/dev.stamp

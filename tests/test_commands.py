@@ -173,5 +173,7 @@ def test_inline_commands_are_understood(page):
 
 
 def test_command_parser_finds_commands():
-    text = "```sh\nmajorant check a.csv  # why\n```\n    make test\n```yaml\n- run: majorant demo\n- uses: x\n```\n"
-    assert commands(text) == ["majorant check a.csv", "make test", "majorant demo"]
+    text = (
+        "```sh\nmajorant check a.csv  # why\n```\n    make test\n```yaml\n- run: majorant data demo\n- uses: x\n```\n"
+    )
+    assert commands(text) == ["majorant check a.csv", "make test", "majorant data demo"]

@@ -48,12 +48,12 @@ COMMANDS = {  # a command, and the file that it would write
     "aggregate": (["aggregate", "v.csv"], "labels.csv"),
     "aggregate --export": (["aggregate", "v.csv", "--export", "prodigy"], "labels.jsonl"),
     "workers": (["workers", "v.csv"], "workers.csv"),
-    "scores": (["scores", "v.csv", "--out", "mine.csv"], "mine.csv"),
+    "agreement": (["agreement", "v.csv", "--scores", "--out", "mine.csv"], "mine.csv"),
     "ask": (["ask", "v.csv", "--accuracy", "--rule", "majority"], "to_label.csv"),
     "ask, design": (["ask", "v.csv", "--accuracy", "--rule", "majority"], "to_label.design.json"),
-    "simulate": (["simulate", *MODEL, "--out", "mine.csv"], "mine.csv"),
-    "simulate --truth": (["simulate", *MODEL, "--truth", "mine.csv"], "mine.csv"),
-    "demo": (["demo", "--out", "."], "crowd/votes.csv"),
+    "simulate": (["theory", "simulate", *MODEL, "--out", "mine.csv"], "mine.csv"),
+    "simulate --truth": (["theory", "simulate", *MODEL, "--truth", "mine.csv"], "mine.csv"),
+    "demo": (["data", "demo", "--out", "."], "crowd/votes.csv"),
 }  # fmt: skip
 
 
@@ -84,7 +84,7 @@ def test_user_files_are_only_replaced_with_overwrite(name):
         ["check", "v.csv", "--summary", "OUT"],
         ["aggregate", "v.csv", "--out", "OUT"],
         ["workers", "v.csv", "--out", "OUT"],
-        ["scores", "v.csv", "--out", "OUT"],
+        ["agreement", "v.csv", "--scores", "--out", "OUT"],
         ["ask", "v.csv", "--out", "OUT"],
         ["aggregate", "[uv].csv", "--out", "OUT"],
     ],
@@ -103,13 +103,13 @@ def test_input_files_are_never_overwritten(words, linked):
 
 
 def test_an_input_that_majorant_wrote_is_still_an_input():
-    assert run("simulate", *MODEL, "--out", "labels.csv").exit_code == 0
+    assert run("theory", "simulate", *MODEL, "--out", "labels.csv").exit_code == 0
     for words in (["aggregate", "labels.csv"], ["check", "labels.csv", "--out", "."]):
         assert "it is an input of this command" in refused(*words)
         assert "it is an input of this command" in refused(*words, "--overwrite")
     assert run("check", "v.csv", "--out", "out").exit_code == 0
     assert "it is an input" in refused("report", "out/result.json", "--out", "out/result.json", "--overwrite")
-    gold = run("simulate", *MODEL, "--out", "votes.csv", "--truth", "gold.csv")
+    gold = run("theory", "simulate", *MODEL, "--out", "votes.csv", "--truth", "gold.csv")
     assert gold.exit_code == 0
     words = ["aggregate", "votes.csv", "--gold-file", "gold.csv", "--out", "gold.csv", "--overwrite"]
     assert "it is an input" in refused(*words)
@@ -123,8 +123,8 @@ def test_every_command_runs_again_over_its_own_outputs():
         ["workers", "v.csv", "--out", "out"],
         ["aggregate", "v.csv", "--method", "one-coin", "--state", "state.bin", "--repeats", "last"],
         ["ask", "v.csv", "--between", "majority,one-coin"],
-        ["scores", "v.csv", "--out", "scores.csv"],
-        ["simulate", *MODEL, "--out", "drawn.csv", "--truth", "truth.csv"],
+        ["agreement", "v.csv", "--scores", "--out", "scores.csv"],
+        ["theory", "simulate", *MODEL, "--out", "drawn.csv", "--truth", "truth.csv"],
     ]
     for _ in range(2):
         for command in words:

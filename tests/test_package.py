@@ -49,7 +49,7 @@ def loaded(*arguments):
     return done.stdout.splitlines()[-1]
 
 
-@pytest.mark.parametrize("command", ["check", "certify", "aggregate", "workers", "agreement", "plan"])
+@pytest.mark.parametrize("command", ["check", "certify", "aggregate", "workers", "agreement"])
 def test_a_wrong_path_is_reported_before_heavy_imports(command):
     assert loaded(command, "no-such-file.csv") == "LOADED []"
 

@@ -77,7 +77,7 @@ def try_wheel(name: str, wheel: str, pins: list[str], folder: Path) -> None:
     run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, *pins)
     run(python, "-m", "pip", "--disable-pip-version-check", "check")
     run(python, "-c", TRY, cwd=folder)
-    run(str(scripts / "majorant"), "demo", "--out", str(folder / "demo"), "-q", cwd=folder)
+    run(str(scripts / "majorant"), "data", "demo", "--out", str(folder / "demo"), "-q", cwd=folder)
     run(str(scripts / "majorant"), "--version", cwd=folder)
 
 

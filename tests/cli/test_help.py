@@ -1,5 +1,6 @@
 """Help of the command line: grouped options, examples that parse, suggestions for typos, and colour."""
 
+import re
 import shlex
 import subprocess
 import sys
@@ -8,7 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from majorant.cli import COMMANDS
+from majorant.cli import COMMANDS, REMOVED
 from majorant.cli import majorant as command_line
 from majorant.cli.options import EXAMPLES, GROUPS, emphasised, placed
 
@@ -98,11 +99,10 @@ def test_report_takes_no_seed():
     assert all(COMMANDS)
 
 
-def test_prices_keep_their_number_of_decimals():
-    from majorant.render.plan import plan_text
-    from majorant.results.plan import plan
-    from majorant.simulate import simulate
-
-    votes, _ = simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], 200, 3, n_workers=40, rng=0)
-    text = plan_text(plan(votes, price_per_vote=0.05, max_votes=5))
-    assert [line.split()[-1] for line in text.splitlines() if line.strip()[:1].isdigit()] == ["0.05", "0.15", "0.25"]
+@pytest.mark.parametrize(("name", "instead"), REMOVED.items())
+def test_a_removed_command_says_what_to_type(name, instead):
+    done = run(name, "votes.csv")
+    assert done.returncode == 2
+    assert f"{name} is no longer a command. Type {instead}." in done.stderr
+    words = re.match(r"majorant ([a-z ]+)", instead)
+    assert words is None or "Usage" in run(*words[1].split(), "--help").stdout

@@ -266,7 +266,7 @@ def test_judges_next_command_extends_the_drawn_sample(folder, tmp_path, monkeypa
     with (tmp_path / "to_label.csv").open() as file:
         rows = [(row["draw"], row["item"], known.get(row["item"], "?")) for row in csv.DictReader(file)]
     write(tmp_path / "to_label.csv", ("draw", "item", "label"), rows)
-    said = invoke(majorant, ["judges", log, "--gold-file", "to_label.csv", "--bar", ".9"]).output
+    said = invoke(majorant, ["workers", log, "--gold-file", "to_label.csv", "--bar", ".9"]).output
     words = shlex.split(said.splitlines()[-1])[1:]
     assert words[-5:] == ["--rate", "--more", "30", "--design", "to_label.design.json"]
     assert invoke(majorant, words).exit_code == 0

@@ -1,4 +1,4 @@
-"""`majorant simulate` writes what the library draws and nothing on a bad call; `majorant demo` runs to the end."""
+"""`majorant theory simulate` writes what the library draws, and nothing on a bad call; `majorant data demo` runs."""
 
 import csv
 import json
@@ -19,7 +19,7 @@ def simulated(run):
     """Call the command in an empty folder."""
 
     def call(*arguments):
-        code, out, err = run("simulate", *arguments)
+        code, out, err = run("theory", "simulate", *arguments)
         return SimpleNamespace(returncode=code, stdout=out, stderr=err)
 
     return call
@@ -116,7 +116,7 @@ def test_invalid_call_exits_2_with_one_message_and_writes_nothing(arguments, say
 
 
 def test_demo_compares_each_answer_with_the_truth(run, tmp_path):
-    code, out, _ = run("demo", "--out", str(tmp_path))
+    code, out, _ = run("data", "demo", "--out", str(tmp_path))
     assert code == 0
     lines = out.splitlines()
     assert [line.split()[1] for line in lines if line.startswith("Answer")] == ["Switch", "Keep", "Switch"]

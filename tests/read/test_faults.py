@@ -122,9 +122,9 @@ def test_closed_and_full_streams(votes_csv):
     assert shell("majorant agreement votes.csv >&-", folder).returncode == 0
     silent = shell("majorant agreement votes.csv 2>&-", folder)
     assert (silent.returncode, silent.stderr) == (0, "")
-    full = shell("majorant simulate --items 3 --skills .9,.8 > /dev/full", folder)
+    full = shell("majorant theory simulate --items 3 --skills .9,.8 > /dev/full", folder)
     assert (full.returncode, full.stderr) == (2, "majorant: standard output: No space left on device.\n")
-    gone = shell("(majorant simulate --items 3 --skills .9,.8 ; echo $? >&2) | true", folder)
+    gone = shell("(majorant theory simulate --items 3 --skills .9,.8 ; echo $? >&2) | true", folder)
     assert gone.stderr.endswith("0\n")
     assert "Unexpected" not in gone.stderr
 

@@ -117,7 +117,7 @@ def test_commands_take_keys_slices_and_true_labels(tmp_path, monkeypatch):
     for command in (
         ["check", "panel.csv", "--item", KEY, "--by", "system"],
         ["check", "panel.csv", "--by", "system", "--gold", "human.csv"],
-        ["judges", "panel.csv", "--gold", "human.csv"],
+        ["workers", "panel.csv", "--gold", "human.csv"],
         ["agreement", "panel.csv", "--item", KEY],
         ["check", "panel.csv", "--item", KEY, "--gold-file", "human.csv", "--memory", "1GB"],
     ):

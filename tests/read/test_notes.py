@@ -173,7 +173,7 @@ class TestOnTheTerminal:
         path.write_text("item,worker,label\n" + "".join(rows))
         return str(path)
 
-    @pytest.mark.parametrize("command", ["check", "certify", "aggregate", "workers", "agreement", "plan"])
+    @pytest.mark.parametrize("command", ["check", "certify", "aggregate", "workers", "agreement"])
     def test_every_command_shows_them_unless_quiet(self, command, path, tmp_path):
         more = ["--out", str(tmp_path / "out.csv")] if command in ("aggregate", "workers") else []
         done = CliRunner().invoke(majorant, [command, path, *more])

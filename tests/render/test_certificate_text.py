@@ -243,7 +243,7 @@ def test_invalid_calls_are_errors(run, arguments, message):
     assert message in err
 
 
-@pytest.mark.parametrize("arguments", [("certify",), ("plan",)])
+@pytest.mark.parametrize("arguments", [("certify",), ("agreement",)])
 def test_notes_on_the_input_go_to_standard_error(run, arguments):
     votes = Path("votes.csv")
     votes.write_text(votes.read_text() + "0,w9,no,maybe\n".replace("0,", "40,", 1))
@@ -253,12 +253,9 @@ def test_notes_on_the_input_go_to_standard_error(run, arguments):
     assert run(*arguments, "-q")[2] == ""
 
 
-def test_plan_command(run):
-    code, text, err = run("plan", "--target", ".9", "--price", ".05")
+def test_verbose_check_prints_the_plan(run):
+    code, text, err = run("check", "-v", "--target", ".9")
     assert (code, err) == (0, "")
-    assert "Stopping once the remaining votes cannot change the label would save" in text
-    code, printed, _ = run("plan", "--target", ".9", "--json")
-    facts = json.loads(printed)
-    assert facts["votes_now"] == 3
-    assert run("plan", "--target", "0")[0] == 2
-    assert run("plan", "--price", "cheap")[0] == 2
+    assert "Stopping once the remaining votes cannot change the label would" in " ".join(text.split())
+    assert "The best judge: w1, right on 67.5%" in text
+    assert run("check", "-v", "--target", "0")[0] == 2

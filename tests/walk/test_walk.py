@@ -190,7 +190,7 @@ CALLS: list[tuple[Callable[[Path], Path], tuple[str, ...], str]] = [
     (made.arena, ("gpt-4o", "qwen3"), "rate arena.csv"),
     (made.arena, ("gpt-4o", "qwen3"), "check arena.csv --tolerance .02"),
     (made.swapped, ("A", "B"), "check swap.csv"),
-    (made.judges_jsonl, VERDICTS, "judges judges.jsonl"),
+    (made.judges_jsonl, VERDICTS, "workers judges.jsonl"),
     (made.judges_jsonl, VERDICTS, "check judges.jsonl --seed 3 --out results"),
     (made.judges_nested, VERDICTS, "check nested.jsonl"),
     (made.judges_jsonl, VERDICTS, "check judges.jsonl -v --compare"),

@@ -26,19 +26,22 @@ COMMANDS = {
     "ask": "Choose which items an expert should label, so that a few labels settle which rule is better.",
     "label": "Label items in the terminal with single keys, until the question is settled.",
     "rate": "Measure a pass rate, win rate or mean score from a few labels, and see whether A beats B.",
-    "judges": "Rate judges against gold labels: which to keep, and are any good enough to gate on?",
-    "workers": "Rate each worker: accuracy, agreement and warning flags, worst first.",
-    "plan": "Forecast what more votes would gain, what stopping early would save, and which judges are enough.",
-    "aggregate": "Write one label per item.",
+    "workers": "Rate each worker or judge, worst first; with gold labels, see which judges are good enough to gate on.",
     "agreement": "Measure how well the workers agree, beyond chance.",
-    "scores": "Measure agreement between scores or ordered labels, and get each item's mean, median and majority.",
+    "aggregate": "Write one label per item.",
+    "certify": "Certify whether majority vote is as good as the best possible rule.",
     "serve": "Open a local web page to check a file and label a few items.",
     "report": "Rebuild the report of a saved result.",
-    "data": "List and download public data sets.",
-    "demo": "Check simulated votes of a crowd and of a panel, and compare the answers with the truth.",
-    "certify": "Certify whether majority vote is as good as the best possible rule.",
-    "theory": "Show how far majority vote is from optimal for given class priors and confusion matrices.",
-    "simulate": "Simulate the votes of a crowd or a panel with known true labels.",
+    "data": "List and download public data sets, or check simulated votes and compare the answers with the truth.",
+    "theory": "Show how far majority vote is from optimal for given workers, or simulate their votes.",
+}
+REMOVED = {  # what to type instead
+    "judges": "majorant workers, with the same --bar and --position",
+    "scores": "majorant agreement --scores",
+    "plan": "majorant check -v (in Python: mj.plan)",
+    "demo": "majorant data demo",
+    "simulate": "majorant theory simulate",
+    "reproduce": "make paper, in a checkout of majorant",
 }
 
 
@@ -74,8 +77,8 @@ class _LateGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name == "reproduce":
-            raise click.UsageError("reproduce is no longer a command: run make paper in a checkout of majorant.")
+        if cmd_name in REMOVED:
+            raise click.UsageError(f"{cmd_name} is no longer a command. Type {REMOVED[cmd_name]}.")
         if cmd_name not in COMMANDS:
             return None
         command = getattr(importlib.import_module(f"majorant.cli.{cmd_name}"), cmd_name)
@@ -88,7 +91,8 @@ class _LateGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            raise click.UsageError(f"{error.message} {_meant(args[0])}".rstrip(), ctx) from None
+            meant = "" if args[0] in REMOVED else _meant(args[0])
+            raise click.UsageError(f"{error.message} {meant}".rstrip(), ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):

@@ -1,28 +1,73 @@
-"""`majorant agreement`: agreement coefficients with intervals."""
+"""`majorant agreement`: agreement coefficients with intervals, for classes and for scores."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from majorant.cli.options import Grouped, common_options, level_option, show
+from majorant.cli.options import Grouped, common_options, level_option, overwrite_option, placed, show
 from majorant.cli.source import Engine, Source, input_options, memory_options
+from majorant.errors import ConfigError
+
+if TYPE_CHECKING:
+    from majorant.results.agreement.scores import Scores
+    from majorant.votes import Account
 
 
 @click.command(cls=Grouped)
 @input_options
+@click.option(
+    "--scores",
+    "by_distance",
+    is_flag=True,
+    help="For numbers or ordered labels: also measure agreement by distance, and how far mean, median and majority are "
+    "from gold.",
+)
+@click.option("--out", help="With --scores: write mean, median and majority of each item: CSV, Parquet or a folder.")
+@overwrite_option
 @memory_options
 @level_option
 @common_options
-def agreement(source: Source, engine: Engine, level: float, seed: int) -> None:
+def agreement(source: Source, engine: Engine, by_distance: bool, out: str | None, level: float, seed: int) -> None:
     """Measure how well the workers agree, beyond chance."""
+    if by_distance and engine.flag:
+        raise ConfigError(f"--scores needs all votes in memory: leave out {engine.flag}.")
+    if out is not None and not by_distance:
+        raise ConfigError("--out is for the table of --scores: add --scores.")
     with engine.open(source) as backend:
         from majorant.pipeline import measure_agreement
-        from majorant.render.agreement import agreement_facts, agreement_lines
+        from majorant.render.agreement import agreement_facts, agreement_lines, score_facts, score_lines
         from majorant.render.notes import account_facts
         from majorant.render.text import input_lines
+        from majorant.results.agreement.scores import scores
 
         measured = measure_agreement(backend, level=level, seed=seed)
+        distances = scores(backend.votes, rng=seed, level=level) if by_distance else None
     account, workers = backend.votes.account, backend.votes.workers
-    facts = {"input": account_facts(account), "agreement": agreement_facts(measured, workers)}
+    facts = {"agreement": agreement_facts(measured, workers)}
     lines = agreement_lines(measured, workers)
-    show(facts, [*input_lines(account), *lines], quiet=lines)
+    if distances is not None:
+        account = _without_advice(account)
+        facts["scores"] = score_facts(distances)
+        lines += [*score_lines(distances), *_write(distances, out)]
+    show({"input": account_facts(account), **facts}, [*input_lines(account), *lines], quiet=lines)
+
+
+def _without_advice(account: Account) -> Account:
+    """The account without the advice to measure distances."""
+    from majorant.votes import NoteKind
+
+    return replace(account, notes=tuple(note for note in account.notes if note.kind is not NoteKind.ORDER))
+
+
+def _write(distances: Scores, out: str | None) -> list[str]:
+    from majorant.output import write_files
+
+    if out is None:
+        return []
+    path = placed(out, "scores.csv")
+    write_files({Path(path): distances.table()})
+    return [f"Wrote    {path}"]

@@ -21,11 +21,10 @@ FLAGS = {
         for name in (  # noqa: SIM905
             "item worker label gold gold_file status seconds by columns wide repeats empty format delimiter encoding "
             "workers sheet several allow_network order threshold codes fold_case max_classes threads overwrite memory "
-            "work resume design master method state level target compare max_votes max_upload label_column"
+            "work resume design master method state level target compare max_upload label_column"
         ).split()
     },
     "rng": "--seed",
-    "price_per_vote": "--price",
     "limits": "--range",
 }
 NONE = "none"  # on the command line, means that there is no such column
@@ -72,16 +71,18 @@ EXAMPLES = {
         "majorant aggregate votes.csv --method dawid-skene --out - | head",
         "majorant aggregate today.csv --method one-coin --state state.bin",
     ),
-    "workers": ("majorant workers votes.csv", "majorant workers votes.csv --out workers.parquet"),
-    "agreement": ("majorant agreement votes.csv", "majorant agreement ratings.csv --wide --json"),
-    "plan": ("majorant plan votes.csv --target .98 --price .05",),
+    "workers": (
+        "majorant workers votes.csv",
+        "majorant workers votes.csv --out workers.parquet",
+        "majorant workers judges.jsonl --gold human.csv --bar .9",
+    ),
+    "agreement": (
+        "majorant agreement votes.csv",
+        "majorant agreement ratings.csv --wide --json",
+        "majorant agreement ratings.csv --order low,medium,high --scores",
+    ),
     "ask": ("majorant ask votes.csv", "majorant ask judges.jsonl --n 30 --out to_label.csv"),
     "label": ("majorant label to_label.csv",),
-    "judges": (
-        "majorant judges judges.jsonl --gold human.csv",
-        "majorant judges judges.jsonl --gold human.csv --bar .9",
-    ),
-    "scores": ("majorant scores ratings.csv", "majorant scores ratings.csv --order low,medium,high"),
     "rate": (
         "majorant rate judges.csv --gold-file labels.csv --label pass",
         "majorant rate judges.csv --item question,system --by system --gold-file labels.csv --label pass",
@@ -90,6 +91,10 @@ EXAMPLES = {
     ),
     "serve": ("majorant serve", "majorant serve votes.csv --port 8800 --no-browser"),
     "report": ("majorant report results/result.json --out page.html",),
+    "theory": (
+        "majorant theory --prior .6,.4 --confusion .8,.2/.3,.7",
+        "majorant theory simulate --items 500 --skills .9,.8,.6 --out votes.csv",
+    ),
 }
 
 

@@ -1,4 +1,4 @@
-"""`majorant simulate`: simulated votes with known true labels."""
+"""`majorant theory simulate`: simulated votes with known true labels."""
 
 from __future__ import annotations
 

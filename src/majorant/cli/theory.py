@@ -1,4 +1,4 @@
-"""`majorant theory`: how far majority vote is from optimal for a given prior and confusion matrices."""
+"""`majorant theory`: how far majority vote is from optimal for given workers, and votes simulated from them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,16 @@ from majorant.cli.options import (
     show,
     shown_options,
 )
+from majorant.cli.simulate import simulate
 from majorant.errors import ConfigError, DataError
+
+
+class _Theory(Grouped, click.Group):
+    """A command with options of its own, and the subcommand simulate."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
 
 
 def _vote_counts(ctx: click.Context, param: click.Parameter, value: str) -> list[int]:
@@ -29,8 +38,8 @@ def _vote_counts(ctx: click.Context, param: click.Parameter, value: str) -> list
         raise click.BadParameter(f"{value!r} is not a list of whole numbers such as 3,5,7", ctx, param) from None
 
 
-@click.command(cls=Grouped)
-@click.option("--prior", metavar="LIST", callback=number_list, required=True, help="Probability of each class: .6,.4")
+@click.group(cls=_Theory, invoke_without_command=True)
+@click.option("--prior", metavar="LIST", callback=number_list, help="Probability of each class: .6,.4")
 @click.option("--confusion", metavar="ROWS", callback=number_rows, help="Shared by all, a row per class: .8,.2/.3,.7")
 @click.option(
     "--panel",
@@ -43,20 +52,28 @@ def _vote_counts(ctx: click.Context, param: click.Parameter, value: str) -> list
 @choice_option("--ties", "exclude", "first", "prior", "random")
 @click.option("--labels", metavar="LIST", callback=name_list, help="Names of the classes: no,yes")
 @shown_options
+@click.pass_context
 def theory(
-    prior: list[float],
+    ctx: click.Context,
+    prior: list[float] | None,
     confusion: list[list[float]] | None,
     panel: str | None,
     votes: list[int],
     ties: str,
     labels: list[str] | None,
 ) -> None:
-    """Show how far majority vote is from optimal for given class priors and confusion matrices.
+    """Show how far majority vote is from optimal for given workers, or simulate their votes.
 
     Prints the margin in nats (positive if no rule beats majority vote on any votes), the accuracy of majority vote and
     of the optimal rule, the handicap (the head start of class 0, in votes), and the radius (how far the voters'
     accuracies may differ before majority vote is no longer optimal).
     """
+    if ctx.invoked_subcommand is not None:
+        return
+    if prior is None:
+        raise ConfigError(
+            "Say how frequent the classes are: --prior .6,.4. To simulate votes: majorant theory simulate."
+        )
     from majorant.render.theory import theory_summary, theory_text
     from majorant.theory import describe, describe_panel, optimal_votes
 
@@ -74,6 +91,9 @@ def theory(
     summary = theory_summary(prior, descriptions, ties, labels=labels, voters=voters, optimal_votes=spans)
     text = theory_text(summary)
     show(summary, [text], quiet=[text])
+
+
+theory.add_command(simulate)
 
 
 def _read_panel(source: str) -> tuple[list[str] | None, Any]:

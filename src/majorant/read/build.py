@@ -714,7 +714,7 @@ def resolve_votes(
             f"{items.values[ballots.item_n[later]]!r} a second time, {named.labels[ballots.label_n[later]]!r} after "
             f"{named.labels[ballots.label_n[earlier]]!r} in {before}. "
             "Keep one vote per worker and item, or choose with repeats='first'|'last'|'each'."
-            + (f" If {position!r} is the order of a pair: majorant judges measures position bias." if position else "")
+            + (f" If {position!r} is the order of a pair: majorant workers measures position bias." if position else "")
         )
 
     resolved = resolve(

@@ -1,4 +1,4 @@
-"""Text and JSON for `majorant judges`: who is good enough for a gate, whom to keep, who repeats whom."""
+"""Text and JSON for judges: who is good enough for a gate, whom to keep, who shares mistakes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 
 from majorant.render.plain import Facts, facts_of, plain
 from majorant.render.words import count, listed, one_of, quoted_number, shown
-from majorant.render.workers import copies_facts, copies_text
+from majorant.render.workers import copies_facts
 from majorant.results.judges import Gate, Judge, Judges, Repeats
 from majorant.results.positions import Position
 from majorant.results.sub_panels import GOLD_TO_CHOOSE, Enough, SubPanel
@@ -74,8 +74,12 @@ def _difference(one: SubPanel, n_judges: int) -> str:
 
 
 def judges_lines(judges: Judges) -> list[str]:
-    """What `majorant judges` prints."""
-    lines = [gate_text(judges)]
+    """Each judge against gold, which to keep, what the panel is worth, pairs that agree most, and position bias."""
+    lines = [
+        "Judges against gold labels; these intervals hold for all of them at once"
+        if judges.judges
+        else "Judges compared with each other"
+    ]
     for one in judges.judges[:PRINTED]:
         lines += _judge_lines(shown(one.name), one, judges.labels)
     if judges.panel is not None:
@@ -86,8 +90,6 @@ def judges_lines(judges: Judges) -> list[str]:
         names = listed(shown(name) for name in judges.left_out)
         lines.append(f"  Left out because they labelled too few gold items: {names}")
     lines += keep_text(judges.sub_panels, judges.n_judges, judges.n_gold)
-    if text := copies_text(judges.copies.groups):
-        lines.append(text)
     lines += _worth(judges)
     lines += [_pair_line(pair) for pair in judges.repeats[:3]]
     return [*lines, *map(_position_line, judges.positions)]

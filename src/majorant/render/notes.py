@@ -139,7 +139,8 @@ def _text(kind: NoteKind, facts: Mapping[str, Any], spell: Spell) -> str:
         case NoteKind.ORDER:
             shown = " < ".join(facts["labels"][:6])
             claim = f"Every claim is about the exact label ({shown}), regardless of the distance between labels"
-            return f"{claim}; majorant scores measures distances."
+            measure = "mj.scores measures" if spell is _as_argument else "majorant agreement --scores measures"
+            return f"{claim}; {measure} distances."
         case NoteKind.SEVERAL:
             return "Each label is treated as a separate yes/no question."
         case NoteKind.FOLDED_LABELS:
@@ -182,7 +183,7 @@ def _counted_groups(groups: Sequence[Sequence[tuple[Any, int]]]) -> str:
 
 def _number_labels(facts: Mapping[str, Any], spell: Spell) -> str:
     low, high = facts["low"], facts["high"]
-    commands = "mj.scores and mj.rate" if spell is _as_argument else "majorant scores and majorant rate"
+    commands = "mj.scores and mj.rate" if spell is _as_argument else "majorant agreement --scores and majorant rate"
     return (
         f"{facts['classes']:,} different numbers from {low:g} to {high:g} are treated as separate classes. If they are "
         f"scores, make two classes with {spell('threshold', _short(low, high))}, or see {commands}."

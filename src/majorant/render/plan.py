@@ -1,11 +1,11 @@
-"""Text and JSON for `majorant plan`: what more votes would gain, and what stopping early would save."""
+"""Text and JSON for plans: what more votes would gain, and what stopping early would save."""
 
 from __future__ import annotations
 
 from majorant.render.judges import keep_text, label_more, sub_panels_facts
 from majorant.render.plain import Facts, facts_of
 from majorant.render.words import columns, count, points_and_ends
-from majorant.render.workers import copies_facts, copies_text
+from majorant.render.workers import copies_facts
 from majorant.results.plan import GOLD_TO_ANCHOR, Advice, Plan, PlanPoint, Stop, Stopping
 from majorant.values import Estimate
 
@@ -71,29 +71,25 @@ def stopping_text(one: Stopping) -> str:
     return f"Stopping {when} would save {one.votes_saved:.0%} of the votes{money} and change {changes}."
 
 
-def plan_text(plan: Plan) -> str:
-    """What `majorant plan` prints."""
-    lines = [_advice(plan), *_saving(plan)]
-    if text := copies_text(plan.copies.groups):
-        lines.append(text)
+def plan_text(plan: Plan) -> list[str]:
+    """The plan in a few sentences; then, line by line, which judges to keep or what each number of votes would gain."""
+    sentences = " ".join([_advice(plan), *_saving(plan)])
     if plan.panel:
-        lines += keep_text(plan.sub_panels, plan.n_judges, plan.n_gold)
-    elif plan.points:
-        lines += ["", *_table(plan)]
-    return "\n".join(lines)
+        return [sentences, *keep_text(plan.sub_panels, plan.n_judges, plan.n_gold)]
+    return [sentences, *(_table(plan) if plan.points else [])]
 
 
 def _table(plan: Plan) -> list[str]:
     """A row for each number of votes, up to where more would not matter."""
     now, known = round(plan.votes_now), plan.accuracy_now.value is not None
     last = max(plan.votes_needed or 0, now + 10)
-    rows = [("votes per item", "gain, points", "range", *(["right"] if known else []), "price per item")]
+    rows = [("votes per item", "gain, points", "range", *(["right"] if known else []))]
     # With ties decided by a coin flip, an even number of votes is only as good as one vote fewer.
     rows += [
         _row(point, plan, known=known) for point in plan.points[:last] if point.n_votes % 2 or point.n_votes == now
     ]
     basis = "The gain is a model's forecast; the range reflects how such forecasts turned out on public crowds."
-    return [*columns(rows, left=(), indent=""), "", basis]
+    return [*columns(rows, left=(), indent=""), basis]
 
 
 def _row(point: PlanPoint, plan: Plan, *, known: bool) -> tuple[str, ...]:
@@ -105,7 +101,7 @@ def _row(point: PlanPoint, plan: Plan, *, known: bool) -> tuple[str, ...]:
         low, high = (100 * (end or 0.0) for end in (point.gain.low, point.gain.high))
         gain = (f"{100 * point.gain.value:+.1f}", f"{low:+.1f} to {high:+.1f}")
     right = () if not known else ("?" if point.accuracy.value is None else f"{point.accuracy.value:.1%}",)
-    return (str(point.n_votes), *gain, *right, _price(point.n_votes, plan.price_per_vote))
+    return (str(point.n_votes), *gain, *right)
 
 
 def plan_facts(plan: Plan) -> Facts:
@@ -122,15 +118,3 @@ def plan_facts(plan: Plan) -> Facts:
         "sub_panels": sub_panels_facts(plan.sub_panels),
         "copies": copies_facts(plan.copies.groups),
     }
-
-
-def _price(votes: int, per_vote: float) -> str:
-    """The price of some votes, with as many decimals as the given price per vote.
-
-    >>> _price(3, 0.05), _price(3, 1.0), _price(3, 2.5)
-    ('0.15', '3', '7.5')
-    """
-    from decimal import Decimal
-
-    exponent = Decimal(repr(float(per_vote))).normalize().as_tuple().exponent
-    return f"{votes * per_vote:.{max(0, -exponent) if isinstance(exponent, int) else 0}f}"

@@ -23,7 +23,7 @@ from majorant.render.certificate import (
     untested_sentence,
 )
 from majorant.render.notes import note_text
-from majorant.render.plan import plan_line
+from majorant.render.plan import plan_text
 from majorant.render.review import review_line
 from majorant.render.words import (
     columns,
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from majorant.methods.fit import Fit
     from majorant.results.comparison import Alternative
     from majorant.results.labels import LabelCounts
+    from majorant.results.plan import Plan
     from majorant.results.result import Result
 
 INDENT = "         "  # under the title of a line
@@ -81,7 +82,7 @@ def check_text(result: Result, *, command: str = "", written: Sequence[Path] = (
         _wrapped("Workers", workers_line(result.workers, result.copy_groups, result.removal)),
         _wrapped("Errors", dependence_sentence(result.certificate.dependence)),
         _wrapped("Review", review_line(result.review)),
-        [] if result.plan is None else _wrapped("Budget", plan_line(result.plan)),
+        [] if result.plan is None else _plan(result.plan),
     ]
     answer = answer_text(result, command=command, written=written)
     return "\n".join([answer, "", *(line for part in parts for line in part)])
@@ -97,10 +98,10 @@ def _wrapped(title: str, text: str) -> list[str]:
 
 
 def _judges(account: Account) -> list[str]:
-    """A pointer to `majorant judges` for judge logs."""
+    """A pointer to `majorant workers` for judge logs."""
     if not account.judges:
         return []
-    command = f"majorant judges {account.source.split(' (')[0]}"
+    command = f"majorant workers {account.source.split(' (')[0]}"
     return _wrapped("Judges", f"{command} rates each judge against gold and finds judges that repeat each other.")
 
 
@@ -146,6 +147,12 @@ def _accuracy(result: Result) -> list[str]:
     text = f"Majority vote is right on {majority} of {count(result.gold.n_items, 'gold item')}"
     text += "".join(f", {rule_name(rated[1].method)} on {other}" for other in others)
     return _wrapped("Accuracy", f"{text}.")
+
+
+def _plan(plan: Plan) -> list[str]:
+    """The forecast of what more votes would gain, what stopping early would save, and which judges to keep."""
+    sentences, *table = plan_text(plan)
+    return [*_wrapped("Budget", sentences), *(f"{INDENT}{line}".rstrip() for line in table)]
 
 
 def _slices(result: Result) -> list[str]:
@@ -203,7 +210,7 @@ def input_lines(account: Account, *, most_notes: int | None = None) -> list[str]
         lines.append(INDENT + ", ".join(f"{role} = {shown(name)}" for role, name in account.columns.items()) + unused)
     every = [note for note in account.notes if not note.kind.changes_meaning]  # the others were shown when read
     notes = every[:most_notes]
-    lines += [f"Note     {note_text(note)}" for note in notes]
+    lines += [f"Note     {note_text(note, flags=True)}" for note in notes]
     if left := len(every) - len(notes):
         lines.append(f"Note     {count(left, 'more note')} on the input in result.json.")
     return lines
