@@ -23,7 +23,7 @@ EVERYONE = (
     "__version__",
 )  # import nothing
 BELOW_PIPELINE = (
-    "theory votes kernels items read datasets tally simulate methods evidence ask results backend atomic output"
+    "theory votes known kernels items read datasets tally simulate methods evidence ask results backend atomic output"
 )
 MAY_IMPORT = {
     "errors": "",
@@ -34,13 +34,14 @@ MAY_IMPORT = {
     "output": "atomic votes",
     "theory": "",
     "votes": "",
+    "known": "votes",  # who the judges are; below the methods, which weigh their votes
     "kernels": "votes",
     "items": "votes kernels",
     "read": "votes",
     "datasets": "read votes",
     "tally": "votes kernels items",
     "simulate": "votes theory",
-    "methods": "theory read votes tally kernels items atomic",
+    "methods": "theory read votes known tally kernels items atomic",
     "backend": "atomic methods read kernels items output tally votes",
     "evidence": "theory ask.betting backend methods read kernels items tally votes",
     "decide": "evidence",
