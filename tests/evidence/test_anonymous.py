@@ -2,21 +2,19 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.special import expit
 
 from majorant.errors import ConfigError
-from majorant.evidence.certificate.anonymous import certify_counts, deciding_sizes, divergence_cut, weigh
+from majorant.evidence.certificate.anonymous import certify_counts, count_loss, deciding_sizes, divergence_cut, weigh
 from majorant.evidence.certificate.assumption_tests import check_independence
 from majorant.evidence.certificate.count_models import (
-    contradictions,
     flatten,
-    log_likelihood,
     main_sizes,
+    resampled_models,
     suprema,
 )
-from majorant.evidence.certificate.likelihood_region import ConfidenceRegion, count_loss, loss_interval
 from majorant.evidence.evidence import Assumption, Status
-from majorant.theory.accuracy import majority_accuracy
+from majorant.theory.accuracy import gap, majority_accuracy
 from majorant.theory.margin import majority_margin
 from oracles.histograms import Crowd, HardItems, all_histograms, multinomial
 
@@ -141,27 +139,18 @@ def test_rare_numbers_of_votes_do_not_affect_the_verdict():
     assert certify_counts(histograms, rng=0).anonymous.verdict == "optimal"
 
 
-def test_loss_interval_matches_a_constrained_optimiser():
-    histograms = {5: [30, 50, 200, 200, 200, 100]}
-    cells, items_c = flatten(histograms)
-
-    def loss(theta):
-        return count_loss(theta, cells, np.full(6, 780.0))
-
-    best, theta = suprema(cells, items_c[None])
-    _, near = suprema(cells, items_c[None], contradictions([5]))
-    found = loss_interval(ConfidenceRegion.around(cells, items_c, theta[0, 0], 1.92), [theta[0, 0], *near[0]], loss)
-    rules = [
-        {"type": "ineq", "fun": lambda q: float(log_likelihood(cells, items_c, q)) - best[0, 0] + 1.92},
-        {"type": "ineq", "fun": lambda q: q[0] - q[1]},
-    ]
-    rng, highest = np.random.default_rng(0), 0.0
-    for _ in range(8):
-        end = minimize(lambda q: -float(loss(q)), theta[0, 0] + rng.normal(size=3) / 2, constraints=rules)
-        if min(rule["fun"](end.x) for rule in rules) > -1e-6:
-            highest = max(highest, -end.fun)
-    assert found.high == pytest.approx(highest, rel=1e-3)
-    assert found.low == 0
+def test_the_loss_of_a_resampled_model_matches_its_gap():
+    """The loss of each bootstrap model is the gap of theory for that model, and its spread is that of the models."""
+    cells, items_c = flatten({5: [30, 50, 200, 200, 200, 100]})
+    best_3 = suprema(cells, items_c[None])[1][0, 0]
+    model_b3 = resampled_models(cells, items_c, best_3, 50, np.random.default_rng(0))
+    loss_b = count_loss(model_b3, cells, cells.totals(items_c))
+    for theta_3, loss in zip(model_b3, loss_b, strict=True):
+        a, r, nu = expit(theta_3)
+        assert loss == pytest.approx(gap([nu, 1 - nu], [[a, 1 - a], [r, 1 - r]], 5, "exclude"), abs=1e-12)
+    again_b3 = suprema(cells, np.tile(items_c, (1, 1)))[1][:, 0]
+    np.testing.assert_allclose(again_b3[0], best_3, atol=1e-3)
+    assert model_b3.std(axis=0).min() > 0.05
 
 
 def test_hard_items_leave_the_verdict_open():

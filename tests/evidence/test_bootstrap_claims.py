@@ -8,6 +8,7 @@ import pytest
 
 from majorant.errors import ConfigError
 from majorant.evidence.certificate import bootstrap as bootstrap_module
+from majorant.evidence.certificate import weighted_em
 from majorant.evidence.certificate.assumption_tests import check_exchangeable, shuffle_within_items
 from majorant.evidence.certificate.bootstrap import (
     bootstrap,
@@ -27,9 +28,9 @@ from majorant.evidence.certificate.bootstrap_claims import (
 )
 from majorant.evidence.certificate.dependence import dependence
 from majorant.evidence.certificate.design import design, leaders, worker_sets
+from majorant.evidence.certificate.weighted_em import fit_weightings
 from majorant.items import merge_equal_items
 from majorant.methods.dawid_skene import DawidSkene
-from majorant.methods.refit import Refits
 from majorant.simulate import one_coin_workers, simulate
 from majorant.theory import panel_accuracy, panel_margin
 from majorant.votes import Votes
@@ -105,20 +106,35 @@ def test_equal_workers_are_supported_for_all_items():
     assert claim.margin > 0
 
 
-def test_refitting_one_replicate_at_a_time_gives_the_same_bootstrap(monkeypatch):
-    votes, copies, fit = panel(EQUAL, n_items=2_000)
+def resampled(votes, copies, n):
+    return resample_items(copies, n, np.random.default_rng(0))
 
-    def refit(votes, weights, start):
-        fits = [DawidSkene().fit(votes, weights=weight_i, start=start) for weight_i in weights]
-        prior, confusion, converged = zip(*((fit.prior, fit.confusion, fit.converged) for fit in fits), strict=True)
-        return Refits(prior_bk=np.array(prior), confusion=np.array(confusion), converged_b=np.array(converged))
 
-    monkeypatch.setattr(bootstrap_module, "N_REPLICATES", 5)
-    fast = bootstrap(case_of(votes, fit, copies), rng=0)
-    monkeypatch.setattr(bootstrap_module, "refit_dawid_skene", refit)
-    slow = bootstrap(case_of(votes, fit, copies), rng=0)
-    np.testing.assert_allclose(slow.confusion, fast.confusion, atol=5e-3)
-    np.testing.assert_allclose(slow.loss_b, fast.loss_b, atol=1e-3)
+def assert_same_fits(votes, weight_bi, start, *, atol):
+    """Refitting all weightings at once ends where refitting each on its own does."""
+    prior_bk, confusion = fit_weightings(votes, weight_bi, start)
+    slow = [DawidSkene(tol=1e-8, max_iter=5_000).fit(votes, weights=weight_i, start=start) for weight_i in weight_bi]
+    np.testing.assert_allclose(prior_bk, [fit.prior for fit in slow], atol=atol)
+    np.testing.assert_allclose(confusion, [fit.confusion for fit in slow], atol=atol)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_refitting_one_replicate_at_a_time_gives_the_same_bootstrap(n_classes, monkeypatch):
+    crew = one_coin_workers([0.75, 0.7, 0.8, 0.65, 0.9], n_classes)
+    votes, copies, fit = panel(crew, n_items=3_000, prior=np.full(n_classes, 1 / n_classes))
+    assert_same_fits(votes, resampled(votes, copies, 6), fit, atol=2e-3)
+    monkeypatch.setattr(weighted_em, "ENTRIES", 1)  # one weighting at a time
+    assert_same_fits(votes, resampled(votes, copies, 3), fit, atol=2e-3)
+
+
+def test_a_shared_matrix_is_refitted_like_one_worker_who_gave_all_votes():
+    votes = simulate([0.3, 0.7], [[0.8, 0.2], [0.3, 0.7]], 300, 5, rng=1).votes
+    alone = replace(votes, worker_n=np.zeros(votes.n_votes, int), workers=("all",))
+    fit, weight_bi = DawidSkene(tol=1e-9).fit(alone), resampled(votes, np.ones(300), 4)
+    one = fit_weightings(alone, weight_bi, fit)
+    shared = fit_weightings(votes, weight_bi, replace(fit, confusion=fit.confusion[0]))
+    np.testing.assert_allclose(one[0], shared[0])
+    np.testing.assert_allclose(one[1][:, 0], shared[1])
 
 
 def test_workers_without_errors_are_not_assumed_perfect():

@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 
 from majorant.evidence.certificate.anonymous import (
+    CountTests,
+    claim_from_counts,
     deciding_sizes,
     ratio_cut,
     verdict_by_ratios,
     weigh,
 )
 from majorant.evidence.certificate.assumption_tests import check_independence
-from majorant.evidence.certificate.count_models import HistogramCells, contradictions, flatten, main_sizes, suprema
-from majorant.evidence.certificate.likelihood_region import ConfidenceRegion, count_loss, loss_interval
+from majorant.evidence.certificate.count_models import flatten, main_sizes, suprema
+from majorant.evidence.evidence import Assumption, Status, Tested
 from oracles.histograms import (
     Crowd,
     HardItems,
@@ -177,23 +179,21 @@ def test_hard_items_are_not_taken_for_independent_votes(crowd):
 
 
 def covered(crowd, runs, seed):
-    """How often the interval of the loss holds the true loss."""
+    """How often the interval of the loss holds the true loss, whether or not votes can be tested."""
     rng = np.random.default_rng(seed)
     hits = 0
     for _ in range(runs):
-        histograms = {h: table[0] for h, table in crowd.draw(1, rng).items()}
+        histograms = {h: table[0].astype(float) for h, table in crowd.draw(1, rng).items()}
         cells, items_c = flatten(histograms)
-        held = HistogramCells(cells.votes_c[items_c > 0], cells.zeros_c[items_c > 0])
-        sizes = list(histograms)
-        _, theta = suprema(held, items_c[items_c > 0][None], contradictions(sizes))
-        _, best = suprema(held, items_c[items_c > 0][None])
-        region = ConfidenceRegion.around(held, items_c[items_c > 0], best[0, 0], ratio_cut(1 - ALPHA))
-        total_c = cells.totals(items_c)
-
-        def loss(model, cells=cells, total_c=total_c):
-            return count_loss(model, cells, total_c)
-
-        found = loss_interval(region, [best[0, 0], *theta[0]], loss)
+        untested = CountTests(
+            histograms=histograms,
+            sizes=tuple(main_sizes(histograms)),
+            n_items=int(items_c.sum()),
+            theta_3=suprema(cells, items_c[None])[1][0, 0],
+            independence=Tested(Assumption.INDEPENDENT_VOTES, Status.UNTESTED),
+            assumptions=(),
+        )
+        found = claim_from_counts(untested, 1 - ALPHA, rng).loss
         hits += found.low - 1e-9 <= crowd.loss() <= found.high + 1e-9
     return hits
 
@@ -205,6 +205,8 @@ LOSING = (
     Crowd("boundary", 0.8, 0.8, 0.2, {5: 2000}),
     Crowd("mixed votes", 0.3, 0.6, 0.1, {3: 400, 4: 400, 7: 400}),
     Crowd("few items", 0.8, 0.7, 0.2, {5: 60}),
+    Crowd("few and skewed", 0.95, 0.8, 0.2, {5: 100}),
+    Crowd("one class", 1.0, 0.8, 0.2, {3: 1000}),
 )
 
 

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from majorant.evidence.certificate.anonymous import certify_counts
+from majorant.evidence.certificate.anonymous import as_histograms, claim_from_counts, examine_counts
 from majorant.methods import ESTIMATORS
 from majorant.simulate import simulate
 from majorant.theory import gap, majority_margin
@@ -80,10 +80,11 @@ def test_certificates_of_many_sets_match_certify_counts():
         [5000, 3100, 3000, 5200],
     ]
     for items_k in sets:
-        claim = certify_counts({3: items_k}, rng=3).anonymous
-        proved, supported = certified(np.array([items_k], dtype=float), np.random.default_rng(3))
-        # Three votes cannot test independence, so the verdict is open; its loss is 0 if it would be "optimal".
-        assert supported[0] == (claim.margin > 0 and claim.loss.high == 0), items_k
+        rng = np.random.default_rng(3)
+        tests = examine_counts(as_histograms({3: items_k}), rng)
+        claim = claim_from_counts(tests, 0.95, rng, assumptions=())  # three votes cannot test independence
+        proved, supported = certified(np.array([items_k], dtype=float), rng)
+        assert supported[0] == (claim.verdict == "optimal"), items_k
         assert supported[0] >= proved[0]
 
 

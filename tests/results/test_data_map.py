@@ -3,13 +3,10 @@
 import numpy as np
 import pytest
 from matplotlib.path import Path
-from scipy.special import expit, logit
-from scipy.stats import chi2
+from scipy.special import logit
 
-from majorant.evidence.certificate.count_models import flatten, log_likelihood
 from majorant.results.map import Plane, _optimal_accuracies, _optimal_noise, data_map
 from majorant.simulate import simulate
-from majorant.tally import histograms
 from majorant.theory import majority_margin
 
 CLEAR = 0.02  # nats: closer to the edge, the polygon may round to either side
@@ -45,43 +42,16 @@ def test_noise_plane_shows_where_the_margin_is_positive(n_votes, split):
             assert inside.contains_point((prior, noise)) == (margin > 0), (prior, noise, margin)
 
 
-def share_of(plane, x, y, third):
-    """Prior and accuracies at a point of a plane, for all values of the number that it does not show."""
-    if plane is Plane.ACCURACIES:
-        return np.stack(np.broadcast_arrays(expit(third), x, y), axis=-1)
-    split = expit(third)
-    return np.stack(np.broadcast_arrays(x, 1 - 2 * y * split, 1 - 2 * y * (1 - split)), axis=-1)
-
-
-@pytest.mark.parametrize("plane", list(Plane))
-def test_the_region_ends_where_the_best_likelihood_has_fallen_by_the_cut(plane):
-    votes, _ = simulate([0.6, 0.4], [[0.85, 0.15], [0.3, 0.7]], n_items=400, n_votes=5, rng=1)
-    cells, items_c = flatten(histograms(votes))
-    third = np.linspace(-8, 8, 4001)
-
-    def best(x, y):
-        share = share_of(plane, np.array(x), np.array(y), third)
-        fine = ((share > 0) & (share < 1)).all(axis=-1) & (share[:, 1] + share[:, 2] > 1)
-        nu, a, b = share[fine].T
-        return log_likelihood(cells, items_c, np.stack([logit(a), logit(1 - b), logit(nu)], axis=-1)).max()
-
-    panel = next(panel for panel in data_map(votes, level=0.9) if panel.plane is plane)
-    top = best(*panel.point)
-    edge = list(zip(*panel.region, strict=True))
-    assert len(edge) > 30
-    for x, y in edge[::8]:
-        assert top - best(x, y) == pytest.approx(chi2.ppf(0.9, 2) / 2, abs=0.06)
-
-
-@pytest.mark.long
-def test_region_of_a_crowd_covers_the_truth_at_its_level():
+@pytest.mark.parametrize("runs", [12, pytest.param(100, marks=pytest.mark.long)])
+def test_region_of_a_crowd_covers_the_truth_at_its_level(runs):
     truth = {Plane.BALANCE: (0.65, 0.225), Plane.ACCURACIES: (0.8, 0.75)}
     held = dict.fromkeys(truth, 0)
-    for seed in range(100):
+    for seed in range(runs):
         votes, _ = simulate([0.65, 0.35], [[0.8, 0.2], [0.25, 0.75]], n_items=800, n_votes=5, rng=seed)
         for panel in data_map(votes, level=0.9):
             held[panel.plane] += polygon(panel.region).contains_point(truth[panel.plane])
-    assert all(81 <= count <= 99 for count in held.values()), held  # 90 expected, 3 standard deviations
+    spread = 3 * np.sqrt(0.09 * runs)
+    assert all(0.9 * runs - spread <= count <= 0.9 * runs + spread for count in held.values()), held
 
 
 def test_more_classes_and_too_few_votes_have_no_map():

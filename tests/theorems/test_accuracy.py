@@ -292,7 +292,7 @@ def test_invalid_input_error_names_the_argument(call):
         call([np.nan, 0.5], good, 3)
     with pytest.raises(ConfigError, match="n_votes"):
         call([0.5, 0.5], good, 0)
-    with pytest.raises(ConfigError, match="use estimate_accuracy or estimate_gap"):
+    with pytest.raises(ConfigError, match="too many to enumerate"):
         call(np.full(10, 0.1), np.full((10, 10), 0.1), 50)
 
 

@@ -56,7 +56,7 @@ def theory_text(summary: Facts) -> str:
             f"Leaving out ties, majority vote is optimal for these vote counts: {summary['optimal_votes']['words']}.",
         ]
     if any(facts["gap"] is None for facts in summary["by_votes"]):
-        lines += ["", "?: too many vote patterns to enumerate; simulate with majorant.theory.estimate_accuracy."]
+        lines += ["", "?: too many vote patterns to enumerate."]
     if any(facts["votes"] % 2 == 0 for facts in summary["by_votes"]):
         ties = {
             "exclude": "are left out",

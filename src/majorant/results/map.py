@@ -10,11 +10,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from scipy.special import expit, gammaincinv, logit
+from scipy.special import expit, logit
 
 from majorant.evidence.certificate.anonymous import as_histograms
-from majorant.evidence.certificate.count_models import nonempty_cells, suprema
-from majorant.evidence.certificate.likelihood_region import ConfidenceRegion, outline
+from majorant.evidence.certificate.count_models import (
+    HistogramCells,
+    flatten,
+    log_likelihood,
+    nonempty_cells,
+    resampled_models,
+    suprema,
+)
 from majorant.tally import histograms
 from majorant.theory import majority_margin
 from majorant.values import FloatArray
@@ -62,9 +68,10 @@ def data_map(votes: Votes, *, level: float) -> tuple[MapPanel, ...]:
     """
     if len(votes.labels) != 2 or votes.votes_i.max(initial=0) < 3:
         return ()
-    cells, items_c = nonempty_cells(as_histograms(histograms(votes)))
+    counted = as_histograms(histograms(votes))
+    cells, items_c = nonempty_cells(counted)
     theta_3 = suprema(cells, items_c[None])[1][0, 0]
-    edge_d3 = outline(ConfidenceRegion.around(cells, items_c, theta_3, float(gammaincinv(1.0, level))), theta_3)
+    likely_b3 = _likely_models(*flatten(counted), theta_3, level)
     # A few items cannot show shares of 0 or 1, so the point stays half an item away from the border.
     least = max(1e-6, 0.5 / (np.count_nonzero(votes.votes_i) + 1))
     theta_3 = logit(expit(theta_3).clip(least, 1 - least))
@@ -87,13 +94,20 @@ def data_map(votes: Votes, *, level: float) -> tuple[MapPanel, ...]:
                 optimal=optimal[plane],
                 point=(float(x), float(y)),
                 point_margin=float(majority_margin(prior, confusion, n_votes)),
-                region=_hull(*_project(plane, edge_d3)),
+                region=_hull(*_project(plane, np.vstack([theta_3, likely_b3]))),
                 prior=prior,
                 confusion=confusion,
                 n_votes=n_votes,
             )
         )
     return tuple(panels)
+
+
+def _likely_models(cells: HistogramCells, items_c: FloatArray, theta_3: FloatArray, level: float) -> FloatArray:
+    """The models of a bootstrap over items, without the least likely ones: a confidence region at the level."""
+    model_b3 = resampled_models(cells, items_c, theta_3, 1_000, np.random.default_rng(0))
+    value_b = log_likelihood(cells, items_c, model_b3)
+    return np.asarray(model_b3[value_b >= np.quantile(value_b, 1 - level)])
 
 
 def _project(plane: Plane, theta: FloatArray) -> tuple[FloatArray, FloatArray]:

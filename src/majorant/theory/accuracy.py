@@ -207,7 +207,7 @@ def panel_accuracy(prior: ArrayLike, confusions: ArrayLike, rule: str = "majorit
     -----
     Majority vote needs only the distribution of vote counts, which is feasible for thousands of voters and two classes.
     The optimal rule needs every vote pattern: up to 20 different voters for two classes, more if some are alike; beyond
-    that, a ConfigError names the function that brackets or estimates the accuracy.
+    that, a ConfigError says how many there are.
 
     Examples
     --------
@@ -271,9 +271,8 @@ def _every_pattern(prior_k: FloatArray, confusion_hkl: FloatArray) -> VotePatter
     sizes = list(kinds.values())
     number = n_patterns(sizes, n_classes)
     if number * n_classes > MAX_ENTRIES:
-        instead = "panel_accuracy_bracket" if n_classes == 2 else "estimate_panel_accuracy or estimate_panel_gap"
         raise ConfigError(
             f"{len(confusion_hkl)} voters of {len(sizes)} kinds can vote in {number:.3g} ways, too many to enumerate "
-            f"(limit {MAX_ENTRIES // n_classes:,}): use {instead}."
+            f"(limit {MAX_ENTRIES // n_classes:,})."
         )
     return group_patterns(prior_k, np.frombuffer(b"".join(kinds)).reshape(-1, n_classes, n_classes), sizes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -117,11 +117,3 @@ def _refuse_improper(name: str, probability: FloatArray) -> None:
         where = tuple(np.argwhere(~complete)[0])
         index = "".join(f"[{i}]" for i in where)
         raise ConfigError(f"{name}{index} sums to {total[where]:.12g}, not to 1.")
-
-
-class Bracket(NamedTuple):
-    """A best value, and bounds on the exact number that hold for certain or with a stated probability."""
-
-    value: float
-    low: float
-    high: float

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.errors import ConfigError
 from majorant.theory.checks import as_confusion, as_margin_ties, as_models, as_prior, as_vote_count
 from majorant.values import FloatArray, safe_log
 
@@ -193,44 +192,6 @@ def majority_witness(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties:
     counts_l = _fill_counts(confusion_kl, c, j, _own_votes(len(prior_k), votes)[m], votes)
     joint_k = safe_log(prior_k) + _times(counts_l, safe_log(confusion_kl)).sum(axis=1)
     return Witness(tuple(counts_l.tolist()), c, optimal_class(joint_k, c, margin), margin)
-
-
-def uniform_noise_margin(prior: ArrayLike, noise: float, n_votes: int) -> float:
-    """`majority_margin` in closed form if wrong labels are equally likely; ties are left out.
-
-    Parameters
-    ----------
-    prior : array_like of shape (K,)
-        Probability of each class.
-    noise : float
-        Probability that a vote is wrong.
-    n_votes : int
-        Independent votes on an item.
-
-    Returns
-    -------
-    float
-        The margin in nats.
-
-    Notes
-    -----
-    Up to a noise of (K - 1) / K, only the ratio of the extreme priors matters and not the number of votes, except that
-    two votes (or for two classes, an even number) cannot differ by one. Proof: docs/theory/multiclass.md.
-
-    Examples
-    --------
-    >>> round(uniform_noise_margin([.2, .3, .5], .2, 5), 3)
-    1.163
-    """
-    prior_k, votes = as_prior(prior), as_vote_count(n_votes)
-    if not 0 <= noise <= 1:
-        raise ConfigError(f"noise is {noise:g}: a probability must lie in 0..1.")
-    if noise == 0:
-        return np.inf
-    step = float(safe_log(1 - noise) - safe_log(noise / (len(prior_k) - 1)))
-    narrowest = 2 if votes == 2 or (len(prior_k) == 2 and votes % 2 == 0) else 1
-    spread = float(safe_log(prior_k.max()) - safe_log(prior_k.min()))
-    return (narrowest if step > 0 else votes) * step - spread
 
 
 def _margins(prior_bk: FloatArray, confusion_bkl: FloatArray, votes: int, ties: str) -> FloatArray:

@@ -7,7 +7,7 @@ from math import comb, log, prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
 from majorant.errors import ConfigError
@@ -51,7 +51,7 @@ def shared_patterns(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int)
     if not can_enumerate(n_votes, n_classes):
         raise ConfigError(
             f"{n_votes} votes over {n_classes} classes can fall in {n_patterns([n_votes], n_classes):,} ways, too many "
-            f"to enumerate (limit {MAX_ENTRIES // n_classes:,}): use estimate_accuracy or estimate_gap."
+            f"to enumerate (limit {MAX_ENTRIES // n_classes:,})."
         )
     return group_patterns(prior_k, confusion_kl[None], [n_votes])
 
@@ -180,55 +180,6 @@ def _refuse_nothing(probability: float) -> float:
     if probability == 0:
         raise ConfigError("every possible vote is a tie, so nothing is left with ties='exclude'.")
     return probability
-
-
-def central_cells_criterion(share: ArrayLike) -> float:
-    """Whether majority vote is optimal, judged by the distribution of vote counts.
-
-    Parameters
-    ----------
-    share : array_like of shape (H + 1,)
-        Shares or numbers of items with 0..H votes for class 0; H must be odd and at least 3.
-
-    Returns
-    -------
-    float
-        Positive if and only if majority vote is optimal: the smaller of two log-ratios, not a margin.
-
-    Notes
-    -----
-    For two classes and independent votes from one shared confusion matrix that is better than guessing (T00 + T11 > 1).
-    Exact for the true distribution; for a sample, it is an estimate without an error bar. Proof:
-    docs/theory/majority.md.
-
-    Examples
-    --------
-    >>> share = [.7 * .2**3 + .3 * .9**3, 3 * (.7 * .8 * .2**2 + .3 * .1 * .9**2),
-    ...          3 * (.7 * .8**2 * .2 + .3 * .1**2 * .9), .7 * .8**3 + .3 * .1**3]
-    >>> round(central_cells_criterion(share), 3)
-    0.035
-    """
-    share_k = np.asarray(share, dtype=float)
-    if share_k.ndim != 1 or len(share_k) < 4 or len(share_k) % 2:
-        raise ConfigError(
-            f"share must list 0..H votes for class 0 with H odd and at least 3, not shape {share_k.shape}."
-        )
-    bad = np.flatnonzero(~((share_k >= 0) & (share_k < np.inf)))
-    if len(bad):
-        raise ConfigError(f"share[{bad[0]}] is {share_k[bad[0]]:g}: a share must be finite and at least 0.")
-    most = len(share_k) // 2
-    # Only the ratio of the outer to the inner binomial coefficients matters, which is (m - 1) / (m + 1).
-    q0, q1, q2, q3 = share_k[most - 2 : most + 2] / share_k.max(initial=1e-300)
-    q0, q3 = (q * (most + 1) / (most - 1) for q in (q0, q3))
-    return min(
-        _log_ratio(q0 * q2 * q3 + q1 * q2**2, 2 * q1**2 * q3), _log_ratio(q0 * q1 * q3 + q1**2 * q2, 2 * q2**2 * q0)
-    )
-
-
-def _log_ratio(above: float, below: float) -> float:
-    """log(above / below), or 0 if both are 0, which is the boundary case."""
-    with np.errstate(divide="ignore"):
-        return 0.0 if above == below else float(np.log(above) - np.log(below))
 
 
 def log_binomial(n_votes: int, confusion_kl: FloatArray) -> FloatArray:

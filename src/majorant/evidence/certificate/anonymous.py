@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +18,7 @@ from scipy.special import gammainccinv, gammaincinv, xlogy
 from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.evidence.certificate.assumption_tests import check_independence, check_sizes
+from majorant.evidence.certificate.bootstrap import N_REPLICATES, loss_estimate
 from majorant.evidence.certificate.certificate import (
     Certificate,
     Claim,
@@ -33,6 +33,7 @@ from majorant.evidence.certificate.count_models import (
     EVERYWHERE,
     HistogramCells,
     Histograms,
+    class_logs,
     contradictions,
     flatten,
     join_sides,
@@ -43,13 +44,8 @@ from majorant.evidence.certificate.count_models import (
     narrowest_majority,
     nonempty_cells,
     opposite,
+    resampled_models,
     suprema,
-)
-from majorant.evidence.certificate.likelihood_region import (
-    ConfidenceRegion,
-    count_accuracy,
-    count_loss,
-    loss_interval,
 )
 from majorant.evidence.evidence import Assumption, Certainty, Status, Tested
 from majorant.limits import sizes_within
@@ -86,8 +82,9 @@ def certify_counts(
     ('optimal', 'supported', 1.12)
     """
     as_level(level)
-    tests = examine_counts(as_histograms(histograms), as_generator(rng))
-    return Certificate(level=level, anonymous=claim_from_counts(tests, level))
+    generator = as_generator(rng)
+    tests = examine_counts(as_histograms(histograms), generator)
+    return Certificate(level=level, anonymous=claim_from_counts(tests, level, generator))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -147,10 +144,13 @@ def _in_fixed_order(histograms: Histograms) -> Histograms:
     return histograms if forward <= backward else mirrored
 
 
-def claim_from_counts(tests: CountTests, level: float, assumptions: tuple[Tested, ...] | None = None) -> Claim:
+def claim_from_counts(
+    tests: CountTests, level: float, rng: np.random.Generator, assumptions: tuple[Tested, ...] | None = None
+) -> Claim:
     """The anonymous claim from tested counts; a point estimate if one of the assumptions failed.
 
-    `assumptions` replaces those in `tests` if more is known, such as whether workers are exchangeable.
+    The interval of the loss comes from a bootstrap over items. `assumptions` replaces those in `tests` if more is
+    known, such as whether workers are exchangeable.
     """
     known = tests.assumptions if assumptions is None else assumptions
     claim = Claim(family=Family.ANONYMOUS, model=Model.INDEPENDENT_VOTES, level=level, n_items=tests.n_items)
@@ -172,14 +172,10 @@ def claim_from_counts(tests: CountTests, level: float, assumptions: tuple[Tested
     nonempty, items_n = nonempty_cells(tests.histograms)
     evidence = weigh(nonempty, items_n[None], sizes)
     verdict = verdict_by_ratios(float(evidence.ratio_b[0]), float(evidence.against_b[0]), level)
-    region = ConfidenceRegion.around(nonempty, items_n, theta_3, ratio_cut(level))
-    claim = replace(
-        claim,
-        loss=loss_interval(
-            region, [theta_3, *evidence.nearest_bp3[0]], partial(count_loss, cells=cells, total_c=total_c)
-        ),
-        verdict=verdict,
-    )
+    loss_b = count_loss(resampled_models(cells, items_c, theta_3, N_REPLICATES, rng), cells, total_c)
+    loss = float(count_loss(theta_3, cells, total_c))
+    interval = loss_estimate(loss, loss_b, level, refuted=verdict == Verdict.NOT_OPTIMAL)
+    claim = replace(claim, loss=interval, verdict=verdict)
     if verdict == Verdict.OPEN:
         more_items = plan_items(cells, items_c, theta_3, sizes, level)
         return assume(replace(claim, reason=Reason.TOO_FEW_ITEMS, more_items=more_items), *known)
@@ -245,7 +241,6 @@ class CountEvidence(NamedTuple):
     theta_b3: FloatArray
     ratio_b: FloatArray  # lead over every model in which majority is not optimal for some size
     against_b: FloatArray  # lower bound on the lead over every model in which majority is optimal for all sizes
-    nearest_bp3: FloatArray  # the most likely models in which majority is not optimal, two for each size
 
 
 def weigh(cells: HistogramCells, items_bc: FloatArray, sizes: Sequence[int]) -> CountEvidence:
@@ -261,7 +256,6 @@ def weigh(cells: HistogramCells, items_bc: FloatArray, sizes: Sequence[int]) -> 
         theta_b3=theta[:, 0],
         ratio_b=np.maximum(best_b - value_bp[:, 1 : 1 + n_wrong].max(axis=1), 0),
         against_b=np.maximum(best_b - value_bp[:, 1 + n_wrong :].min(axis=1), 0),
-        nearest_bp3=theta[:, 1 : 1 + n_wrong],
     )
 
 
@@ -314,6 +308,28 @@ def count_margin(theta_3: FloatArray, sizes: Sequence[int]) -> float:
         float(min(log_odds(theta_3, h, narrowest_majority(h)), -log_odds(theta_3, h, h - narrowest_majority(h))))
         for h in sizes
     )
+
+
+def count_loss(theta: FloatArray, cells: HistogramCells, total_c: FloatArray) -> FloatArray:
+    """Loss of majority vote on untied counts under each model, as a share of all items.
+
+    `total_c` is the number of items with as many votes as cell c. The sum is over the cells that the best rule decides
+    differently, so there is no cancellation.
+    """
+    log0, log1 = (log + cells.log_orders_c for log in class_logs(cells, theta))
+    lead_c = 2 * cells.zeros_c - cells.votes_c
+    odds = np.where(lead_c == 0, 0.0, (log0 - log1) * np.sign(lead_c))
+    lost = -np.exp(np.maximum(log0, log1)) * np.expm1(np.minimum(odds, 0))
+    return np.asarray(lost @ total_c / (np.exp(np.logaddexp(log0, log1)) @ total_c))
+
+
+def count_accuracy(theta_3: FloatArray, cells: HistogramCells, total_c: FloatArray) -> float:
+    """Accuracy of majority vote, with ties decided by a coin; adding the loss gives that of the best rule."""
+    log0, log1 = (log + cells.log_orders_c for log in class_logs(cells, theta_3))
+    lead_c = 2 * cells.zeros_c - cells.votes_c
+    both = np.exp(np.logaddexp(log0, log1))
+    right = np.where(lead_c == 0, both / 2, np.exp(np.where(lead_c > 0, log0, log1))) @ total_c
+    return float(right / (both @ total_c))
 
 
 def plan_items(

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from majorant.errors import ConfigError
 from majorant.evidence.certificate.design import as_copies, leaders
+from majorant.evidence.certificate.weighted_em import fit_weightings
 from majorant.methods.fit import Fit
-from majorant.methods.refit import refit_dawid_skene
 from majorant.values import Estimate, FloatArray, Missing, as_generator, safe_log
 from majorant.votes import IntArray, Votes
 
@@ -62,10 +62,10 @@ def bootstrap(case: Case, *, rng: int | np.random.Generator) -> Replicates:
     at_once = max(1, 20_000_000 // max(1, len(votes.items)))  # limited by the memory for weights
     for start in range(0, n_replicates, at_once):
         weight_bi = resample_items(copies_i, min(at_once, n_replicates - start), generator)
-        refit = refit_dawid_skene(votes, weight_bi, fit)
-        prior.append(refit.prior_bk)
-        loss.append(majority_losses(votes, top_ik, weight_bi, refit.prior_bk, refit.confusion))
-        confusion.append(_redraw_thin_rows(refit.confusion, expected, generator))
+        prior_bk, refitted = fit_weightings(votes, weight_bi, fit)
+        prior.append(prior_bk)
+        loss.append(majority_losses(votes, top_ik, weight_bi, prior_bk, refitted))
+        confusion.append(_redraw_thin_rows(refitted, expected, generator))
     return Replicates(prior_bk=np.concatenate(prior), confusion=np.concatenate(confusion), loss_b=np.concatenate(loss))
 
 

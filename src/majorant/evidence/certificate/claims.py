@@ -399,7 +399,7 @@ def _anonymous(examination: Examination, named: Replicates | None, level: float)
     tested = examination.anonymous
     if examination.counts is not None:
         known = _merge(examination.counts.assumptions, tested)
-        return claim_from_counts(examination.counts, level, known)
+        return claim_from_counts(examination.counts, level, _stream(examination.seed, "loss"), known)
     if examination.by_label is not None:
         replicates = _resample(examination, examination.by_label, tested, "shared")
         claim = multiclass_claim(examination.by_label, replicates, level=level)
