@@ -26,7 +26,6 @@ import majorant as mj
 from majorant.ask.learn import LEARNED, gold_labels
 from majorant.backend import MemoryBackend
 from majorant.evidence import track_record
-from majorant.evidence.copies import merge_copies
 from majorant.evidence.labels import gold_accuracy
 from majorant.evidence.track_record import PublicSet
 from majorant.results.result import Result
@@ -128,7 +127,7 @@ def check_set(name: str, votes: Votes, gold: str, shown: Votes) -> Row:
     if other == WEIGHTED and other in result.rules:  # decides ties as majority vote does
         gain = true_accuracy(votes, result.rules[other]) - true_accuracy(votes, result.rules[MAJORITY])
     elif other in result.rules:
-        majority = mj.aggregate(merge_copies(blind, result.copies), MAJORITY)
+        majority = mj.aggregate(blind, MAJORITY)
         unseen = not_taught(votes, shown) if other == LEARNED and result.answer.gain.low is not None else votes
         gain = true_accuracy(unseen, result.rules[other]) - true_accuracy(unseen, majority)
     plain = true_accuracy(votes, mj.aggregate(blind, MAJORITY))

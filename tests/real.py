@@ -1,6 +1,8 @@
 """Public data sets for tests, and what an independent implementation reaches on them."""
 
 import csv
+import os
+import warnings
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 from majorant import datasets
 from majorant.evidence.labels import gold_accuracy
 from majorant.pipeline import check
+from majorant.read import read
 from needs import NO_DATA
 from paper.sets import without_copies
 
@@ -23,6 +26,20 @@ def load(name, *, copies_merged=False):
         pytest.skip(NO_DATA)
     votes = datasets.load(name)
     return without_copies(votes) if copies_merged else votes
+
+
+@cache
+def read_set(name):
+    """The votes of any set in the folder `MAJORANT_DATA`, with their gold labels."""
+    folder = os.environ.get("MAJORANT_DATA")
+    found = (
+        [] if folder is None else [path.parent for path in Path(folder).rglob("truth.csv") if path.parent.name == name]
+    )
+    if not found:
+        pytest.skip(NO_DATA)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return read(found[0] / "label.csv", gold_file=found[0] / "truth.csv", repeats="each")
 
 
 @cache

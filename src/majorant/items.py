@@ -48,18 +48,22 @@ def take_items(votes: Votes, item_p: IntArray) -> Votes:
     )
 
 
-def without_workers(votes: Votes, excluded_j: NDArray[np.bool_]) -> Votes:
-    """The votes without those of some workers; items and workers keep their codes."""
-    kept_n = ~excluded_j[votes.worker_n]
-    counts_i = np.bincount(votes.item_n[kept_n], minlength=len(votes.items))
+def take_votes(votes: Votes, kept: IntArray) -> Votes:
+    """Some of the votes; items and workers keep their codes."""
+    counts_i = np.bincount(votes.item_n[kept], minlength=len(votes.items))
     return replace(
         votes,
-        item_n=votes.item_n[kept_n],
-        worker_n=votes.worker_n[kept_n],
-        label_n=votes.label_n[kept_n],
+        item_n=votes.item_n[kept],
+        worker_n=votes.worker_n[kept],
+        label_n=votes.label_n[kept],
         offsets_i=np.concatenate([[0], np.cumsum(counts_i)]),
-        seconds_n=None if votes.seconds_n is None else votes.seconds_n[kept_n],
+        seconds_n=None if votes.seconds_n is None else votes.seconds_n[kept],
     )
+
+
+def without_workers(votes: Votes, excluded_j: NDArray[np.bool_]) -> Votes:
+    """The votes without those of some workers; items and workers keep their codes."""
+    return take_votes(votes, np.flatnonzero(~excluded_j[votes.worker_n]))
 
 
 def draw_items(votes: Votes, item: IntArray, most_votes: float, *, rng: np.random.Generator) -> IntArray:

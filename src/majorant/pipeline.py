@@ -35,7 +35,7 @@ from majorant.evidence.certificate.claims import (
 )
 from majorant.evidence.certificate.design import VotingDesign, design
 from majorant.evidence.comparison import Comparison
-from majorant.evidence.copies import Copies, find_copies, without_copies
+from majorant.evidence.copies import Copies, find_copies
 from majorant.evidence.engines import ENGINES
 from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status, Tested
 from majorant.evidence.identical import Difference, count_differences, identical_evidence
@@ -167,19 +167,18 @@ def _answer(backend: Backend, settings: Settings) -> Result:
     """Fit the rules, gather the evidence, decide, and settle the ties."""
     level, seed, labelled = settings.level, settings.seed, settings.labelled
 
-    # 1. The votes. Workers who copy each other count as one.
-    merged, copies = without_copies(backend)
-    _refuse(merged, settings)
+    # 1. The votes. Workers who copy each other are named, but all their votes count.
+    _refuse(backend, settings)
     settings.stage("counting")
-    counts = Counts(merged.patterns(), merged.votes_by_worker())
+    counts, copies = Counts(backend.patterns(), backend.votes_by_worker()), find_copies(backend)
 
     # 2. The rules: majority vote, the weighted vote, a rule that the user named, and rules that labels add.
     settings.stage("comparing")
-    inputs = claim_inputs(merged, rng=seed, counts=counts)
+    inputs = claim_inputs(backend, rng=seed, counts=counts)
     # `expert` is what labels of a design of `ask` show, `proof` the same as evidence.
     expert = None if labelled is None else labelled.outcome
     proof = () if labelled is None or expert is None else evidence_from_labels(labelled, expert)
-    rules = _fit_rules(merged, inputs, settings, expert)
+    rules = _fit_rules(backend, inputs, settings, expert)
     shape = design(rules.votes)
     setting = _setting(rules, shape, counts)
     rules, learned, taught = _learn(rules, setting, settings, expert, proof)
@@ -230,7 +229,7 @@ def _answer(backend: Backend, settings: Settings) -> Result:
         setting=setting,
         found_copies=copies,
         answer=answer,
-        differ=differ.get(other, Difference(merged.votes.shape[0], 0)),
+        differ=differ.get(other, Difference(backend.votes.shape[0], 0)),
         learned=learned,
         expert=expert,
         tie_breaker=breaker,
@@ -245,7 +244,9 @@ def _answer(backend: Backend, settings: Settings) -> Result:
 
 def _fit_rules(backend: Backend, inputs: ClaimInputs, settings: Settings, expert: Outcome | None) -> Rules:
     """Fit majority vote, the weighted vote, and the rules that the user or a design names."""
-    more = (settings.ties, None if expert is None else rival_of(expert))
+    more = [settings.ties, None if expert is None else rival_of(expert)]
+    if expert is not None and expert.learned is not None:
+        more.append(WEIGHTED_VOTE)  # on which the learned rule builds
     rules = fit_rules(backend, inputs, settings.method, [name for name in more if name], seed=settings.seed)
     if settings.labelled is not None and backend.votes.shape[0] <= WHOLE_ORDER:  # beyond that, there are too many names
         everywhere = {name: rule.everywhere for name, rule in rules.by_name.items()}

@@ -1,6 +1,7 @@
 """Rules by name: methods, single judges and groups of judges."""
 
 import json
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from majorant.backend.prepare import prepare
 from majorant.errors import ConfigError
 from majorant.results.rules import full_judges, rule_fit, rule_named
 from majorant.simulate import one_coin_workers, simulate
+from real import read_set
 
 VOTES = [
     *[(item, "gpt", "no") for item in "abc"],
@@ -116,15 +118,31 @@ def test_labels_of_a_race_of_judges_go_back_to_check(run, panel, tmp_path):
     assert 0 < basis.wins + basis.losses < len(design.items)  # gpt-1 differs on items where these two agree
 
 
-def test_copies_are_not_separate_rules(run, tmp_path):
+def test_a_copy_is_a_rule_like_any_other_judge(run, tmp_path):
     votes, _ = simulate([0.5, 0.5], one_coin_workers([0.8, 0.7, 0.7, 0.6]), n_items=200, n_votes=4, rng=0)
     rows = [(i, f"w{j}", k) for i, j, k in zip(votes.item_n, votes.worker_n, votes.label_n, strict=True)]
     rows += [(i, "twin", k) for i, worker, k in rows if worker == "w0"]
     (tmp_path / "votes.csv").write_text("item,worker,label\n" + "".join(f"q{i},{w},{k}\n" for i, w, k in rows))
-    code, _, err = run("check", "votes.csv", "--method", "twin")
-    assert code == 2
-    assert "use that worker's name" in err
+    assert run("check", "votes.csv", "--method", "twin")[0] == 0
 
 
 def test_plans_ignore_a_judges_confidence_in_itself(panel, tmp_path):
     assert mj.ask(str(tmp_path / "votes.csv"), between=("majority", "gpt-1")).expected == 40
+
+
+@pytest.mark.parametrize("name", ["mmlu_error", "llmbar_six"])
+def test_two_judges_and_thirty_labels_give_an_answer(name, tmp_path):
+    votes = read_set(name)
+    gold = {item: votes.labels[k] for item, k in zip(votes.items, votes.truth_i, strict=True) if k >= 0}
+    for pair in combinations(range(len(votes.workers)), 2):
+        two = [
+            (votes.items[i], votes.workers[j], votes.labels[k])
+            for i, j, k in zip(votes.item_n, votes.worker_n, votes.label_n, strict=True)
+            if j in pair
+        ]
+        design = mj.ask(two, n=30)
+        labels, folder = {item: gold[item] for item in design.items}, tmp_path / "-".join(map(str, pair))
+        folder.mkdir()
+        design.write(folder / "labels.csv", labels=labels)
+        result = mj.check(two, gold_file=str(folder / "labels.csv"))
+        assert None not in result.labels.to_dict()["label"]

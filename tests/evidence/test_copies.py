@@ -1,4 +1,4 @@
-"""Copies are found from raw agreement, and independent judges are not taken for copies."""
+"""Copies are named with what was observed, judges who agree because they are right are not, and no vote is dropped."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from majorant.evidence.copies import Copies, find_copies, merge_copies
+import majorant as mj
+from majorant.evidence.copies import Copies, find_copies
 from majorant.evidence.evidence import Status
 from majorant.simulate import simulate
 from majorant.votes import Votes
+from real import read_set
 
 Labels = NDArray[np.int64]
 
@@ -46,12 +48,12 @@ def judged(rng: np.random.Generator, kind: str, n_workers: int, n_classes: int, 
 
 
 def with_copies(rng: np.random.Generator, label_ij: Labels, n_copies: int) -> tuple[Labels, list[set[str]]]:
-    """Some judges repeat another one on 90 to 95 % of the items."""
+    """Some judges repeat another one on 98 to 100% of the items."""
     label_ij, judge = label_ij.copy(), rng.permutation(label_ij.shape[1])
     copied = []
     for copy in judge[:n_copies]:
         source = rng.choice(judge[n_copies:])
-        repeats_i = rng.random(len(label_ij)) < rng.uniform(0.9, 0.95)
+        repeats_i = rng.random(len(label_ij)) < rng.uniform(0.98, 1)
         label_ij[:, copy] = np.where(repeats_i, label_ij[:, source], label_ij[:, copy])
         copied.append({f"j{source}", f"j{copy}"})
     return label_ij, copied
@@ -87,11 +89,59 @@ def test_identical_answers_are_named_at_any_size_of_panel(n_workers: int, n_clas
     rng = np.random.default_rng(n_workers)
     label_ij = judged(rng, "equal skill", n_workers, n_classes, n_items=100)
     label_ij[:, 1] = label_ij[:, 0]
+    if n_workers == 2:  # nobody else to depart from
+        assert find_copies(as_votes(label_ij)).tested.status is Status.UNTESTABLE
+        return
     copies = find_copies(as_votes(label_ij))
     assert copies.workers == (("j0", "j1"),)
     assert copies.groups[0].identical
     assert (copies.groups[0].shared, copies.groups[0].agreed) == (100, 100)
     assert copies.tested.status is Status.FAILED
+
+
+def test_identical_answers_on_easy_items_prove_nothing() -> None:
+    rng = np.random.default_rng(0)
+    truth_i = rng.integers(0, 3, 200)
+    label_ij = np.where(rng.random((200, 8)) < 0.995, truth_i[:, None], (truth_i[:, None] + 1) % 3)
+    label_ij[:, :2] = truth_i[:, None]
+    assert find_copies(as_votes(label_ij)).groups == ()
+
+
+def test_gold_decides_between_shared_mistakes_and_good_judges() -> None:
+    rng = np.random.default_rng(0)
+    truth_i = rng.integers(0, 2, 400)
+    wrong_ij = rng.random((400, 5)) < [0.3, 0.3, 0.25, 0.3, 0.2]
+    wrong_ij[:, 1] = np.where(rng.random(400) < 0.88, wrong_ij[:, 0], wrong_ij[:, 1])
+    label_ij = np.where(wrong_ij, 1 - truth_i[:, None], truth_i[:, None])
+    assert find_copies(as_votes(label_ij)).groups == ()  # fewer than 97% of the answers are the same
+    [group] = find_copies(replace(as_votes(label_ij), gold_i=truth_i)).groups
+    assert group.workers == ("j0", "j1")
+    assert group.same_wrong > 0.75 * group.wrong >= 0.75 * 10
+
+
+def test_good_judges_of_a_panel_whose_other_judges_share_mistakes_are_not_copies() -> None:
+    rng = np.random.default_rng(3)
+    truth_i = rng.integers(0, 3, 750)
+    good_ij = rng.random((750, 6)) < 0.97
+    shared_i = rng.random(750) < 0.5  # items on which the weak judges make the same mistake
+    weak_ij = np.where(shared_i[:, None], rng.random((750, 4)) < 0.1, rng.random((750, 4)) < 0.9)
+    right_ij = np.concatenate([good_ij, weak_ij], axis=1)
+    label_ij = np.where(right_ij, truth_i[:, None], (truth_i[:, None] + 1) % 3)
+    assert not any(
+        set(group) & {"j0", "j1", "j2", "j3", "j4", "j5"} for group in find_copies(as_votes(label_ij)).workers
+    )
+    named = find_copies(replace(as_votes(label_ij), gold_i=truth_i)).workers
+    assert not any(set(group) & {"j0", "j1", "j2", "j3", "j4", "j5"} for group in named)
+
+
+def test_groups_hold_only_workers_who_all_repeat_each_other() -> None:
+    rng = np.random.default_rng(1)
+    label_ij = judged(rng, "unequal skill", 7, 2, n_items=1000)
+    for copy, source in ((1, 0), (2, 1)):  # the third repeats the first only by way of the second
+        label_ij[:, copy] = np.where(rng.random(1000) < 0.93, label_ij[:, source], label_ij[:, copy])
+    groups = find_copies(as_votes(label_ij)).workers
+    assert groups
+    assert all(len(group) == 2 for group in groups)
 
 
 def test_three_judges_cannot_show_whether_two_are_near_copies_or_excellent() -> None:
@@ -140,7 +190,7 @@ def test_only_the_copier_of_a_crowd_is_named() -> None:
     assert find_copies(repeated).workers == (("w3", "w7"),)
 
 
-def test_two_workers_of_a_crowd_who_only_ever_give_one_label_are_named() -> None:
+def test_workers_who_only_ever_give_one_label_are_not_called_copies() -> None:
     rng = np.random.default_rng(4)
     label_ij = judged(rng, "equal skill", 40, 2, n_items=600)
     label_ij[:, :2] = 0
@@ -149,7 +199,7 @@ def test_two_workers_of_a_crowd_who_only_ever_give_one_label_are_named() -> None
     item_n, worker_n = np.nonzero(votes_ij)
     names = {"items": range(600), "workers": [f"j{j}" for j in range(40)], "labels": range(2)}
     crowd = Votes.from_codes(item_n, worker_n, label_ij[votes_ij], **names)
-    assert [set(group) for group in find_copies(crowd).workers] == [{"j0", "j1"}]
+    assert find_copies(crowd).workers == ()
 
 
 def test_workers_without_shared_items_are_untested() -> None:
@@ -172,46 +222,21 @@ def test_repeated_votes_count_once_per_item() -> None:
     assert find_copies(twice) == find_copies(votes)
 
 
-def test_copy_group_casts_one_vote_per_item_under_its_first_name() -> None:
-    label_ij = np.array([[0, 0, 1, 1], [1, 0, 0, 1], [1, 1, 1, 0]])
-    votes = as_votes(label_ij)
-    merged = merge_copies(votes, [("j2", "j0", "j1")])
-    assert merged.workers == votes.workers
-    cast = {
-        (votes.workers[j], i): label for i, j, label in zip(merged.item_n, merged.worker_n, merged.label_n, strict=True)
-    }
-    assert cast == {("j2", 0): 0, ("j2", 1): 0, ("j2", 2): 1, ("j3", 0): 1, ("j3", 1): 1, ("j3", 2): 0}
-
-
-def test_the_first_worker_of_a_group_decides_its_ties() -> None:
-    votes = as_votes(np.array([[0, 1, 0], [1, 0, 1]]))
-    merged = merge_copies(votes, [("j1", "j0")])
-    assert merged.label_n[merged.worker_n == 1].tolist() == [1, 0]
-
-
-def test_merging_keeps_gold_times_and_the_votes_of_others() -> None:
-    votes = replace(as_votes(np.array([[0, 0, 1], [1, 1, 0]])), gold_i=np.array([0, 1]), seconds_n=np.arange(6.0))
-    merged = merge_copies(votes, [("j0", "j1")])
-    assert merged.gold_i is not None
-    assert merged.gold_i.tolist() == [0, 1]
-    assert merged.seconds_n is not None
-    assert merged.seconds_n.tolist() == [0.0, 2.0, 3.0, 5.0]
-    assert merge_copies(votes, []) is votes
-
-
-def test_labels_on_disk_match_the_result_with_copies_merged(tmp_path):
-    import csv
-
-    import majorant as mj
-
+def test_copies_change_no_label_and_no_number_of_votes() -> None:
     rng = np.random.default_rng(0)
     label_ij = judged(rng, "unequal skill", 5, 2, n_items=200)
     label_ij[:, 1] = label_ij[:, 0]
-    result = mj.check(as_votes(label_ij))
-    result.save(tmp_path)
+    votes = as_votes(label_ij)
+    result = mj.check(votes)
     assert result.copies == (("j0", "j1"),)
-    with (tmp_path / "labels.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
     table = result.labels.to_dict()
-    assert [row["source"] for row in rows] == list(map(str, table["source"]))
-    np.testing.assert_allclose([float(row["confidence"]) for row in rows], table["confidence"])
+    assert set(table["votes"]) == {5}
+    assert table["majority"] == mj.aggregate(votes, "majority").labels()
+
+
+@pytest.mark.parametrize("name", ["setrel_lcquad", "judging_judges", "snow_wsd", "llmbar_65"])
+def test_nobody_is_called_a_copy_for_being_right(name: str) -> None:
+    votes = read_set(name)
+    assert find_copies(replace(votes, gold_i=None)).groups == ()
+    if name != "llmbar_65":  # where prompts of one model do repeat each other's mistakes
+        assert find_copies(votes).groups == ()

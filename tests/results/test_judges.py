@@ -195,7 +195,7 @@ def test_sub_panel_interval_is_valid_whichever_panel_is_chosen():
     assert too_good <= 0.05 * n_runs
 
 
-def test_a_copy_is_never_recommended():
+def test_a_duplicate_is_never_recommended():
     table = panel([0.9, 0.9, 0.8, 0.7, 0.7, 0.7], 300, np.random.default_rng(3))
     given = np.asarray(table["verdict"]).reshape(-1, 6).copy()
     given[:, 1] = given[:, 0]

@@ -136,7 +136,7 @@ def test_the_facts_are_plain_and_copies_are_named():
     same = Votes.from_codes(votes.item_n, votes.worker_n, label, items=votes.items, workers=votes.workers, labels="ny")
     facts = json.loads(json.dumps(plan_facts(plan(same))))
     assert facts["copies"]["groups"][0]["workers"] == ["w0", "w1"]
-    assert facts["votes_now"] == 4
+    assert facts["votes_now"] == 5
     assert plan(same).stopping == mj.check(same).plan.stopping
 
 

@@ -14,7 +14,6 @@ from majorant.ask.questions import MOST_RULES, QUESTIONS, TEACH, plain_rule
 from majorant.backend import Backend, as_backend
 from majorant.defaults import LEVEL, MAJORITY, TOLERANCE
 from majorant.errors import ConfigError
-from majorant.evidence.copies import without_copies
 from majorant.read import Reading
 from majorant.results.rules import AUTO, full_judges
 from majorant.tally import is_panel
@@ -82,7 +81,7 @@ def ask(
         raise ConfigError(f"question must be one of {', '.join((AUTO, *QUESTIONS))}, not {question!r}.")
     if question == TEACH and between is not None:
         raise ConfigError("question='teach' learns its own rule, so between= cannot be given.")
-    backend, seed = without_copies(backend)[0], as_seed(rng)
+    seed = as_seed(rng)
     if question == AUTO:
         taught = len(gold_labels(backend)[0]) >= LEAST_LABELS
         question = (

@@ -254,7 +254,6 @@ def _labelled(backend: Backend, design: str, labels: Any = None) -> Recognised:
     from majorant.ask.design import Design, Recognised, recognise
     from majorant.ask.draw import votes_digest
     from majorant.ask.expert import votes_of_design
-    from majorant.evidence.copies import without_copies
     from majorant.read.tasks import DESIGN_ENDING
 
     path = Path(design)
@@ -263,8 +262,7 @@ def _labelled(backend: Backend, design: str, labels: Any = None) -> Recognised:
     labelled = labels or next((file for file in beside if file.is_file()), None)
     recognised = None if labelled is None else recognise(labelled, design=path)
     recognised = recognised or Recognised(Design.read(path), path, ())
-    merged, _ = without_copies(votes_of_design(recognised.design, backend))
-    recognised.design.refuse_other_votes(votes_digest(merged))
+    recognised.design.refuse_other_votes(votes_digest(votes_of_design(recognised.design, backend)))
     return recognised
 
 

@@ -1,13 +1,17 @@
-"""Find workers who copy another worker, from raw agreement.
+"""Find workers who copy another worker, from raw agreement and, where there are gold labels, from shared mistakes.
 
-Two workers A and B agree because both are often right, or because one copies the other.  The agreement of each with the
-other voters R on the same items, and of these among themselves, shows how much agreement skill explains: with votes
-centred at each worker's label shares, `AB = AR * BR / RR` for workers who err independently, at any skill, and
-approximately so if items differ in difficulty.  The unexplained agreement, as a share of its maximum, estimates how
-often one copies the other.  No model is fitted, because a model would trust the copies most, since they agree most.
+Copies are reported and change no label: all votes count, because judges also agree when they are right.  A pair is
+named only if accuracy does not explain its agreement:
 
-Without two voters outside the pair, copies cannot be distinguished from two excellent workers.  Identical answers count
-as copies regardless of other voters.
+- *Gold.*  Of the items that one of the two gets wrong, the other gives the same wrong answer on three quarters or more.
+- *Without gold.*  The two gave the same answer on 97% of the items they share, or on all of at least 100, and of the
+  items on which one of them departs from most other voters, the other does too on three quarters or more.  Identical
+  answers on items that are easy for everyone prove nothing.
+
+A pair must also agree more than its agreement with the other voters R explains.  With votes centred at each worker's
+label shares, `AB = AR * BR / RR` for workers who err independently, at any skill, and approximately so if items differ
+in difficulty.  The unexplained agreement, as a share of its maximum, estimates how often one copies the other.  This
+alone is not enough: where the other voters share mistakes, it takes the best judges of a panel for copies.
 """
 
 from __future__ import annotations
@@ -15,39 +19,42 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
-from typing import Any, NamedTuple
+from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from majorant.backend import Backend, MemoryBackend, Part
-from majorant.backend.merged import groups_of, merge_workers, take_votes, with_merged
 from majorant.evidence.evidence import Assumption, Status, Tested
-from majorant.items import draw_by_name, take_items
-from majorant.tally import PairCounts, is_panel, pair_counts, votes_by_worker
+from majorant.items import draw_by_name, take_items, take_votes
+from majorant.tally import PairCounts, counts, is_panel, pair_counts, votes_by_worker
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
 SHARED_ITEMS = 30  # a pair is tested only if it shares this many items
-REPEATED = 0.5  # a pair are copies if one clearly repeats more than this share of the other's votes
+REPEATED = 0.5  # a pair are copies only if one clearly repeats more than this share of the other's votes
 STANDARD_ERRORS = 2.0
+SAME = 0.75  # least share of the mistakes, or of the departures from the other voters, that copies have in common
+FEWEST = 10  # mistakes or departures; with fewer, the items may simply be easy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyGroup:
-    """Workers who copy each other and count as one.
+    """Workers of whom each repeats each other.
 
     Parameters
     ----------
     workers : tuple of Hashable
         Names of the workers, starting with the one with the most votes.
     identical : bool
-        Whether all compared pairs gave the same answers on all items that they share.
+        Whether all pairs gave the same answers on all items that they share.
     shared, agreed : int
-        Number of items that the least similar of these pairs shares, and number on which it agrees.
-    expected : float or None
-        Share of these items on which the two would agree if they voted independently; None if unknown.
+        Number of items that the least similar pair shares, and number on which it agrees.
+    departed, together : int
+        Number of items on which one of this pair departs from most other voters, and on which both do, alike.
+    wrong, same_wrong : int
+        Number of gold items that one of this pair gets wrong, and number on which both give the same wrong answer.
     with_first : tuple of (int, int)
         For each worker but the first: number of items on which it agrees with the first, and number that they share.
     """
@@ -56,7 +63,10 @@ class CopyGroup:
     identical: bool
     shared: int
     agreed: int
-    expected: float | None
+    departed: int = 0
+    together: int = 0
+    wrong: int = 0
+    same_wrong: int = 0
     with_first: tuple[tuple[int, int], ...] = ()
 
 
@@ -86,7 +96,7 @@ def find_copies(votes: Votes | Backend) -> Copies:
     -------
     Copies
         The groups, and the status of `Assumption.NO_COPIES`: failed if there is a group; untestable if two judges of a
-        panel may be either copies or excellent; untested if no two workers share enough items; else passed.
+        panel may be either copies or simply good; untested if no two workers share enough items; else passed.
 
     Examples
     --------
@@ -111,15 +121,16 @@ def find_copies(votes: Votes | Backend) -> Copies:
     is_open = False
     for pair in pairs.similar:
         in_doubt = matters and pair.upper > near_copy
-        # Identical answers on many items are enough, whoever else voted.
         identical = pair.shared >= 100 and pair.agreed == pair.shared
         if not (in_doubt or identical or _differ_rarely(pair, pair.chance, pairs.n_tested)):
             continue  # they differ too often for copies, even if they otherwise agreed only by chance
         compared = _compare(index, pair, partners)
-        if identical or (
+        repeats = identical or (
             compared.z(REPEATED) > STANDARD_ERRORS and _differ_rarely(pair, compared.expected, pairs.n_tested)
-        ):
-            links.append(_Link(pair.a, pair.b, compared.expected))
+        )
+        facts = _count_facts(index, sample, pair)
+        if repeats and not _explained(pair, facts):
+            links.append(_Link(pair.a, pair.b, facts))
         elif in_doubt and not compared.explains(near_copy):
             is_open = True
     groups = _as_groups(backend, links)
@@ -129,35 +140,46 @@ def find_copies(votes: Votes | Backend) -> Copies:
     return Copies(groups, Tested(Assumption.NO_COPIES, status))
 
 
-def without_copies(backend: Backend) -> tuple[Backend, Copies]:
-    """Merge workers who copy each other; return the merged votes and the copies."""
-    copies = find_copies(backend)
-    return with_merged(backend, copies.workers), copies
+class _Facts(NamedTuple):
+    """What the votes of two workers on the items they share show, beside their agreement."""
+
+    departed: int
+    together: int
+    wrong: int
+    same_wrong: int
+    one_label: bool  # both gave one and the same label throughout
 
 
-def merge_copies(votes: Votes, groups: Sequence[Sequence[Hashable]]) -> Votes:
-    """Merge each group of workers into one.
+def _count_facts(index: _VoteIndex, votes: Votes, pair: _Pair) -> _Facts:
+    """Count on how many items the two depart from the others or from gold, alone and together."""
+    (item_a, label_a), (item_b, label_b) = index.of(pair.a), index.of(pair.b)
+    item, at_a, at_b = np.intersect1d(item_a, item_b, assume_unique=True, return_indices=True)
+    label_a, label_b = label_a[at_a], label_b[at_b]
+    same = label_a == label_b
+    count_ik, rows = counts(take_items(votes, item)).astype(np.int64), np.arange(len(item))
+    count_ik[rows, label_a] -= 1
+    count_ik[rows, label_b] -= 1
+    most = count_ik.max(axis=1, initial=0)
+    departs = (count_ik[rows, label_a] < most) | (count_ik[rows, label_b] < most)
+    gold = votes.truth_i[item]
+    wrong = (gold >= 0) & ((label_a != gold) | (label_b != gold))
+    return _Facts(
+        departed=int(departs.sum()),
+        together=int((departs & same).sum()),
+        wrong=int(wrong.sum()),
+        same_wrong=int((wrong & same).sum()),
+        one_label=len(np.unique(np.concatenate([label_a, label_b]))) == 1,
+    )
 
-    Parameters
-    ----------
-    votes : Votes
-        The votes of all workers.
-    groups : sequence of sequences of Hashable
-        Names of workers, as in `Copies.workers`.
 
-    Returns
-    -------
-    Votes
-        At most one vote per group and item, under the name of the group's first worker: the label that most of the
-        group gave or, if tied, the first worker's.  All workers keep their codes; the others have no votes left.
-
-    Examples
-    --------
-    >>> votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="wxy", labels="01")
-    >>> merge_copies(votes, [("w", "x")]).worker_n.tolist()
-    [0, 2]
-    """
-    return merge_workers(votes, groups_of(votes.workers, groups)) if groups else votes
+def _explained(pair: _Pair, facts: _Facts) -> bool:
+    """Whether accuracy, easy items or the habit of one label may explain the agreement of two workers."""
+    if facts.one_label:
+        return True
+    if facts.wrong >= FEWEST:
+        return facts.same_wrong < SAME * facts.wrong
+    near = pair.agreed >= 0.97 * pair.shared
+    return not near or facts.departed < FEWEST or facts.together < SAME * facts.departed
 
 
 def one_vote_each(votes: Votes) -> Votes:
@@ -228,7 +250,7 @@ class _Link(NamedTuple):
 
     a: int
     b: int
-    expected: float | None
+    facts: _Facts
 
 
 def _similar_pairs(votes: Votes) -> _Similar:
@@ -236,17 +258,17 @@ def _similar_pairs(votes: Votes) -> _Similar:
     frequent_j = np.bincount(votes.worker_n, minlength=len(votes.workers)) >= SHARED_ITEMS
     kept = np.flatnonzero(frequent_j[votes.worker_n])
     similar, n_tested = [], 0
-    for counts in pair_counts(take_votes(votes, kept), min_items=SHARED_ITEMS):
-        agreed_p = counts.agreed_p
-        agreement_p = agreed_p / counts.items_p
-        covariance_p, most_p = _covariance(counts, agreement_p)
+    for block in pair_counts(take_votes(votes, kept), min_items=SHARED_ITEMS):
+        agreed_p = block.agreed_p
+        agreement_p = agreed_p / block.items_p
+        covariance_p, most_p = _covariance(block, agreement_p)
         similarity_p = np.divide(covariance_p, most_p, out=(agreement_p == 1).astype(float), where=most_p > 1e-9)
-        error_p = np.sqrt(agreement_p * (1 - agreement_p) / counts.items_p) / np.maximum(most_p, 1e-9)
+        error_p = np.sqrt(agreement_p * (1 - agreement_p) / block.items_p) / np.maximum(most_p, 1e-9)
         upper_p = similarity_p + STANDARD_ERRORS * error_p
         n_tested += len(similarity_p)
         for p in np.flatnonzero(similarity_p > REPEATED):
-            a, b = int(counts.worker_a_p[p]), int(counts.worker_b_p[p])
-            shared, agreed = int(counts.items_p[p]), int(agreed_p[p])
+            a, b = int(block.worker_a_p[p]), int(block.worker_b_p[p])
+            shared, agreed = int(block.items_p[p]), int(agreed_p[p])
             chance = float(np.clip(agreement_p[p] - covariance_p[p], 0, 1))
             similar.append(_Pair(a, b, shared, agreed, chance, float(similarity_p[p]), float(upper_p[p])))
     similar.sort(key=lambda pair: -pair.similarity)
@@ -434,36 +456,43 @@ def _remove_votes(index: _VoteIndex, item: IntArray, removed: Sequence[tuple[int
 
 
 def _as_groups(backend: Backend, links: Sequence[_Link]) -> tuple[CopyGroup, ...]:
-    """Groups of workers linked as copies, directly or through others; groups and members with the most votes first."""
+    """Groups of workers of whom each is linked to each; groups and members with the most votes first."""
     if not links:
         return ()
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
     workers = backend.votes.workers
-    a, b = np.array([link[:2] for link in links]).T
-    graph: Any = csr_array((np.ones(len(links)), (a, b)), shape=(len(workers), len(workers)))
-    _, group_j = connected_components(graph, directed=False)
     votes_j = backend.votes_by_worker().sum(axis=1)
-    members: dict[int, list[int]] = {}
-    for j in sorted({*a.tolist(), *b.tolist()}, key=lambda j: (-votes_j[j], j)):
-        members.setdefault(int(group_j[j]), []).append(j)
-    pairs = [*zip(a, b, strict=True), *((first, j) for first, *rest in members.values() for j in rest)]
-    counted = backend.sum(partial(_count_agreement, np.array(pairs)), doing="comparing").tolist()
-    with_first = iter(counted[len(links) :])
+    linked = {(min(link.a, link.b), max(link.a, link.b)): link for link in links}
+    order = sorted({j for pair in linked for j in pair}, key=lambda j: (-votes_j[j], j))
+    members: list[list[int]] = []
+    for j in order:  # a worker joins the first group in which it is linked to everyone
+        joined = next((g for g in members if all((min(j, o), max(j, o)) in linked for o in g)), None)
+        if joined is None:
+            members.append([j])
+        else:
+            joined.append(j)
+    members = [group for group in members if len(group) > 1]
+    pairs = [(min(a, b), max(a, b)) for group in members for a, b in combinations(group, 2)]
+    if not pairs:
+        return ()
+    counted_l2 = backend.sum(partial(_count_agreement, np.array(pairs)), doing="comparing")
+    counted = dict(zip(pairs, counted_l2.tolist(), strict=True))
     groups = []
-    for number, member in members.items():
-        own = [n for n, link in enumerate(links) if group_j[link.a] == number]
-        weakest = min(own, key=lambda n: counted[n][1] / counted[n][0])
-        shared, agreed = counted[weakest]
+    for group in members:
+        own = [(min(a, b), max(a, b)) for a, b in combinations(group, 2)]
+        weakest = min(own, key=lambda pair: counted[pair][1] / counted[pair][0])
+        (shared, agreed), facts = counted[weakest], linked[weakest].facts
+        first, *rest = group
         groups.append(
             CopyGroup(
-                workers=tuple(workers[j] for j in member),
-                identical=shared == agreed,
+                workers=tuple(workers[j] for j in group),
+                identical=all(counted[pair][0] == counted[pair][1] for pair in own),
                 shared=shared,
                 agreed=agreed,
-                expected=links[weakest].expected,
-                with_first=tuple((same, both) for both, same in islice(with_first, len(member) - 1)),
+                departed=facts.departed,
+                together=facts.together,
+                wrong=facts.wrong,
+                same_wrong=facts.same_wrong,
+                with_first=tuple((same, both) for both, same in (counted[min(first, j), max(first, j)] for j in rest)),
             )
         )
     return tuple(groups)

@@ -6,7 +6,6 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from majorant.atomic import make_folder
-from majorant.backend.merged import Groups, groups_of, merge_workers
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 from majorant.errors import DataError
 from majorant.methods.fit import Fit
@@ -91,13 +89,11 @@ def label_part(
     result: Result, *, spreadsheet: bool = False, ties: TiePolicy = "coin", rng: int | np.random.Generator = 0
 ) -> Callable[..., Columns]:
     """A function that turns the votes of some items, and their part of `label_fits`, into a table of labels."""
-    groups = groups_of(result.backend.votes.workers, result.copies) if result.copies else None
     as_table = partial(label_table, known=result.labels.known, ties=ties, rng=rng)
-    return partial(_label_part, groups, result.confidence.calibration, as_table, spreadsheet)
+    return partial(_label_part, result.confidence.calibration, as_table, spreadsheet)
 
 
 def _label_part(
-    groups: Groups | None,
     calibration: Calibration | None,
     as_table: Callable[..., Columns],
     spreadsheet: bool,
@@ -106,9 +102,6 @@ def _label_part(
     majority: Fit,
     weighted: Fit | None = None,
 ) -> Columns:
-    if groups is not None:  # copies count as one
-        votes = merge_workers(votes, groups)
-        fit = replace(fit, votes_i=votes.votes_i)
     calibrated, confidence_i = as_calibrated(calibration, votes, fit), label_confidence(calibration, votes, fit)
     table = as_table(votes, calibrated, majority, weighted, confidence_i=confidence_i)
     return guard_columns(table) if spreadsheet else table

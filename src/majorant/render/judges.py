@@ -126,15 +126,12 @@ def _mistakes(confusion_kl: Sequence[Sequence[int]], labels: Sequence[Hashable])
 
 
 def _worth(judges: Judges) -> list[str]:
-    """The number of independent judges that the panel is worth, by gold labels; else an upper bound, from copies."""
+    """The number of independent judges that the panel is worth, by gold labels."""
     worth = judges.worth
     if worth.value is not None and worth.low is not None and worth.high is not None:
         ends = f"{worth.low:.1f} to {worth.high:.1f}"
         worth_text = f"worth {worth.value:.1f} independent ones ({ends}), by their errors on gold items"
         return [f"  The {judges.n_judges} judges are {worth_text}"]
-    repeated = sum(len(group) - 1 for group in judges.copies.workers)
-    if repeated:
-        return [f"  The panel is worth at most {count(judges.n_judges - repeated, 'independent judge')}"]
     return []
 
 

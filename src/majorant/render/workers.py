@@ -33,8 +33,6 @@ def flag_text(flag: Flag) -> str:
         fast = f"gave {flag.share or 0:.0%} of {flag.votes:,} votes in under a third of the item's usual time"
         return f"{fast}, compared with {flag.others or 0:.0%} for other workers; median {flag.seconds or 0:.3g} s"
     if flag.kind is FlagKind.COPY:
-        if not flag.shared:
-            return f"linked to {flag.other} through other copies"
         return f"gave the same answer as {flag.other} on {flag.agreed or 0:,} of {flag.shared:,} shared items"
     if flag.kind is FlagKind.DISAGREES:
         agrees = f"agrees with {flag.agreement or 0:.0%} of the other votes on the same items"
@@ -45,27 +43,27 @@ def flag_text(flag: Flag) -> str:
 def copies_text(groups: Sequence[CopyGroup]) -> str:
     """Which workers repeat each other; empty if none do.
 
-    >>> group = CopyGroup(workers=("a", "b"), identical=True, shared=500, agreed=500, expected=.6)
+    >>> group = CopyGroup(workers=("a", "b"), identical=True, shared=500, agreed=500, departed=90, together=90)
     >>> copies_text([group])
-    'a and b gave identical answers on 500 shared items. They count as one.'
+    'a and b gave the same answer on 500 of 500 shared items, even on 90 where most others differ. All votes count.'
     """
     sentences = [_group_text(group) for group in groups[:3]]
     if (more := len(groups) - 3) > 0:
         sentences.append(f"{count(more, 'more group')} of workers repeat each other.")
+    if sentences:
+        sentences.append("All votes count.")
     return " ".join(sentences)
 
 
 def _group_text(group: CopyGroup) -> str:
-    names = one_of([shown(name) for name in group.workers])
-    if group.identical:
-        return f"{names} gave identical answers on {count(group.shared, 'shared item')}. They count as one."
-    agree = f"{names} repeat each other: they agree on {group.agreed / group.shared:.0%} of {group.shared:,} items"
-    expected = (
-        ""
-        if group.expected is None
-        else f"; independent workers of the same accuracy would agree on {group.expected:.0%}"
-    )
-    return f"{agree}{expected}. They count as one."
+    """What was observed about a group; with more than two workers, about the pair that is least alike."""
+    names, which = one_of([shown(name) for name in group.workers]), "" if len(group.workers) == 2 else "at least "
+    same = f"{names} gave the same answer on {which}{group.agreed:,} of {group.shared:,} shared items"
+    if group.wrong:
+        share = f"{group.same_wrong / group.wrong:.0%}"
+        other = "the other" if len(group.workers) == 2 else "another"
+        return f"{same}; when one is wrong, {other} gives the same wrong answer {share} of the time."
+    return f"{same}, even on {group.together:,} where most others differ."
 
 
 def workers_line(workers: Workers, copies: Sequence[CopyGroup], removal: Removal | None) -> str:
@@ -207,7 +205,9 @@ def copies_facts(groups: Sequence[CopyGroup]) -> Facts:
     """The facts for JSON and the report: the groups of copies and a sentence."""
     return {
         "text": copies_text(groups),
-        "groups": [facts_of(group, "workers identical shared agreed expected") for group in groups],
+        "groups": [
+            facts_of(group, "workers identical shared agreed departed together wrong same_wrong") for group in groups
+        ],
     }
 
 

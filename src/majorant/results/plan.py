@@ -17,7 +17,7 @@ import numpy as np
 
 from majorant.defaults import LEVEL, MAX_VOTES, TARGET
 from majorant.errors import ConfigError, NotIdentified
-from majorant.evidence.copies import Copies, find_copies, merge_copies
+from majorant.evidence.copies import Copies, find_copies
 from majorant.evidence.labels import known_items, right_share
 from majorant.items import take_items
 from majorant.methods import ESTIMATORS
@@ -142,7 +142,7 @@ def plan(
     level : float
         Confidence level of intervals.
     copies : Copies, optional
-        Judges who copy each other and count as one; detected by default.
+        Judges who repeat each other, to be reported; detected by default.
 
     Returns
     -------
@@ -174,7 +174,6 @@ def plan(
             "of the items."
         )
     copies = find_copies(votes) if copies is None else copies
-    votes = merge_copies(votes, copies.workers)  # as in the labels of `check`
     panel = is_panel(votes.shape, votes.n_votes)
     now, n_gold = _accuracy_now(votes, level)
     votes_now = float(votes.votes_i[votes.votes_i > 0].mean())

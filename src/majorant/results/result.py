@@ -15,12 +15,12 @@ from majorant.arguments import validated
 from majorant.ask.design import Recognised
 from majorant.ask.learn import LEARNED, LearnedRule
 from majorant.ask.question import Outcome
-from majorant.backend import Backend, MemoryBackend
+from majorant.backend import Backend
 from majorant.decide import Answer
 from majorant.defaults import LEVEL, MAJORITY, TARGET, TOLERANCE, WEIGHTED_VOTE, WORKER_METHOD
 from majorant.errors import ConfigError, NotIdentified
 from majorant.evidence.certificate.certificate import Certificate
-from majorant.evidence.certificate.claims import Certification, Counts, votes_of_items
+from majorant.evidence.certificate.claims import Certification, Counts
 from majorant.evidence.certificate.design import VotingDesign
 from majorant.evidence.copies import Copies, CopyGroup
 from majorant.evidence.identical import Difference
@@ -88,7 +88,7 @@ class Result:
     """
 
     settings: Settings
-    backend: Backend  # all votes, including each of the copies
+    backend: Backend  # all votes
     counts: Counts
     design: VotingDesign
     setting: Setting
@@ -122,7 +122,7 @@ class Result:
 
     @property
     def copies(self) -> tuple[tuple[Hashable, ...], ...]:
-        """Groups of workers who copy each other and count as one."""
+        """Groups of workers who repeat each other; all their votes count."""
         return self.found_copies.workers
 
     @property
@@ -251,23 +251,13 @@ class Result:
     def workers(self) -> Workers:
         """Accuracy, agreement and flags of each worker."""
         return assess_workers(
-            self._apart,
+            self.fitted.backend,
             self.worker_fit,
-            self._votes_apart,
+            self.votes,
             self.fitted.item_p,
             level=self.level,
             copies=self.found_copies,
         )
-
-    @cached_property
-    def _votes_apart(self) -> Votes:
-        """The votes in memory, including each of the copies."""
-        return votes_of_items(self.backend, self.fitted.item_p) if self.found_copies.groups else self.votes
-
-    @property
-    def _apart(self) -> Backend:
-        """All votes, including each of the copies."""
-        return MemoryBackend(self._votes_apart) if self.fitted.item_p is None else self.backend
 
     @cached_property
     @limit_native_threads
@@ -288,9 +278,7 @@ class Result:
         members = [fit for name, fit in rules.members.items() if name != MAJORITY] if judged else []
         if rules.item_p is not None:
             fit = self.written.everywhere
-            return review_all(
-                rules.backend, fit, confidence.calibration, members, good=workers.good_j, given=self._apart
-            )
+            return review_all(rules.backend, fit, confidence.calibration, members, good=workers.good_j)
         models = [np.asarray(fit.posterior) for fit in members]
         label_i = decided_labels(self.written.here, rules.votes)
         if self.known.expert:  # an expert has already checked them
@@ -301,7 +289,6 @@ class Result:
             confidence.confidence_i,
             models=models,
             good=workers.good_j,
-            given=self._apart.whole,
         )
         return Reviewed(rules.votes, listed)
 

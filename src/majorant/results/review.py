@@ -122,7 +122,6 @@ def review(
     *,
     models: Sequence[FloatArray] = (),
     good: NDArray[np.bool_] | None = None,
-    given: Votes | None = None,
     most: int = MOST_TO_REVIEW,
     n_items: int | None = None,
 ) -> Review:
@@ -140,8 +139,6 @@ def review(
         Probabilities of each model, (items, classes); if empty, items are ordered by confidence.
     good : array of bool, optional
         Which workers are good; used for the reasons.
-    given : Votes, optional
-        All votes as given, if `votes` counts copies as one worker.
     most : int
         How many items to list.
     n_items : int, optional
@@ -168,7 +165,7 @@ def review(
         runner_up_p=_runners_up(listed, label_p),
         confidence_p=confidence_i[item_p],
         votes_p=listed.votes_i,
-        said=_who_said_what(listed if given is None else take_items(given, item_p), label_p),
+        said=_who_said_what(listed, label_p),
         reason=_reasons(listed, label_p, good),
         gain=min(wrong, missing) / max(n_voted, 1),
         by_models=bool(models),
@@ -213,12 +210,8 @@ def review_all(
     members: Sequence[Fit] = (),
     *,
     good: NDArray[np.bool_] | None = None,
-    given: Backend | None = None,
 ) -> Reviewed:
-    """List the labels to check first on any backend: parts report their most doubtful items, which are then loaded.
-
-    `given` holds all votes as given, if `backend` counts copies as one worker.
-    """
+    """List the labels to check first on any backend: parts report their most doubtful items, which are then loaded."""
     rule, models = rows_alone(fit), [rows_alone(member) for member in members]
 
     def find_doubtful(part: Part) -> tuple[IntArray, FloatArray]:
@@ -234,10 +227,7 @@ def review_all(
     beliefs = [np.asarray(fit_of_items(backend, member, item_p).posterior) for member in members]
     confidence_i = label_confidence(calibration, votes, some)
     label_i = decided_labels(some, votes)
-    listed = review(
-        votes, label_i, confidence_i, models=beliefs, good=good, n_items=backend.votes.shape[0],
-        given=None if given is None else given.take(item_p),
-    )  # fmt: skip
+    listed = review(votes, label_i, confidence_i, models=beliefs, good=good, n_items=backend.votes.shape[0])
     return Reviewed(votes, listed)
 
 

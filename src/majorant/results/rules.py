@@ -209,7 +209,7 @@ def fit_rules(backend: Backend, inputs: ClaimInputs, method: str | None, more: S
     blind = replace(votes, gold_i=None) if method is None else votes
     # Workers can be compared only with two classes and an item with three votes.
     can_weigh = len(votes.labels) > 1 and votes.votes_i.max(initial=0) > 2
-    combined = combination(blind) if can_weigh or method == WEIGHTED_VOTE else None
+    combined = combination(blind) if can_weigh or WEIGHTED_VOTE in (method, *more) else None
     if combined is None and method == WEIGHTED_VOTE:
         raise ConfigError(f"{WEIGHTED_VOTE} cannot be used on these votes: no model can be fitted to them.")
     here = {MAJORITY: fit_method(MAJORITY, votes)}

@@ -71,7 +71,7 @@ def best_sub_panels(votes: Votes, copies: Copies, *, level: float) -> tuple[SubP
     votes : Votes
         Votes of a panel, with gold labels.
     copies : Copies
-        Judges who copy another; they are never chosen.
+        Of judges with identical answers, only the first is chosen.
     level : float
         Confidence level of the intervals.
     """
@@ -80,7 +80,7 @@ def best_sub_panels(votes: Votes, copies: Copies, *, level: float) -> tuple[SubP
         return ()
     some = take_items(votes, known)
     judged_j = np.bincount(one_vote_each(some).worker_n, minlength=len(votes.workers))
-    repeated = {name for group in copies.workers for name in group[1:]}
+    repeated = {name for group in copies.groups if group.identical for name in group.workers[1:]}
     busy = np.flatnonzero(judged_j >= 0.8 * len(known)).tolist()  # others cannot be compared with the whole panel
     candidates = [j for j in busy if votes.workers[j] not in repeated]
     gold = _gold_votes(some, candidates)

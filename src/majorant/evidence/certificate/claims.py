@@ -44,7 +44,7 @@ from majorant.evidence.certificate.certificate import (
 from majorant.evidence.certificate.dependence import dependence
 from majorant.evidence.certificate.design import VotingDesign, design
 from majorant.evidence.certificate.gold import GoldCells, cells_of, claim_from_cells, gold_rows
-from majorant.evidence.copies import without_copies
+from majorant.evidence.copies import find_copies
 from majorant.evidence.evidence import Status, Tested
 from majorant.items import merge_equal_items, take_items
 from majorant.limits import limit_native_threads
@@ -123,12 +123,9 @@ def certify(
 
 
 def certification(votes: Votes | Backend, *, level: float = LEVEL, rng: int | np.random.Generator) -> Certification:
-    """Certify votes on any backend; also return the voting design and the fit.
-
-    Workers who copy each other count as one.
-    """
-    backend, copies = without_copies(MemoryBackend(votes) if isinstance(votes, Votes) else votes)
-    known = (copies.tested,) if is_panel(backend.votes.shape, backend.votes.n_votes) else ()
+    """Certify votes on any backend; also return the voting design and the fit."""
+    backend = MemoryBackend(votes) if isinstance(votes, Votes) else votes
+    known = (find_copies(backend).tested,) if is_panel(backend.votes.shape, backend.votes.n_votes) else ()
     seed = as_seed(rng)
     return certification_of(examine(claim_inputs(backend, rng=seed), level=level, rng=seed, known=known))
 
