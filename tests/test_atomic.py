@@ -22,7 +22,7 @@ from majorant.atomic import whole_file
 from majorant.errors import ConfigError
 from majorant.output import write_files
 from majorant.ownership import RECORD, digest_of
-from majorant.read.tasks import relabelled_file
+from majorant.read.label_table import LabelTable
 
 CALLS = ("replace", "fsync", "link", "unlink")
 
@@ -354,7 +354,7 @@ def test_failed_call_keeps_files_of_ask_and_label_whole(tmp_path, monkeypatch):
     old, larger = state(tmp_path), first.more(4)
 
     def label():
-        write_files({path: relabelled_file(path, {1: "y"})}, update=[path])
+        write_files({path: LabelTable.read(path).with_labels({0: "y"}).to_bytes()}, update=[path])
 
     for write in (lambda: larger.write(path), label):
         n, failures, done = 0, 0, False

@@ -45,7 +45,7 @@ MAY_IMPORT = {
     "backend": "atomic methods read kernels items output tally votes",
     "evidence": "theory ask.betting backend methods read kernels items tally votes",
     "decide": "evidence",
-    "ask": "evidence decide read kernels items output backend tally methods votes pipeline results",
+    "ask": "evidence decide read kernels items atomic output backend tally methods votes pipeline results",
     "results": "evidence decide ask methods read items tally votes theory kernels backend",
     "pipeline": f"decide {BELOW_PIPELINE}",
     "render": f"decide pipeline output {BELOW_PIPELINE}",  # the result types

@@ -7,7 +7,8 @@ import pytest
 
 import majorant as mj
 from majorant.ask.design import Design
-from majorant.read.tasks import read_answers, relabelled_file, table_rows
+from majorant.read.label_table import LabelTable
+from majorant.read.tasks import read_answers
 from majorant.render.files import write_result
 from majorant.render.summary import result_summary
 from majorant.tabular import guard_cell, guard_columns, unguard_cell
@@ -69,8 +70,9 @@ def test_items_to_label_come_back(crowd, tmp_path):
     path = tmp_path / "to_label.csv"
     design.write(path)
     assert not any(cell.startswith(RUNS) for cell in column(path, "item"))
-    assert [row["item"] for row in table_rows(path)] == list(design.items)
-    path.write_text(relabelled_file(path, {1: "=1+1", 2: "n"}), encoding="utf-8", newline="")
+    table = LabelTable.read(path)
+    assert [table.cell(row, table.columns.item) for row in range(6)] == list(design.items)
+    path.write_bytes(table.with_labels({0: "=1+1", 1: "n"}).to_bytes())
     answers = read_answers(path).answers
     assert [(answer.item, answer.label) for answer in answers][:3] == [
         (design.items[0], "=1+1"),

@@ -12,11 +12,14 @@ import errno
 import os
 import re
 import shutil
+import socket
 import stat
 import tempfile
 import time
 from collections.abc import Collection, Iterable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +33,7 @@ except ImportError:  # Windows
     fcntl = None
 
 MARK = ".majorant-"
+LOCK = ".majorant-lock"
 
 
 @contextlib.contextmanager
@@ -333,6 +337,108 @@ def lock(handle: int, *, wait: bool) -> bool | None:
     except OSError:
         return None
     return True
+
+
+_held: ContextVar[frozenset[Path]] = ContextVar("majorant_held", default=frozenset())
+
+
+@contextlib.contextmanager
+def lock_exclusively(path: Path, program: str, remedy: str) -> Iterator[None]:
+    """Keep every other process of ours from changing a file that stays open for long; say who has it if one does.
+
+    The lock is on a file beside it, which says who holds it.  Where the file system has no locks, it counts as held
+    while that process lives.
+    """
+    target = path.resolve()
+    if target in _held.get():
+        yield
+        return
+    place = target.with_name(f".{target.name}{LOCK}")
+    try:
+        handle = _locked_file(place)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    if handle is None:
+        raise ConfigError(f"{path} is open in {_holder(place)}. {remedy}")
+    token = _held.set(_held.get() | {target})
+    try:
+        now = datetime.now().astimezone().strftime("%H:%M")
+        holder = f"{program} (process {os.getpid()}, {_user()} on {socket.gethostname()}, since {now})"
+        with contextlib.suppress(OSError):
+            os.ftruncate(handle, 0)
+            os.write(handle, holder.encode("utf-8", "backslashreplace"))
+        yield
+    finally:
+        _held.reset(token)
+        if fcntl is None:  # Windows cannot remove an open file
+            os.close(handle)
+        with contextlib.suppress(OSError):
+            place.unlink()
+        if fcntl is not None:
+            os.close(handle)
+
+
+def _locked_file(place: Path) -> int | None:
+    """A file that this process has locked, created if need be; None if another process holds it."""
+    while True:
+        try:
+            handle = os.open(place, os.O_RDWR | os.O_CREAT, 0o644)
+        except PermissionError:  # another user's
+            handle = os.open(place, os.O_RDONLY)
+        free = lock(handle, wait=False) if fcntl is not None else _lock_on_windows(handle)
+        if free is None:
+            free = not _is_alive(_holder(place))
+        if not free:
+            os.close(handle)
+            return None
+        if fcntl is None or _is(place, os.fstat(handle)):  # otherwise its last holder has just removed it
+            return handle
+        os.close(handle)
+
+
+def _lock_on_windows(handle: int) -> bool | None:
+    try:
+        import msvcrt
+    except ImportError:
+        return None
+    os.lseek(handle, 1 << 20, os.SEEK_SET)  # behind the text, which others may read
+    try:
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+    except OSError:
+        return False
+    finally:
+        os.lseek(handle, 0, os.SEEK_SET)
+    return True
+
+
+def _holder(place: Path) -> str:
+    try:
+        return place.read_text(encoding="utf-8", errors="replace").strip() or "another program"
+    except OSError:
+        return "another program"
+
+
+def _is_alive(holder: str) -> bool:
+    """Whether the process named in a lock file of this machine may still run; one of another machine may."""
+    named = re.search(r"\(process (\d+), .* on (.*), since", holder)
+    if named is None or named[2] != socket.gethostname():
+        return named is not None
+    try:
+        os.kill(int(named[1]), 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _user() -> str:
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return "somebody"
 
 
 def remove_leftovers(folder: Path, endings: tuple[str, ...]) -> None:

@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ from pathlib import Path
 
 from majorant.errors import ConfigError
 
+DRAW_COLUMN, DESIGN_COLUMN = "majorant_draw", "majorant_design"  # columns and fields of items to label
+JOURNAL_ENDING = ".journal"
 RECORD = ".majorant-files.json"
 RECORD_FORMAT = "majorant-files"
 
@@ -139,3 +142,24 @@ def _read_record(folder: Path) -> dict[str, list[str]]:
         return {str(name): [str(digest) for digest in listed] for name, listed in content["files"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
+
+
+def is_label_file(path: Path) -> bool:
+    """Whether a file holds items to label, also if it is empty of labels: it has the columns or fields of one.
+
+    The previous version called the draw number `draw`.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(1 << 16)
+    except OSError:
+        return False
+    text = head.replace(b"\x00", b"").lstrip(b"\xef\xbb\xbf\xff\xfe\xfe\xff").decode("utf-8", "replace")
+    lines = [line for line in text.splitlines() if line.strip() and not re.match(r'"?sep=.', line)]
+    if not lines:
+        return False
+    if lines[0].lstrip()[:1] in ("[", "{"):
+        return DESIGN_COLUMN in text
+    names = {name.strip().strip("\"'").strip().casefold() for name in re.split(r"[,;\t|]", lines[0])}
+    old = {"draw", "item"} <= names and any(re.match(r"label\b|label_", name) for name in names)
+    return old or DRAW_COLUMN in names or DESIGN_COLUMN in names

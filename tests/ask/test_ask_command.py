@@ -38,7 +38,13 @@ def test_ask_reports_the_stake_and_hides_the_votes(run, truth, tmp_path):
     assert "points are at stake" in out
     assert "About" in out
     rows = rows_of(tmp_path / "to_label.csv")
-    assert list(rows[0]) == ["draw", "item", "text", "label"]  # comment differs between the votes of an item
+    assert list(rows[0]) == [
+        "majorant_draw",
+        "item",
+        "text",
+        "label",
+        "majorant_design",
+    ]  # comment differs between the votes of an item
     assert len(rows) == 12
     assert all(row["text"].startswith(f"Is it {row['item'][1:]},") for row in rows)
 
@@ -144,7 +150,7 @@ def test_more_adds_items_and_keeps_labels(run, truth, tmp_path, monkeypatch):
     rows = rows_of(tmp_path / "to_label.csv")
     assert code == 0
     assert (rows[:4], len(rows)) == (before, 7)
-    assert rows[6]["draw"] == "7"
+    assert rows[6]["majorant_draw"] == "7"
     assert rows[6]["text"]
     assert "3 more items" in out
     assert out.splitlines()[-1].startswith("Next     majorant label to_label.csv")

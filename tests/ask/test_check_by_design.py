@@ -192,6 +192,8 @@ def test_rules_that_give_other_labels_now_are_refused(run, truth, tmp_path):
     label_rd[:, 3] = label_rd[::-1, 3]  # what each rule says of an item, exchanged
     other = replace(design, question=replace(design.question, label_rd=label_rd))
     (tmp_path / "to_label.design.json").write_text(json.dumps(other.to_dict()))
+    file = tmp_path / "to_label.csv"
+    file.write_text(file.read_text().replace(design.id, other.id))
     code, _, err = run("check", "votes.csv", "--gold-file", "to_label.csv")
     assert code == 2
     assert "now gives different labels than when the design was drawn" in err

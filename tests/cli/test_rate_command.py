@@ -264,8 +264,8 @@ def test_judges_next_command_extends_the_drawn_sample(folder, tmp_path, monkeypa
         known = {row["item"]: row["label"] for row in csv.DictReader(file)}
     assert invoke(majorant, ["ask", log, "--rate", "--n", "30"]).exit_code == 0
     with (tmp_path / "to_label.csv").open() as file:
-        rows = [(row["draw"], row["item"], known.get(row["item"], "?")) for row in csv.DictReader(file)]
-    write(tmp_path / "to_label.csv", ("draw", "item", "label"), rows)
+        rows = [(row["majorant_draw"], row["item"], known.get(row["item"], "?")) for row in csv.DictReader(file)]
+    write(tmp_path / "to_label.csv", ("majorant_draw", "item", "label"), rows)
     said = invoke(majorant, ["workers", log, "--gold-file", "to_label.csv", "--bar", ".9"]).output
     words = shlex.split(said.splitlines()[-1])[1:]
     assert words[-5:] == ["--rate", "--more", "30", "--design", "to_label.design.json"]

@@ -224,6 +224,7 @@ EXAMPLES = {
     NoteKind.SILENT_WORKERS: {"names": ["w"], "count": 7},
     NoteKind.GOLD_SAMPLE: {"source": "gold.csv", "labels": 40},
     NoteKind.GOLD_SKIPPED: {"items": 3},
+    NoteKind.GOLD_WITHOUT_DESIGN: {"source": "to_label.csv", "labels": 12, "disagreed": 1},
 }
 
 

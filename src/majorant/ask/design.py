@@ -23,26 +23,28 @@ from majorant.ask.question import UNASKED, Codes, Outcome, Question
 from majorant.ask.session import Session
 from majorant.errors import ConfigError, DataError
 from majorant.output import write_files
-from majorant.ownership import note_input
+from majorant.ownership import DESIGN_COLUMN, DRAW_COLUMN, note_input
 from majorant.read.files import NamedFile
+from majorant.read.label_table import LabelTable
 from majorant.read.tasks import (
-    DESIGN_ENDING,
     EXPERTS,
     Counted,
     ExpertAnswer,
     ExpertLabels,
     Tasks,
     count_answers,
+    design_id,
     design_path,
     digest_of,
     extended_file,
+    find_design,
+    has_drawn,
     is_file,
     may_be_drawn,
     read_answers,
-    same_name,
+    refuse_changed_rows,
     sample_size,
     task_file,
-    with_labels,
 )
 
 FORMAT, VERSION = "majorant-design", 1
@@ -106,9 +108,7 @@ class Design:
     @property
     def id(self) -> str:
         """Identifier written to task files; it stays the same when more items are asked."""
-        content = {key: value for key, value in self._content().items() if key not in ("asked", "call", "sampled")}
-        question = {key: value for key, value in content["content"].items() if key != "taught"}
-        return digest_of({**content, "content": question})[:12]
+        return design_id(self._content())
 
     @validated
     def more(self, n: int, labels: Mapping[Any, Any] | None = None) -> Design:
@@ -148,6 +148,7 @@ class Design:
             unknown=counted.unknown,
             relabelled=counted.relabelled,
             disagreed=counted.disagreed,
+            gaps=counted.gaps,
         )
 
     @validated
@@ -162,15 +163,12 @@ class Design:
         return self._answers(answers).answer_d
 
     def drew(self, labelled: ExpertLabels) -> bool:
-        """Whether a file of labels can come from this design: the id or the item of each draw matches."""
-        if labelled.design is not None:
-            return labelled.design == self.id
-        items = self.items
-        return all(
-            same_name(items[answer.draw - 1], answer.item)
-            for answer in labelled.answers
-            if answer.draw is not None and 0 < answer.draw <= len(items)
-        )
+        """Whether a file of labels can come from this design: the id or the items of the draws match."""
+        return has_drawn(self.to_dict(), labelled)
+
+    def refuse_changed(self, labelled: ExpertLabels, source: str) -> None:
+        """Raise if rows of a file of labels were torn apart, or none of its labels is a class."""
+        refuse_changed_rows(labelled.answers, self.order, self.labels, asked=self.asked, source=source)
 
     def _answers(self, answers: Iterable[ExpertAnswer]) -> Counted:
         return count_answers(answers, self.order, self.labels, asked=self.asked, experts=self.experts)
@@ -192,10 +190,10 @@ class Design:
         if not target.name:
             raise ConfigError(f"path must be a file name, not {str(path)!r}.")
         tasks = Tasks(self.items, columns or {}, self.labels, self.id)
-        files = task_file(target, tasks, format)
+        files: dict[Path, Any] = {**task_file(target, tasks, format)}
         if labels:
-            by_draw = {draw: str(labels[item]) for draw, item in enumerate(self.items, start=1) if item in labels}
-            files[target] = with_labels(files[target], by_draw)
+            known = {row: str(labels[item]) for row, item in enumerate(self.items) if item in labels}
+            files[target] = LabelTable.parse(files[target], str(target)).with_labels(known).to_bytes()
         return write_files({**files, design_path(target): self.to_json()})
 
     @validated
@@ -209,14 +207,21 @@ class Design:
         columns: Mapping[str, Sequence[Any]] | None = None,
     ) -> list[Path]:
         """Append the items from position `start` on to a file of the earlier items, keeping its labels."""
+        from majorant.ask.journal import label_lock, note_save
+
+        target = Path(path)
         tasks = Tasks(self.items[start:], columns or {}, self.labels, self.id, start + 1)
-        files = {**extended_file(Path(path), tasks, format), Path(design): self.to_json()}
-        return write_files(files, update=[Path(path), Path(design)])
+        with label_lock(target, "majorant ask --more"):
+            files = extended_file(target, tasks, format)
+            if isinstance(content := files.get(target), bytes):
+                note_save(target, content, {"added": len(tasks.items)})
+            return write_files({**files, Path(design): self.to_json()}, update=[target, Path(design)])
 
     def to_pandas(self) -> Any:
         """Return the items to label as a pandas DataFrame with an empty `label` column."""
         pandas, rows = import_module("pandas"), range(1, len(self.asked) + 1)
-        return pandas.DataFrame({"draw": rows, "item": list(self.items), "label": [None] * len(self.asked)})
+        columns = {DRAW_COLUMN: rows, "item": list(self.items), "label": [None] * len(self.asked)}
+        return pandas.DataFrame({**columns, DESIGN_COLUMN: [self.id] * len(self.asked)})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the design as plain data, with its digest."""
@@ -288,7 +293,7 @@ class Recognised:
     design: Design
     path: Path
     answers: tuple[ExpertAnswer, ...]
-    beside: bool = False  # there is one file of labels, and the design next to it has the same name
+    beside: bool = False  # there is one file of labels, with its design in the same folder
 
     @property
     def sample(self) -> bool:
@@ -304,8 +309,8 @@ class Recognised:
 def recognise(gold_file: Any, *, design: str | Path | None = None) -> Recognised | None:
     """Find the design behind a file of labels, or several experts' files; None if these are ordinary gold labels.
 
-    The design is `design`, or the file next to the labels with the matching name, or the one in that folder that drew
-    these items.  Labels of a design may not be a random sample, so they answer only the design's own question.
+    The design is `design`, or the one in the folder of the labels that drew these items.  Labels of a design may not be
+    a random sample, so they answer only the design's own question.  Labels whose design is gone are plain gold labels.
     """
     files = gold_file if isinstance(gold_file, list | tuple) else [gold_file]
     paths = [file if isinstance(file, NamedFile) else Path(file) for file in files if is_file(file)]
@@ -313,35 +318,21 @@ def recognise(gold_file: Any, *, design: str | Path | None = None) -> Recognised
         return None
     for path in paths:
         note_input(path)
-    beside = Path(design) if design is not None else design_path(paths[0])
-    if design is None and not beside.exists() and not may_be_drawn(paths[0]):
+    if design is None and not design_path(paths[0]).exists() and not may_be_drawn(paths[0]):
         return None
     labelled = [read_answers(path, expert=Path(str(path)).stem if len(paths) > 1 else "") for path in paths]
-    if beside.exists() or design is not None:
-        drawn_by = Design.read(beside)
-        if not all(drawn_by.drew(file) for file in labelled):
-            if design is not None:
-                raise DataError(
-                    f"{paths[0]} was not drawn by {beside}: its items differ. Give the design that drew it."
-                )
-            beside = _in_folder(paths[0], labelled[0])
-    else:
-        beside = _in_folder(paths[0], labelled[0])
+    found = find_design(paths[0], labelled[0]) if design is None else Path(design)
+    if found is None:
+        if len(paths) == 1:
+            return None  # plain gold labels, which prove nothing on their own
+        raise DataError(
+            f"{paths[0]} and {paths[1]} hold items drawn by majorant ask, but no design in their folder drew them. Put "
+            "the design next to them, or give its path with design=."
+        )
+    drawn_by = Design.read(found)
+    for path, file in zip(paths, labelled, strict=True):
+        if not drawn_by.drew(file):
+            raise DataError(f"{path} was not drawn by {found}: its items differ. Give the design that drew it.")
+        drawn_by.refuse_changed(file, str(path))
     answers = tuple(answer for file in labelled for answer in file.answers)
-    return Recognised(Design.read(beside), beside, answers, len(paths) == 1 and beside == design_path(paths[0]))
-
-
-def _in_folder(path: Path | NamedFile, labelled: ExpertLabels) -> Path:
-    """Find the design in the file's folder that its labels belong to."""
-    for candidate in sorted(Path(path).parent.glob(f"*{DESIGN_ENDING}")):
-        design = Design.read(candidate)
-        drawn = set(map(str, design.order))
-        if design.drew(labelled) and (
-            labelled.design is not None or all(str(answer.item) in drawn for answer in labelled.answers)
-        ):
-            return candidate
-    raise DataError(
-        f"{path} holds items drawn by majorant ask, but no design in its folder drew them. Put its design "
-        f"({design_path(str(path)).name}) next to it, or give its path with design=. Without the design these labels "
-        "prove nothing, because they are not a random sample."
-    )
+    return Recognised(drawn_by, found, answers, len(paths) == 1 and found.parent == Path(paths[0]).parent)

@@ -99,6 +99,7 @@ class Outcome:
     ignored: tuple[Any, ...] = ()  # labelled items that the design did not draw
     unknown: tuple[Any, ...] = ()  # labels that are not classes of the votes; such items count as skipped
     relabelled: tuple[Any, ...] = ()  # items labelled more than once by one expert: the last label counts
+    gaps: int = 0  # items without a label that were drawn before a labelled one; they count as skipped
     disagreed: tuple[Any, ...] = ()  # items on which experts disagree; they count as skipped
 
     def __post_init__(self) -> None:

@@ -6,8 +6,9 @@ import contextlib
 import io
 import shlex
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,32 +23,53 @@ if TYPE_CHECKING:
 @click.argument("file")
 @click.option("--design", metavar="FILE", help="Design file, if it is not beside FILE.")
 @click.option("--all", "to_the_end", is_flag=True, help="Continue after the question is settled.")
-def label(file: str, design: str | None, to_the_end: bool) -> None:
+@click.option(
+    "--restore", is_flag=False, flag_value=0, type=click.IntRange(min=0), metavar="[N]",
+    help="Bring back state N of FILE from its journal; without N, list the states.",
+)  # fmt: skip
+def label(file: str, design: str | None, to_the_end: bool, restore: int | None) -> None:
     """Label items in the terminal with single keys, until the question is settled.
 
-    Every label is saved immediately, so you can stop at any time and continue later.
+    Every label is saved immediately, so you can stop at any time and continue later. FILE.journal records every save.
     """
+    from majorant.ask.label_file import LabelFile
+
+    path = Path(file)
+    if restore is not None:
+        _restore(path, restore)
+        return
+    with LabelFile.lock(path, "majorant label"):
+        _label(path, design, to_the_end=to_the_end)
+
+
+def _label(path: Path, design: str | None, *, to_the_end: bool) -> None:
     from majorant.ask.design import recognise
     from majorant.ask.label_file import LabelFile
     from majorant.read.tasks import LABEL_KEYS
     from majorant.render.ask import label_line, outcome_sentence
 
-    path = Path(file)
-    recognised = recognise(path, design=design) if path.is_file() else None
+    if not path.is_file():
+        raise DataError(f"{path}: no such file. Name the file that majorant ask wrote, such as to_label.csv.")
+    recognised = recognise(path, design=design)
     if recognised is None:
-        raise DataError(f"{file} is not a file written by majorant ask with its design beside it.")
-    if path.suffix != ".csv" or len(recognised.design.labels) > len(LABEL_KEYS):
+        raise DataError(
+            f"{path} is not a file written by majorant ask with its design beside it. If the design is elsewhere, name "
+            "it with design='FILE'. Without a design, its labels are still good as gold labels: majorant check VOTES "
+            f"--gold-file {shlex.quote(str(path))}"
+        )
+    if path.suffix.lower() in (".json", ".jsonl") or len(recognised.design.labels) > len(LABEL_KEYS):
         raise ConfigError(
             f"majorant label takes a CSV file with up to {len(LABEL_KEYS)} classes. Use a labelling tool."
         )
     items = LabelFile.read(path, recognised.path)
+    items.table.to_bytes()  # a workbook is refused before anybody labels
     while to_the_end or not items.outcome.decided:
         if items.next is None:
             items = _with_more(items)
         if (place := items.next) is None:
             break
         shown = items.own_columns(place) or {"item": items.item(place)}
-        click.echo("\n".join(label_line(place, len(items.rows), shown, items.keys)))
+        click.echo("\n".join(label_line(place, items.n_items, shown, items.keys)))
         key = _key()
         if key == "q":
             break
@@ -57,8 +79,54 @@ def label(file: str, design: str | None, to_the_end: bool) -> None:
             items = items.write(place, items.keys.get(key, "?"))
         else:
             click.echo(f"There is no label for the key {key!r}.")
-    check = shlex.join(["majorant", "check", *(items.design.call or ["VOTES"]), "--gold-file", file])
+    check = shlex.join(["majorant", "check", *_for_check(items.design.call or ("VOTES",)), "--gold-file", str(path)])
     click.echo(f"{outcome_sentence(items.outcome)}\nNext     {check}")
+
+
+def _for_check(call: Sequence[str]) -> list[str]:
+    """The files and options of `ask` that `check` has as well."""
+    from majorant.cli.check import check
+
+    known = {name for option in check.params for name in (*option.opts, *option.secondary_opts)}
+    kept, taking = list[str](), True
+    for word in call:
+        taking = word.split("=")[0] in known if word.startswith("--") else taking or word == call[0]
+        if taking:
+            kept.append(word)
+    return kept
+
+
+def _restore(path: Path, number: int) -> None:
+    from majorant.ask.journal import journal_path, read_saves
+    from majorant.ask.label_file import restore
+
+    saves = read_saves(path)
+    if not saves:
+        raise DataError(f"{journal_path(path)} records no save of {path}, so there is nothing to restore.")
+    if number:
+        restore(path, number)
+        click.echo(f"{path} is as it was after save {number}. The state before that is kept as a later save.")
+        return
+    for save in saves:
+        click.echo(f"{save.number:>5}  {save.at}  {_change(save.change)}")
+    click.echo(f"To bring back a state: majorant label {shlex.quote(str(path))} --restore N")
+
+
+def _change(change: Mapping[str, Any]) -> str:
+    """What a save did, in words."""
+    match change:
+        case {"item": item, "label": ""}:
+            return f"{item}: label removed"
+        case {"item": item, "label": label}:
+            return f"{item}: {label}"
+        case {"found": how}:
+            return f"the file {how}"
+        case {"added": n}:
+            return f"{n} more items"
+        case {"restored": n}:
+            return f"save {n} restored"
+        case _:
+            return "changed"
 
 
 def _with_more(items: LabelFile) -> LabelFile:

@@ -47,9 +47,9 @@ class Dialect:
 def open_delimited(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
     """The rows of a delimited text file."""
     lines, choice, threads = _head_lines(file), how.choice, how.threads
-    sign = re.fullmatch(r'"?sep=(.)"?\s*', lines[0]) if lines else None  # tells Excel the delimiter
+    sign = separator_line(lines)
     lines = lines[1:] if sign else lines
-    dialect = _dialect(lines, how.delimiter or ("\t" if how.format == "tsv" else sign and sign[1]), choice)
+    dialect = find_dialect(lines, how.delimiter or ("\t" if how.format == "tsv" else sign), choice)
     first = next(dialect.reader(lines, strict=False), None)
     if first is None:
         raise DataError(f"{file.name} contains only blank lines. Check that the export completed.")
@@ -102,7 +102,14 @@ def _head_lines(file: File) -> list[str]:
     return [line]
 
 
-def _dialect(lines: Sequence[str], delimiter: str | None, choice: Choice) -> Dialect:
+def separator_line(lines: Sequence[str]) -> str | None:
+    """The delimiter in a first line such as sep=; which is meant for Excel."""
+    sign = re.fullmatch(r'"?sep=(.)"?\s*', lines[0]) if lines else None
+    return None if sign is None else sign[1]
+
+
+def find_dialect(lines: Sequence[str], delimiter: str | None, choice: Choice) -> Dialect:
+    """The dialect that fits the first lines best, with this delimiter if it is not None."""
     if delimiter is not None:
         sign = DELIMITER_WORDS.get(delimiter, "\t" if delimiter == "\\t" else delimiter)
         if len(sign) != 1 or sign in '"\r\n':
@@ -224,7 +231,7 @@ def _slow_stream(
         try:
             for record in dialect.reader(text, strict=True):
                 number += 1
-                if number <= skip and _sound(record):
+                if number <= skip and is_decoded(record):
                     continue
                 _refuse_bad(file, record, number, n_columns)
                 rows.append(record)
@@ -232,11 +239,7 @@ def _slow_stream(
                     yield _arrays(rows, positions)
                     rows = []
         except csv.Error as error:
-            remedy = "Put fields in double quotes and double the quotes inside them."
-            trouble = f"cannot be split into fields ({error}). {remedy}"
-            if "unexpected end" in str(error):
-                trouble = "a quote is opened and never closed. Close it, or double a quote that is part of the text."
-            raise DataError(f"{file.name}, row {number + 1}: {trouble}") from None
+            raise cannot_split(file.name, number + 1, error) from None
         except UnicodeError:
             raise DataError(
                 f"{file.name}, after row {number}: the bytes are not {file.encoding.upper()} text, or are cut off. "
@@ -250,13 +253,23 @@ def _slow_stream(
             yield _arrays(rows, positions)
 
 
-def _sound(record: Sequence[str]) -> bool:
+def cannot_split(name: str, row: int, error: csv.Error) -> DataError:
+    """The error for a row that cannot be split into fields."""
+    remedy = "Put fields in double quotes and double the quotes inside them."
+    trouble = f"cannot be split into fields ({error}). {remedy}"
+    if "unexpected end" in str(error):
+        trouble = "a quote is opened and never closed. Close it, or double a quote that is part of the text."
+    return DataError(f"{name}, row {row}: {trouble}")
+
+
+def is_decoded(record: Sequence[str]) -> bool:
+    """Whether all bytes of a record, decoded with surrogateescape, are text in the encoding of its file."""
     return all(cell.isascii() or not any("\udc80" <= sign <= "\udcff" for sign in cell) for cell in record)
 
 
 def _refuse_bad(file: File, record: list[str], number: int, n_columns: int) -> None:
-    if not _sound(record):
-        position = next(p for p, cell in enumerate(record) if not _sound([cell]))
+    if not is_decoded(record):
+        position = next(p for p, cell in enumerate(record) if not is_decoded([cell]))
         cell = record[position].encode("utf-8", errors="surrogateescape")
         raise DataError(
             f"{file.name}, row {number}, column {position + 1}: {cell!r} is not {file.encoding.upper()} text. "

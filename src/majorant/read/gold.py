@@ -58,10 +58,12 @@ class GoldFile:
 
 def load_gold(source: Any, how: ReadOptions, what: str = "gold label") -> GoldFile:
     """Load the gold labels in a file, at most one per item."""
-    from majorant.read.tasks import sample_design
+    from majorant.read.tasks import is_file, may_be_drawn, sample_design
 
     if (design := sample_design(source)) is not None:
         return _sample(source, design)
+    if is_file(source) and may_be_drawn(source):
+        return _without_design(source)
     with open_table(_as_table(source), how) as table:
         if "gold" not in table.columns:  # for example a matrix of votes
             raise DataError(
@@ -114,9 +116,10 @@ def _is_column(values: Any) -> bool:
 
 def _sample(source: Any, design: Mapping[str, Any]) -> GoldFile:
     """The labels of items that `majorant ask` drew at random, with experts and skipped items as its design says."""
-    from majorant.read.tasks import SKIPPED, count_answers, read_answers, sample_size
+    from majorant.read.tasks import SKIPPED, count_answers, read_answers, refuse_changed_rows, sample_size
 
-    answers, order = read_answers(source if isinstance(source, NamedFile) else Path(source)).answers, design["order"]
+    answers, order = read_answers(_file(source)).answers, design["order"]
+    refuse_changed_rows(answers, order, design["labels"], asked=design["asked"], source=str(source))
     counted = count_answers(answers, order, design["labels"], asked=design["asked"], experts=design["experts"])
     answer_d = counted.answer_d[: sample_size(design)]
     given, skipped = np.flatnonzero(answer_d >= 0), int((answer_d == SKIPPED).sum())
@@ -125,6 +128,26 @@ def _sample(source: Any, design: Mapping[str, Any]) -> GoldFile:
         notes.append(Note(NoteKind.GOLD_SKIPPED, {"items": skipped}))
     labels = [design["labels"][answer_d[position]] for position in given]
     return GoldFile(str(source), [order[position] for position in given], labels, tuple(notes))
+
+
+def _without_design(source: Any) -> GoldFile:
+    """The labels of a file to label whose design is gone: nobody knows how its items were picked."""
+    from majorant.read.tasks import CANNOT_TELL_WORDS, read_answers
+
+    labels_of: dict[Any, dict[str, Any]] = {}
+    for answer in read_answers(_file(source)).answers:
+        said = answer.label is not None and not answer.cannot_tell
+        if said and str(answer.label).strip().casefold() not in CANNOT_TELL_WORDS:
+            labels_of.setdefault(answer.item, {})[answer.expert] = answer.label
+    agreed = {item: next(iter(said.values())) for item, said in labels_of.items() if len(set(said.values())) == 1}
+    number_of = numbers_if_all([label for label in agreed.values() if isinstance(label, str)])
+    facts = {"source": str(source), "labels": len(agreed), "disagreed": len(labels_of) - len(agreed)}
+    labels = [number_of.get(label, label) if isinstance(label, str) else label for label in agreed.values()]
+    return GoldFile(str(source), [*agreed], labels, (Note(NoteKind.GOLD_WITHOUT_DESIGN, facts),))
+
+
+def _file(source: Any) -> Path | NamedFile:
+    return source if isinstance(source, NamedFile) else Path(source)
 
 
 def match_gold(file: GoldFile, items: Sequence[Any]) -> Gold:

@@ -43,6 +43,11 @@ def open_excel(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:  # 
     return replace(opened, rounded=rounded)
 
 
+def sheet_names(file: File) -> list[str]:
+    """The names of the sheets that are not empty."""
+    return list(_read_workbook(file, None)["filled"])
+
+
 def _read_workbook(file: File, sheet: str | None) -> dict[str, Any]:
     try:
         import python_calamine

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,20 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.errors import ConfigError, DataError
-from majorant.read.files import NamedFile
+from majorant.ownership import DESIGN_COLUMN, DRAW_COLUMN, is_label_file
+from majorant.read.files import File, NamedFile, identify
 from majorant.read.formats import recognise
 from majorant.read.formats.base import Context, reporting_structure
-from majorant.read.options import ALIASES
-from majorant.read.table import loads, named_faults, whole_number
-from majorant.tabular import guard_cell, unguard_cell
+from majorant.read.label_table import LabelTable, shown_name, spell_row
+from majorant.read.options import ReadOptions
+from majorant.read.rewritten import may_be, only_meant, same_name
+from majorant.read.table import loads, named_faults
+from majorant.tabular import guard_cell
 
-DESIGN_KEY = "majorant_design"  # key in tasks that names their design
 DESIGN_ENDING = ".design.json"
 LABEL_KEYS = "123456789abcdefghijklmnoprtvwxyz"  # keys for classes; s, u and q are commands
 TASK_ENDINGS = {"csv": ".csv", "label-studio": ".json", "argilla": ".json", "prodigy": ".jsonl"}
 UNASKED = -2  # no answer, because the item was not asked about or not reached
 SKIPPED = -1  # the expert cannot tell
 EXPERTS = ("majority", "unanimous")  # how to combine several experts
+WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
 CANNOT_TELL_WORDS = ("?", "skip", "cannot tell", "can't tell", "don't know", "unsure")
 
 
@@ -42,6 +42,7 @@ class ExpertAnswer(NamedTuple):
     expert: str = ""
     draw: int | None = None
     cannot_tell: bool = False
+    row: int | None = None  # of the file, as users count
 
 
 class ExpertLabels(NamedTuple):
@@ -72,79 +73,38 @@ def task_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str]:
 
 
 def _csv(path: Path, tasks: Tasks) -> dict[Path, str]:
-    rows = [[draw, item, *own.values(), ""] for draw, item, own in _rows(tasks)]
-    return {
-        path: "".join(_line(map(guard_cell, cells)) for cells in [["draw", "item", *tasks.columns, "label"], *rows])
-    }
-
-
-def _line(cells: Iterable[Any], sign: str = ",") -> str:
-    r"""A line of a table, quoted if needed, also around a bare return, which Python's csv does not quote.
-
-    >>> _line(["a,b", "c\rd", None, 1])
-    '"a,b","c\rd",,1\n'
-    """
-    texts = ("" if cell is None else str(cell) for cell in cells)
-    special = {sign, '"', "\r", "\n"}
-    return sign.join('"' + t.replace('"', '""') + '"' if special & set(t) else t for t in texts) + "\n"
+    names = [DRAW_COLUMN, "item", *map(shown_name, tasks.columns), "label", DESIGN_COLUMN]
+    rows = [[draw, item, *own.values(), "", tasks.design] for draw, item, own in _rows(tasks)]
+    return {path: "".join(spell_row(map(guard_cell, cells)) + "\n" for cells in [names, *rows])}
 
 
 def _rows(tasks: Tasks) -> Iterator[tuple[int, Any, dict[str, Any]]]:
     for row, item in enumerate(tasks.items):
-        yield tasks.start + row, item, {name: values[row] for name, values in tasks.columns.items()}
+        yield tasks.start + row, item, {shown_name(name): values[row] for name, values in tasks.columns.items()}
 
 
-def extended_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str]:
+def extended_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str | bytes]:
     """The task file with new rows appended and labels kept; for a labelling tool, a file with only the new tasks."""
     if format != "csv":
-        return task_file(path.with_name(f"{path.stem}-{tasks.start}{path.suffix}"), tasks, format)
-    text = _text(path)
-    sign = _sign(text)
-    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=sign))
-    header = [name.strip().casefold() for name in rows[0]]
-    lines = [_line(row, sign) for row in rows if row]
-    for draw, item, own in _rows(tasks):
-        cells = {"draw": draw, "item": item, **{name.casefold(): value for name, value in own.items()}}
-        lines.append(_line((guard_cell(cells.get(unguard_cell(name), "")) for name in header), sign))
-    return {path: "".join(lines)}
-
-
-def relabelled_file(path: Path, label_by_draw: Mapping[int, str]) -> str:
-    """The table with these labels in its column `label` and everything else unchanged."""
-    return with_labels(_text(path), label_by_draw)
-
-
-def with_labels(text: str, label_by_draw: Mapping[int, str]) -> str:
-    """The text of a table with these labels in its column `label`."""
-    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=_sign(text)))
-    header = [name.strip().casefold() for name in rows[0]]
-    draw, label = header.index("draw"), header.index("label")
-    for row in rows[1:]:
-        number = whole_number(row[draw]) if row else None
-        if number is not None and number in label_by_draw:
-            row[label] = guard_cell(label_by_draw[number])
-    return "".join(_line(row, _sign(text)) for row in rows)
-
-
-def table_rows(path: Path) -> list[dict[str, str]]:
-    """The rows of a table of items to label, without the apostrophes that protect spreadsheets."""
-    text = _text(path)
-    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=_sign(text))
-    return [{name: unguard_cell(v) if isinstance(v, str) else v for name, v in row.items()} for row in rows]
-
-
-def _sign(text: str) -> str:
-    return max((",", ";", "\t"), key=text.split("\n", 1)[0].count)
+        return {**task_file(path.with_name(f"{path.stem}-{tasks.start}{path.suffix}"), tasks, format)}
+    added = [
+        {DRAW_COLUMN: draw, "draw": draw, **own, "item": item, DESIGN_COLUMN: tasks.design}
+        for draw, item, own in _rows(tasks)
+    ]
+    return {path: LabelTable.read(path).with_rows(added).to_bytes()}
 
 
 def _label_studio(path: Path, tasks: Tasks) -> dict[Path, str]:
     """Tasks to import, and a labelling interface with the classes, to paste into the project's settings."""
     from xml.sax.saxutils import quoteattr
 
-    data = [{"data": {"draw": draw, "item": item, **own, DESIGN_KEY: tasks.design}} for draw, item, own in _rows(tasks)]
+    data = [
+        {"data": {DRAW_COLUMN: draw, "item": item, **own, DESIGN_COLUMN: tasks.design}}
+        for draw, item, own in _rows(tasks)
+    ]
     shown = [
         f'  <Header value={quoteattr(name)}/>\n  <Text name="text_{n}" value={quoteattr(f"${name}")}/>'
-        for n, name in enumerate([*tasks.columns] or ["item"])
+        for n, name in enumerate([*map(shown_name, tasks.columns)] or ["item"])
     ]
     choices = [f"    <Choice value={quoteattr(str(label))}/>" for label in tasks.labels]
     opening = '  <Choices name="label" toName="text_0" choice="single">'
@@ -156,7 +116,7 @@ def _argilla(path: Path, tasks: Tasks) -> dict[Path, str]:
     """Records for `dataset.records.log`, with the item as id; the project defines the fields and a LabelQuestion."""
     records = [
         {"id": str(item), **({name: str(value) for name, value in own.items()} or {"item": str(item)}),
-         "metadata.draw": draw, f"metadata.{DESIGN_KEY}": tasks.design}
+         f"metadata.{DRAW_COLUMN}": draw, f"metadata.{DESIGN_COLUMN}": tasks.design}
         for draw, item, own in _rows(tasks)
     ]  # fmt: skip
     return {path: json.dumps(records, ensure_ascii=False, indent=1) + "\n"}
@@ -168,7 +128,7 @@ def _prodigy(path: Path, tasks: Tasks) -> dict[Path, str]:
     lines = []
     for draw, item, own in _rows(tasks):
         text = "\n".join(str(value) for value in own.values()) or str(item)
-        task = {"text": text, "item": item, "draw": draw, DESIGN_KEY: tasks.design, "options": options}
+        task = {"text": text, "item": item, DRAW_COLUMN: draw, DESIGN_COLUMN: tasks.design, "options": options}
         lines.append(json.dumps(task, ensure_ascii=False))
     return {path: "\n".join(lines) + "\n"}
 
@@ -188,49 +148,54 @@ def read_answers(path: Path | NamedFile, *, expert: str = "") -> ExpertLabels:
     worker or annotator.  `expert` is the name to use if the file does not say.
     """
     with named_faults(path):
-        text = _text(path)
-        if Path(path).suffix.lower() in (".json", ".jsonl") or text.lstrip()[:1] in ("[", "{"):
-            return _from_tool(text, path, expert)
-        return _from_table(text, path, expert)
+        file = identify(str(path), Path(path), ReadOptions())
+        if file.type.name == "json":
+            return _from_tool(_text_of(file), path, expert)
+        return _from_table(LabelTable.read(path), expert)
 
 
-def _text(path: Path | NamedFile) -> str:
+def _text_of(file: File) -> str:
     try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise DataError(f"Cannot read {path}: {error.strerror or error}.") from None
-    for encoding in ("utf-8-sig", "utf-16", "cp1252"):  # encodings used by spreadsheets
-        if encoding == "utf-16" and content[:2] not in (b"\xff\xfe", b"\xfe\xff"):
-            continue
-        try:
-            return content.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    raise DataError(f"{path} is not text. Save it as CSV in UTF-8.")
-
-
-def _from_table(text: str, path: Path | NamedFile, expert: str) -> ExpertLabels:
-    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=_sign(text))
-    names = {name.strip().casefold(): name for name in rows.fieldnames or () if name}
-    item = next((names[alias] for alias in ("item", *sorted(ALIASES["item"][0])) if alias in names), None)
-    labels = [name for key, name in names.items() if re.fullmatch(r"label([ _\-.0-9].*)?", key, re.DOTALL)]
-    labels = labels or [names[alias] for alias in ("gold", "truth", "answer") if alias in names][:1]
-    if item is None or not labels:
+        with file.open() as stream:
+            return stream.read().decode(file.encoding)
+    except UnicodeDecodeError as error:
         raise DataError(
-            f"{path} has no column {'item' if item is None else 'label'}. Keep the columns that majorant ask wrote."
+            f"{file.name} is not {file.encoding.upper()} text (byte {error.start}). Export it again."
+        ) from None
+
+
+def _from_table(table: LabelTable, expert: str) -> ExpertLabels:
+    found = table.columns
+    if found.item is None or not found.labels:
+        missing = "item" if found.item is None else "label"
+        raise DataError(
+            f"{table.name} has no column {missing} (it has {', '.join(map(repr, table.names[:8]))}). If the column was "
+            f"renamed, name it {missing} again; if it was deleted, copy it from the file that majorant ask wrote."
         )
-    draw = names.get("draw")
-    who = next((names[alias] for alias in ("expert", *sorted(ALIASES["worker"][0])) if alias in names), None)
     answers = []
-    for row in rows:
-        named = (row.get(who) or "").strip() if who else ""
-        for label in labels:
-            value = unguard_cell((row.get(label) or "").strip())
-            own = named or expert
-            own = own if len(labels) == 1 else f"{own} {label}".strip()
-            number = whole_number(row.get(draw) or "") if draw else None
-            answers.append(ExpertAnswer(unguard_cell((row[item] or "").strip()), value or None, own, number))
-    return ExpertLabels(tuple(answers))
+    for row, number in enumerate(table.numbers):
+        named = table.cell(row, found.expert).strip() or expert
+        for position in found.labels:
+            value = table.cell(row, position)
+            own = named if len(found.labels) == 1 else f"{named} {table.names[position]}".strip()
+            answers.append(
+                ExpertAnswer(table.cell(row, found.item), value if value.strip() else None, own, table.draw(row),
+                             row=number)
+            )  # fmt: skip
+    return ExpertLabels(tuple(answers), _one_design(table))
+
+
+def _one_design(table: LabelTable) -> str | None:
+    """The id of the design that drew the rows; rows of two designs cannot be judged together."""
+    ids = {table.cell(row, table.columns.design).strip(): number for row, number in enumerate(table.numbers)}
+    ids.pop("", None)
+    if len(ids) > 1:
+        rows = " and ".join(str(number) for number in [*ids.values()][:2])
+        raise DataError(
+            f"{table.name} holds items of {len(ids)} drawings (see rows {rows}, column {DESIGN_COLUMN}). Keep the "
+            "items of each drawing in a file of their own."
+        )
+    return next(iter(ids), None)
 
 
 def _from_tool(text: str, path: Path | NamedFile, expert: str) -> ExpertLabels:
@@ -272,7 +237,7 @@ def _own(record: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _design(record: Mapping[str, Any]) -> str | None:
     own = _own(record)
-    return own.get(DESIGN_KEY) or own.get(f"metadata.{DESIGN_KEY}")
+    return own.get(DESIGN_COLUMN) or own.get(f"metadata.{DESIGN_COLUMN}")
 
 
 def design_path(path: str | os.PathLike[str]) -> Path:
@@ -287,11 +252,12 @@ def is_file(source: Any) -> bool:
 
 
 def may_be_drawn(path: str | os.PathLike[str]) -> bool:
-    """Whether the start of a file contains a draw number or the id of a design."""
-    with Path(path).open("rb") as file:
-        head = file.read(1 << 16).replace(b"\x00", b"").lstrip(b"\xef\xbb\xbf\xff\xfe")
-    first = head.split(b"\n", 1)[0].strip().strip(b'"').lower()
-    return first.startswith(b"draw") or DESIGN_KEY.encode() in head
+    """Whether a file is one of items to label, judging by its columns or by the id of a design in it."""
+    if is_label_file(Path(path)):
+        return True
+    if Path(path).suffix.lower() not in WORKBOOKS:
+        return False
+    return DRAW_COLUMN in [name.casefold() for name in LabelTable.read(Path(path)).names]
 
 
 def digest_of(content: Mapping[str, Any]) -> str:
@@ -312,6 +278,57 @@ def sample_size(content: Mapping[str, Any]) -> int:
     return max(taught, sampled) if taught else 0
 
 
+def design_id(content: Mapping[str, Any]) -> str:
+    """The id of a design, written to the files that it draws; it stays the same when more items are asked.
+
+    It begins with a letter, so that no spreadsheet takes it for a number.
+    """
+    same = {key: value for key, value in content.items() if key not in ("digest", "asked", "call", "sampled")}
+    question = {key: value for key, value in content["content"].items() if key != "taught"}
+    return f"d{digest_of({**same, 'content': question})[:12]}"
+
+
+def read_design(path: Path) -> Mapping[str, Any] | None:
+    """The content of a design file; None if there is none, or if it is damaged."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    whole = isinstance(content, Mapping) and {"content", "order", "asked", "labels"} <= {*content}
+    return content if whole else None
+
+
+def is_intact(content: Mapping[str, Any]) -> bool:
+    """Whether a design is as it was when it was drawn."""
+    return content.get("digest") == digest_of({key: value for key, value in content.items() if key != "digest"})
+
+
+def has_drawn(content: Mapping[str, Any], labelled: ExpertLabels) -> bool:
+    """Whether a design drew the items in a file: the id says so or, in older files, most numbers and items fit."""
+    if labelled.design is not None and is_intact(content):
+        return design_id(content).removeprefix("d") == labelled.design.removeprefix("d")
+    order, asked = content["order"], content["asked"]
+    known, fitting, rows = set(map(str, order)), 0, 0
+    for answer in labelled.answers:
+        rows += 1
+        if answer.draw is not None and 0 < answer.draw <= len(asked):
+            fitting += may_be(order[asked[answer.draw - 1]], answer.item)
+        else:
+            fitting += str(answer.item) in known
+    return 2 * fitting >= rows
+
+
+def find_design(path: Path | NamedFile, labelled: ExpertLabels) -> Path | None:
+    """The design in a file's folder that drew its items, the one with the file's name first; None if it is gone."""
+    beside = design_path(path)
+    others = sorted(Path(path).parent.glob(f"*{DESIGN_ENDING}"))
+    for candidate in [beside, *(other for other in others if other != beside)]:
+        content = read_design(candidate)
+        if content is not None and has_drawn(content, labelled):
+            return candidate
+    return beside if beside.exists() and read_design(beside) is None else None  # damaged: whoever reads it says so
+
+
 def sample_design(source: Any) -> Mapping[str, Any] | None:
     """The design of a file of labels, if it starts with a random sample; None for plain gold labels.
 
@@ -319,13 +336,12 @@ def sample_design(source: Any) -> Mapping[str, Any] | None:
     """
     if not is_file(source) or not (design_path(source).exists() or may_be_drawn(source)):
         return None
-    design = design_path(source)
-    try:
-        content = json.loads(design.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        content = None
-    if isinstance(content, Mapping) and sample_size(content):
-        if content.get("digest") == digest_of({key: value for key, value in content.items() if key != "digest"}):
+    design = find_design(source, read_answers(source if isinstance(source, NamedFile) else Path(source)))
+    if design is None:
+        return None
+    content = read_design(design)
+    if content is not None and sample_size(content):
+        if is_intact(content):
             return content
         raise DataError(f"{design} was changed after it was drawn, so {source} is not a random sample. Restore it.")
     raise DataError(
@@ -344,6 +360,7 @@ class Counted:
     unknown: tuple[Any, ...]  # labels that are not classes
     relabelled: tuple[Any, ...]  # items that an expert labelled more than once
     disagreed: tuple[Any, ...]  # items on which experts disagree
+    gaps: int = 0  # items without a label that were drawn before a labelled one, and count as skipped
 
 
 def count_answers(
@@ -356,23 +373,20 @@ def count_answers(
 ) -> Counted:
     """Resolve answers: each expert's last answer counts, and `experts` says how to combine experts.
 
-    `asked` holds positions in the order, in the order of the file's rows.  Rows are meant to be labelled from the top,
-    so an unanswered item above an answered one counts as skipped.
+    `asked` holds positions in the order, in the sequence in which they were asked.  Items are meant to be labelled in
+    that sequence, so an unanswered item before an answered one counts as skipped.
 
     >>> said = [ExpertAnswer("b", "yes"), ExpertAnswer("a", "no"), ExpertAnswer("a", "yes")]
     >>> count_answers(said, ("c", "a", "b"), ("no", "yes"), asked=(0, 1, 2)).answer_d.tolist()
     [-1, 1, 1]
     """
-    place, code = {str(item): position for position, item in enumerate(order)}, _Classes(labels)
+    places, code = _Places(order, asked), _Classes(labels)
     said: dict[int, dict[str, int]] = {}
     ignored, unknown, relabelled = [], [], []
     for answer in answers:
         if answer.label is None and not answer.cannot_tell:
             continue
-        position = place.get(str(answer.item))
-        if position is None and answer.draw is not None and 0 < answer.draw <= len(asked):
-            drawn = asked[answer.draw - 1]  # a spreadsheet may have rewritten an item such as 007 as 7
-            position = drawn if same_name(order[drawn], answer.item) else None
+        position = places.of(answer)
         if position is None:
             ignored.append(answer.item)
             continue
@@ -384,7 +398,7 @@ def count_answers(
         if own.get(answer.expert, value) != value:
             relabelled.append(order[position])
         own[answer.expert] = value
-    answer_d, disagreed = np.full(len(order), UNASKED, dtype=np.int64), []
+    answer_d, disagreed, gaps = np.full(len(order), UNASKED, dtype=np.int64), [], 0
     for position, by_expert in said.items():
         answer_d[position], apart = _agreed([*by_expert.values()], experts)
         if apart:
@@ -393,40 +407,89 @@ def count_answers(
     for position in asked[: max(answered, default=0)]:
         if answer_d[position] == UNASKED:
             answer_d[position] = SKIPPED
-    return Counted(answer_d, _once(ignored), _once(unknown), _once(relabelled), _once(disagreed))
+            gaps += 1
+    return Counted(answer_d, _once(ignored), _once(unknown), _once(relabelled), _once(disagreed), gaps)
 
 
-def same_name(drawn: Any, written: Any) -> bool:
-    """Whether a row names the item that was drawn, possibly as rewritten by a spreadsheet."""
-    try:
-        return str(drawn) == str(written) or float(drawn) == float(written)
-    except (TypeError, ValueError):
-        return False
+class _Places:
+    """Finds the position in the order that an answer is about."""
+
+    def __init__(self, order: Sequence[Any], asked: Sequence[int]) -> None:
+        self.order, self.asked = order, asked
+        self.exact = {str(item): position for position, item in enumerate(order)}
+
+    def of(self, answer: ExpertAnswer) -> int | None:
+        """The item that was drawn with this number, if the name fits; otherwise the only item that the name fits."""
+        if answer.draw is not None and 0 < answer.draw <= len(self.asked):
+            drawn = self.asked[answer.draw - 1]
+            if str(self.order[drawn]) == str(answer.item) or may_be(self.order[drawn], answer.item):
+                return drawn
+        if (position := self.exact.get(str(answer.item))) is not None:
+            return position
+        meant = only_meant((self.order[position] for position in self.asked), answer.item)
+        return None if meant is None else self.exact[str(meant)]
+
+
+def refuse_changed_rows(
+    answers: Iterable[ExpertAnswer], order: Sequence[Any], labels: Sequence[Any], *, asked: Sequence[int], source: str
+) -> None:
+    """Refuse a file whose rows cannot be told apart any more, or whose labels are no classes.
+
+    Raises
+    ------
+    DataError
+        With the first such row, the item that was drawn, and what to do.
+    """
+    drawn, known = [order[position] for position in asked], _Classes(labels)
+    given = [answer for answer in answers if answer.row is not None]
+    for answer in given:
+        if answer.draw is None or not 0 < answer.draw <= len(drawn) or str(drawn[answer.draw - 1]) == str(answer.item):
+            continue
+        item = drawn[answer.draw - 1]
+        if not may_be(item, answer.item):
+            raise DataError(
+                f"{source}, row {answer.row}: {DRAW_COLUMN} {answer.draw} is item {str(item)!r}, but the row says "
+                f"{str(answer.item)!r}. If a column was sorted alone, undo that, because nobody can tell any more "
+                "which label belongs to which item. If only this cell changed, restore it."
+            )
+        if not same_name(item, answer.item) and only_meant(drawn, answer.item) is None:
+            raise DataError(
+                f"{source}, row {answer.row}: a spreadsheet made {str(answer.item)!r} of item {str(item)!r}, and other "
+                "items would look the same. Format the column item as text, and copy it again from the file that "
+                "majorant ask wrote."
+            )
+    labelled = [answer for answer in given if answer.label is not None]
+    strange = [answer for answer in labelled if known.of(answer.label) is None]
+    if len(strange) > 1 and len(strange) == len(labelled):
+        first = strange[0]
+        raise DataError(
+            f"{source}, row {first.row}: {first.label!r} is not a class of these votes "
+            f"({', '.join(map(str, labels[:6]))}), and neither is any other label in the file. Use these classes, and "
+            "? if you cannot tell."
+        )
 
 
 class _Classes:
     """Finds the class that an expert means by a label."""
 
     def __init__(self, labels: Sequence[Any]) -> None:
-        self.exact = {str(label): code for code, label in enumerate(labels)}
-        folded = [str(label).strip().casefold() for label in labels]
+        self.labels = [str(label) for label in labels]
+        self.exact = {text: code for code, text in enumerate(self.labels)}
+        folded = [label.strip().casefold() for label in self.labels]
         self.alike = {text: code for code, text in enumerate(folded) if folded.count(text) == 1}
-        numbers = ((label, code) for code, label in enumerate(labels) if isinstance(label, int | float))
-        self.numbers = {float(label): code for label, code in numbers if not isinstance(label, bool)}
 
     def of(self, label: Any) -> int | None:
         """The code of a label, SKIPPED if the expert cannot tell, None if it is not a class."""
-        text = str(label).strip()
+        text = str(label)
         if text in self.exact:
             return self.exact[text]
-        if text.casefold() in self.alike:
-            return self.alike[text.casefold()]
-        if text.casefold() in CANNOT_TELL_WORDS:
+        folded = text.strip().casefold()
+        if folded in self.alike:
+            return self.alike[folded]
+        if folded in CANNOT_TELL_WORDS:
             return SKIPPED
-        try:
-            return self.numbers.get(float(text))
-        except ValueError:
-            return None
+        meant = only_meant(self.labels, text)  # a spreadsheet may have made 1.0 of 1, or a date of 1-2
+        return None if meant is None else self.exact[meant]
 
 
 def _agreed(codes: Sequence[int], experts: str) -> tuple[int, bool]:

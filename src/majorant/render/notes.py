@@ -162,6 +162,14 @@ def _text(kind: NoteKind, facts: Mapping[str, Any], spell: Spell) -> str:
             return f"{count(n, what)} without votes{shown}."
         case NoteKind.GOLD_UNUSED:
             return f"No worker ever used {count(n, 'gold label')}: {_names(facts['names'], n)}."
+        case NoteKind.GOLD_WITHOUT_DESIGN:
+            apart = facts.get("disagreed", 0)
+            left_out = f" Left out: {count(apart, 'item')} on which experts disagree." if apart else ""
+            return (
+                f"The design that drew the items of {facts['source']} is not in its folder: the {facts['labels']:,} "
+                "labels count as plain gold labels. Nobody can tell any more whether the items are a random sample, so "
+                f"they prove less. Put the design beside the file if you still have it.{left_out}"
+            )
         case NoteKind.GOLD_SAMPLE:
             source, labels = facts["source"], facts["labels"]
             return f"The {labels:,} gold labels of {source} are a random sample, because ask drew the items."

@@ -472,7 +472,7 @@ def labelling(folder: Path) -> LabelFile | None:
 
 def give(items: LabelFile, place: int, label: str) -> LabelFile:
     """Write a label, or the first of CANNOT_TELL_WORDS."""
-    if not 0 < place <= len(items.rows):
+    if not 0 < place <= items.n_items:
         raise ConfigError(f"There is no item {place} to label.")
     if label != CANNOT_TELL_WORDS[0] and label not in map(str, items.design.labels):
         raise ConfigError(f"{label!r} is not a class of these votes.")
