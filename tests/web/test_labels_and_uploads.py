@@ -74,7 +74,9 @@ def test_design_and_labels_are_paired_in_any_upload_order(server):
         page(server, f"/files/{id}/download/to_label{ending}").text for ending in (".csv", ".design.json")
     )
     rows = list(csv.DictReader(labels.splitlines()))
-    filled = "draw,item,label\n" + "".join(f"{row['majorant_draw']},{row['item']},{truth[row['item']]}\n" for row in rows)
+    filled = "draw,item,label\n" + "".join(
+        f"{row['majorant_draw']},{row['item']},{truth[row['item']]}\n" for row in rows
+    )
     uploads = {"mine.csv": filled.encode(), "mine.design.json": design.encode()}
     for order in ([*uploads], [*uploads][::-1]):
         other = send(server, "votes.csv", content)
