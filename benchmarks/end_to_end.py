@@ -44,7 +44,7 @@ def main(n_votes: int) -> None:
     rows = {
         "majority": (ESTIMATORS["majority"](), MajorityVote),
         "dawid-skene, 10 steps": (
-            DawidSkene(max_iter=10, tol=0.0, accelerate=False),
+            DawidSkene(max_iter=10, min_rise=None, tol=0.0, accelerate=False),
             lambda: TheirDawidSkene(n_iter=10, tol=0),
         ),
     }

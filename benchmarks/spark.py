@@ -40,7 +40,7 @@ def measure(path: Path, cores: int, partitions: int | None) -> dict[str, Any]:
     from majorant.results.labels import label_table
 
     def steps(n_steps: int) -> Any:
-        return SparkBackend(votes).fit_with(DawidSkene(max_iter=n_steps, tol=0.0, accelerate=False))
+        return SparkBackend(votes).fit_with(DawidSkene(max_iter=n_steps, min_rise=None, tol=0.0, accelerate=False))
 
     with spark_session(f"local[{cores}]", memory="2g") as spark:
         spark.range(1).count()
@@ -68,7 +68,9 @@ def in_memory(path: Path) -> float:
 
     votes = read(str(path))
     steps = (10 * FEW, 10 * MANY)  # a step is too short to be told from few
-    few, many = (clock(lambda s=s: DawidSkene(max_iter=s, tol=0.0, accelerate=False).fit(votes))[0] for s in steps)
+    few, many = (
+        clock(lambda s=s: DawidSkene(max_iter=s, min_rise=None, tol=0.0, accelerate=False).fit(votes))[0] for s in steps
+    )
     return (many[1] - few[1]) / (steps[1] - steps[0])
 
 

@@ -19,7 +19,7 @@ VOTES, ITEMS_DRAWN = 3, 10_000
 AS_MAJORITY = ("GLAD", "IWMV", "LA", "IAA", "MV")  # on three alike workers with these numbers of items
 CUT_SHORT = {
     "DS after 100 plain steps": Method(
-        "a", "dawid-skene", {"smoothing": 1e-10, "max_iter": 100, "accelerate": False, "tol": 1e-5}
+        "a", "dawid-skene", {"smoothing": 1e-10, "min_rise": None, "max_iter": 100, "accelerate": False, "tol": 1e-5}
     ),
     "BWA after 10 plain steps": Method("e", "bwa", {"max_iter": 10, "accelerate": False}),
     "MACE after 5 plain steps": Method("c", "mace", {"max_iter": 5, "accelerate": False}),

@@ -39,7 +39,7 @@ def seen(patterns, copies_p):
 
 
 def fit_panel(votes, copies):
-    return DawidSkene(max_iter=5_000).fit(votes, weights=copies)
+    return DawidSkene(smoothing=0.01, min_rise=None, max_iter=5_000).fit(votes, weights=copies)
 
 
 def case_of(votes, fit, copies=None):

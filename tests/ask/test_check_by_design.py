@@ -164,7 +164,8 @@ def outcome(verdict, low, high, *, leader="auto", rules=("majority", "auto"), la
 def test_levels_of_whole_designs_hold():
     """Equal rules on sequential item names: the order depends on the seed, not on the names."""
     votes, _ = mj.simulate([0.5, 0.5], [[0.6, 0.4], [0.4, 0.6]], n_items=160, n_votes=3, rng=5)
-    fits = {"majority": mj.aggregate(votes, "majority"), "other": mj.aggregate(votes, "dawid-skene")}
+    converged = mj.ESTIMATORS["dawid-skene"](smoothing=0.01, min_rise=None)  # differs on more items
+    fits = {"majority": mj.aggregate(votes, "majority"), "other": converged.fit(votes)}
     runs = wrong = 0
     differ = set(race_between(MemoryBackend(votes), fits, Wanted(rules=tuple(fits))).order)
     size = len(differ) // 2 * 2

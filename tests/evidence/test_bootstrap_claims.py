@@ -55,7 +55,7 @@ def claim_of(make, case, rng=0):
 def shared_fit(votes, weights=None):
     """One confusion matrix for all votes, as a single worker who gave them all."""
     alone = replace(votes, worker_n=np.zeros(votes.n_votes, int), workers=("all",))
-    fit = DawidSkene().fit(alone, weights=weights)
+    fit = DawidSkene(smoothing=0.01, min_rise=None).fit(alone, weights=weights)
     return replace(fit, confusion=fit.confusion[0])
 
 
@@ -113,7 +113,10 @@ def resampled(votes, copies, n):
 def assert_same_fits(votes, weight_bi, start, *, atol):
     """Refitting all weightings at once ends where refitting each on its own does."""
     prior_bk, confusion = fit_weightings(votes, weight_bi, start)
-    slow = [DawidSkene(tol=1e-8, max_iter=5_000).fit(votes, weights=weight_i, start=start) for weight_i in weight_bi]
+    slow = [
+        DawidSkene(smoothing=0.01, min_rise=None, tol=1e-8, max_iter=5_000).fit(votes, weights=weight_i, start=start)
+        for weight_i in weight_bi
+    ]
     np.testing.assert_allclose(prior_bk, [fit.prior for fit in slow], atol=atol)
     np.testing.assert_allclose(confusion, [fit.confusion for fit in slow], atol=atol)
 
@@ -130,7 +133,7 @@ def test_refitting_one_replicate_at_a_time_gives_the_same_bootstrap(n_classes, m
 def test_a_shared_matrix_is_refitted_like_one_worker_who_gave_all_votes():
     votes = simulate([0.3, 0.7], [[0.8, 0.2], [0.3, 0.7]], 300, 5, rng=1).votes
     alone = replace(votes, worker_n=np.zeros(votes.n_votes, int), workers=("all",))
-    fit, weight_bi = DawidSkene(tol=1e-9).fit(alone), resampled(votes, np.ones(300), 4)
+    fit, weight_bi = DawidSkene(smoothing=0.01, min_rise=None, tol=1e-9).fit(alone), resampled(votes, np.ones(300), 4)
     one = fit_weightings(alone, weight_bi, fit)
     shared = fit_weightings(votes, weight_bi, replace(fit, confusion=fit.confusion[0]))
     np.testing.assert_allclose(one[0], shared[0])
@@ -147,7 +150,7 @@ def test_workers_without_errors_are_not_assumed_perfect():
 
 def test_thin_crowds_get_no_verdict_and_no_loss():
     votes = simulate([0.5, 0.5], one_coin_workers(np.linspace(0.6, 0.9, 90)), 300, 3, rng=0).votes
-    claim = claim_of(named_claim, case_of(votes, DawidSkene().fit(votes)))
+    claim = claim_of(named_claim, case_of(votes, DawidSkene(smoothing=0.01, min_rise=None).fit(votes)))
     assert (claim.reason, claim.loss.value) == ("not identified", None)
 
 
@@ -158,7 +161,7 @@ def test_crowd_margin_excludes_a_rare_worker_set():
         [*votes.item_n, 3000, 3000, 3000], [*votes.worker_n, 0, 1, 11], [*votes.label_n, 0, 0, 1],
         items=range(3001), workers=range(12), labels=(0, 1),
     )  # fmt: skip
-    fit = DawidSkene().fit(rare)
+    fit = DawidSkene(smoothing=0.01, min_rise=None).fit(rare)
     claim = named_claim(case_of(rare, fit), None, level=0.95)
     assert claim.margin > -1
 
@@ -166,7 +169,10 @@ def test_crowd_margin_excludes_a_rare_worker_set():
 @pytest.mark.parametrize("make", [named_claim, panel_claim])
 def test_too_few_votes_or_the_wrong_fit(make):
     votes = simulate([0.5, 0.5], one_coin_workers([0.8] * 4), 50, 2, rng=0).votes
-    assert make(case_of(votes, DawidSkene().fit(votes)), None, level=0.95).reason == "not identified"
+    assert (
+        make(case_of(votes, DawidSkene(smoothing=0.01, min_rise=None).fit(votes)), None, level=0.95).reason
+        == "not identified"
+    )
     votes, copies, fit = panel(EQUAL, n_items=300)
     with pytest.raises(ConfigError, match="matri"):
         make(case_of(votes, replace(fit, confusion=None), copies), None, level=0.95)
@@ -299,7 +305,7 @@ def test_margin_of_each_worker_set_matches_its_panel(n_classes):
         ([3, 4], [1, 1]),
         rng=0,
     ).votes
-    fit, sets = DawidSkene().fit(votes), worker_sets(votes)
+    fit, sets = DawidSkene(smoothing=0.01, min_rise=None).fit(votes), worker_sets(votes)
     found = set_margins(sets, fit)
     wanted = [panel_margin(fit.prior, fit.confusion[worker_h]) for worker_h in found.worker]
     np.testing.assert_allclose(found.margin_s, wanted, atol=1e-9)
@@ -308,7 +314,7 @@ def test_margin_of_each_worker_set_matches_its_panel(n_classes):
 
 def test_large_crowds_of_many_classes_skip_assignment_problems():
     votes = simulate(np.full(4, 0.25), one_coin_workers(np.full(60, 0.7), 4), 100, 20, rng=0).votes
-    fit = DawidSkene().fit(votes)
+    fit = DawidSkene(smoothing=0.01, min_rise=None).fit(votes)
     margins = set_margins(worker_sets(votes), fit)
     assert np.isnan(margins.margin_s).all()
     assert margins.binding is None

@@ -78,13 +78,13 @@ def crews(n_crews, n_items, seed=0, **how):
 @pytest.mark.parametrize(("how", "status"), [({}, "passed"), ({"concentration": 12}, "failed")])
 def test_a_panel_of_many_worker_sets_is_tested_for_hard_items(how, status):
     votes = crews(12, 250, **how)
-    fit = DawidSkene().fit(votes)
+    fit = DawidSkene(smoothing=0.01, min_rise=None).fit(votes)
     assert dependence(votes, fit, rng=0).tested.status == status
 
 
 def test_panel_with_too_many_parameters_is_reported_as_untested():
     votes, _ = simulate(np.full(5, 0.2), coins([0.8] * 51, 5), 60, 51, rng=2)
-    found = dependence(votes, DawidSkene().fit(votes), rng=0)
+    found = dependence(votes, DawidSkene(smoothing=0.01, min_rise=None).fit(votes), rng=0)
     assert (found.tested.status, found.n_eff.reason) == ("untestable", Missing.TOO_MANY_PARAMETERS)
 
 

@@ -49,7 +49,7 @@ def assert_level(n_votes, n_items, runs):
     verdicts, missed = [], 0
     for _ in range(runs):
         votes, copies = seen(patterns, rng.multinomial(n_items, given_pk @ prior))
-        fit = DawidSkene(max_iter=5_000).fit(votes, weights=copies)
+        fit = DawidSkene(smoothing=0.01, min_rise=None, max_iter=5_000).fit(votes, weights=copies)
         shared = replace(fit, confusion=fit.confusion[0])
         case = case_of(votes, shared, copies)
         claim = multiclass_claim(case, bootstrap(case, rng=rng), level=1 - ALPHA)

@@ -20,7 +20,7 @@ def test_every_step_equals_an_independent_em(n_classes, weighted, clamped, smoot
     rng = np.random.default_rng(n_classes)
     votes = random_votes(rng, n_classes=n_classes, gold=clamped)
     weights = rng.integers(0, 3, size=len(votes.items)) if weighted else None
-    model = DawidSkene(smoothing=smoothing, max_iter=25, tol=0, accelerate=False, clamp_gold=clamped)
+    model = DawidSkene(smoothing=smoothing, max_iter=25, min_rise=None, tol=0, accelerate=False, clamp_gold=clamped)
     ours = model.fit(votes, weights=weights)
     _, _, _, objectives = oracle.em(votes, 25, smoothing, weights, votes.gold_i if clamped else None)
     np.testing.assert_allclose(ours.trace, objectives, rtol=1e-10)
@@ -43,8 +43,8 @@ def noisy_crowd(rng, n_items, n_workers, n_classes, n_votes):
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_acceleration_reaches_the_same_fixed_point_in_fewer_steps(n_classes):
     votes, _ = noisy_crowd(np.random.default_rng(0), 1_000, 40, n_classes, 4)
-    plain = DawidSkene(accelerate=False, tol=1e-9, max_iter=5_000).fit(votes)
-    quick = DawidSkene(accelerate=True, tol=1e-9, max_iter=5_000).fit(votes)
+    plain = DawidSkene(min_rise=None, accelerate=False, tol=1e-9, max_iter=5_000).fit(votes)
+    quick = DawidSkene(min_rise=None, accelerate=True, tol=1e-9, max_iter=5_000).fit(votes)
     assert plain.converged
     assert quick.converged
     assert quick.n_iter < plain.n_iter
@@ -54,10 +54,10 @@ def test_acceleration_reaches_the_same_fixed_point_in_fewer_steps(n_classes):
 
 def test_merging_equal_items_changes_nothing():
     votes, truth = noisy_crowd(np.random.default_rng(1), 6_000, 3, 2, 3)
-    merged = DawidSkene(tol=0, max_iter=40, accelerate=False).fit(votes)
+    merged = DawidSkene(min_rise=None, tol=0, max_iter=40, accelerate=False).fit(votes)
     from majorant.kernels import in_memory
 
-    plain = DawidSkene(tol=0, max_iter=40, accelerate=False).fit(votes, engine=in_memory(votes))
+    plain = DawidSkene(min_rise=None, tol=0, max_iter=40, accelerate=False).fit(votes, engine=in_memory(votes))
     np.testing.assert_allclose(merged.posterior, plain.posterior, atol=1e-9)
     np.testing.assert_allclose(merged.trace, plain.trace, rtol=1e-10)
     assert (merged.codes("first") == truth).mean() > 0.6
@@ -97,3 +97,32 @@ def test_parameters_are_valid_after_an_accelerated_last_step():
             answer = ESTIMATORS["shared"](max_iter=max_iter).fit(votes)
             np.testing.assert_allclose(answer.prior.sum(), 1, atol=1e-12)
             np.testing.assert_allclose(answer.confusion.sum(axis=-1), 1, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_it_stops_at_the_first_step_that_hardly_raises_the_bound(n_classes):
+    votes, _ = noisy_crowd(np.random.default_rng(5), 200, 8, n_classes, 5)  # 125 votes per worker
+    answer = DawidSkene().fit(votes)
+    bounds, posteriors = oracle.bounds(votes, answer.n_iter + 1, pseudo_votes=0.5)
+    rises = np.diff([-np.inf, *bounds])
+    assert answer.n_iter == 1 + int(np.argmax(rises < 1e-5))
+    assert answer.converged
+    np.testing.assert_allclose(answer.posterior, posteriors[answer.n_iter - 1], atol=1e-8)
+    assert answer.n_iter < DawidSkene(min_rise=None, accelerate=False).fit(votes).n_iter
+
+
+def test_workers_with_few_votes_get_more_pseudo_votes_of_the_crowd():
+    votes, _ = noisy_crowd(np.random.default_rng(6), 50, 40, 2, 3)  # four votes per worker
+    answer = DawidSkene(max_iter=1).fit(votes)
+    per_worker = votes.n_votes / len(np.unique(votes.worker_n))
+    _, posteriors = oracle.bounds(votes, 2, pseudo_votes=5 * 2 / per_worker)
+    np.testing.assert_allclose(answer.posterior, posteriors[1], atol=1e-8)
+
+
+def test_a_matrix_of_pseudo_votes_is_added_to_every_worker():
+    votes = Votes.from_codes([0, 1], [0, 0], [0, 1], items="ab", workers="x", labels="01")
+    pseudo = np.array([[3.0, 1.0], [0.0, 1.0]])
+    answer = DawidSkene(smoothing=pseudo, max_iter=1, min_rise=None).fit(votes)
+    # The first E step reads item b with P(1 | 0) = 1/5 and P(1 | 1) = 1.
+    np.testing.assert_allclose(answer.confusion[0, 0], [4 / (5 + 1 / 6), (1 + 1 / 6) / (5 + 1 / 6)])
+    np.testing.assert_allclose(answer.confusion[0, 1], [0, 1])

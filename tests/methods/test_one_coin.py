@@ -13,7 +13,7 @@ from majorant.methods.tables import ExpectedCounts
 @pytest.mark.parametrize("smoothing", [0.01, 1.0])
 def test_every_step_equals_an_independent_em(n_classes, smoothing):
     votes = random_votes(np.random.default_rng(n_classes), n_classes=n_classes)
-    ours = OneCoin(smoothing=smoothing, max_iter=20, tol=0, accelerate=False).fit(votes)
+    ours = OneCoin(smoothing=smoothing, max_iter=20, min_rise=None, tol=0, accelerate=False).fit(votes)
     np.testing.assert_allclose(ours.trace, oracle.em(votes, 20, smoothing)[3], rtol=1e-10)
     skill, prior, posterior, _ = oracle.em(votes, 21, smoothing)
     np.testing.assert_allclose(ours.skill, skill, atol=1e-9)
@@ -23,7 +23,7 @@ def test_every_step_equals_an_independent_em(n_classes, smoothing):
 
 def test_accelerated_fixed_point_matches_an_independent_em():
     votes, _ = votes_of(np.random.default_rng(0), coins(np.linspace(0.4, 0.9, 8), 3), n_items=150, n_votes=5)
-    ours = OneCoin(tol=1e-10).fit(votes)
+    ours = OneCoin(smoothing=0.01, min_rise=None, tol=1e-10).fit(votes)
     skill, _, posterior, _ = oracle.em(votes, 150, 0.01)
     np.testing.assert_allclose(ours.skill, skill, atol=1e-6)
     np.testing.assert_allclose(ours.posterior, posterior, atol=1e-6)

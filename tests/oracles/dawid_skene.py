@@ -35,3 +35,39 @@ def em(votes, n_iter, smoothing, weights=None, gold=None):
             objective += weights[i] * log_evidence
         objectives.append(objective)
     return confusion, prior, q, objectives
+
+
+def bounds(votes, n_steps, pseudo_votes):
+    """The bound that decides when to stop, per vote, after each step; the prior is the crowd's votes on the shares."""
+    I, J, K = votes.shape
+    ballot_i = [[] for _ in range(I)]
+    for i, j, l in zip(votes.item_n, votes.worker_n, votes.label_n, strict=True):
+        ballot_i[i].append((j, l))
+    q = np.array([[sum(l == k for _, l in b) / len(b) for k in range(K)] for b in ballot_i])
+    crowd = np.zeros((K, K))
+    for i in range(I):
+        for _, l in ballot_i[i]:
+            crowd[:, l] += q[i]
+    crowd = pseudo_votes * crowd / crowd.sum(axis=1, keepdims=True)
+
+    def maximize():
+        confusion = np.tile(crowd, (J, 1, 1))
+        for i in range(I):
+            for j, l in ballot_i[i]:
+                confusion[j, :, l] += q[i]
+        return confusion / confusion.sum(axis=2, keepdims=True), q.mean(axis=0)
+
+    found, posteriors = [], []
+    confusion, prior = maximize()
+    for _ in range(n_steps):
+        for i in range(I):
+            joint = prior * np.prod([confusion[j, :, l] for j, l in ballot_i[i]], axis=0)
+            q[i] = joint / joint.sum()
+        confusion, prior = maximize()
+        bound = -(q * np.log(np.maximum(q, 1e-300))).sum()
+        for i in range(I):
+            for j, l in ballot_i[i]:
+                bound += q[i] @ (np.log(np.maximum(confusion[j, :, l], 1e-300)) + np.log(prior))
+        found.append(bound / votes.n_votes)
+        posteriors.append(q.copy())
+    return found, posteriors

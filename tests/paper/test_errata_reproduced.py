@@ -62,7 +62,7 @@ def test_32_scoring_by_row_number_gives_the_printed_numbers():
     table, apart = printed("table2-real")["accuracy"], {}
     for name, data in {"SP": "SP", "SP_amt": "SP_amt", "ZC_in": "ZenCrowd_in", "MS": "MS", "CF_amt": "CF_amt"}.items():
         votes = without_copies(load(data))
-        for method, estimator in (("DS", DawidSkene(smoothing=1e-10)), ("GLAD", GLAD())):
+        for method, estimator in (("DS", DawidSkene(smoothing=1e-10, min_rise=None)), ("GLAD", GLAD())):
             code_i = estimator.fit(votes).codes("first")
             apart[name, method] = score_by_row_number(votes, code_i) - table[method][name]
             assert np.mean(code_i == votes.gold_i) > table[method][name] + 0.15
@@ -99,9 +99,9 @@ def test_42_dawid_skene_run_to_convergence_is_near_the_optimum(name, was, best):
     early, late = [], []
     for seed in (0, 1, 8, 9):
         votes, truth = draw(name, seed)
-        stopped = DawidSkene(smoothing=1e-10, max_iter=100, tol=1e-5, accelerate=False).fit(votes)
+        stopped = DawidSkene(smoothing=1e-10, min_rise=None, max_iter=100, tol=1e-5, accelerate=False).fit(votes)
         early.append(score(stopped, truth))
-        late.append(score(DawidSkene(smoothing=1e-10).fit(votes), truth))
+        late.append(score(DawidSkene(smoothing=1e-10, min_rise=None).fit(votes), truth))
     assert min(early) < was < max(early)
     assert min(late) > was + 0.03
     assert np.mean(late) == pytest.approx(best, abs=0.012)

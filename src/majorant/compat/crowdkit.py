@@ -158,7 +158,12 @@ class DawidSkene(_Aggregator):
             gold = [code.get(true_labels.get(item), -1) for item in votes.items]
             votes = replace(votes, gold_i=np.array(gold, dtype=np.int32))
         model = dawid_skene.DawidSkene(
-            smoothing=0.0, max_iter=self.n_iter, tol=self.tol, accelerate=False, clamp_gold=true_labels is not None
+            smoothing=0.0,
+            max_iter=self.n_iter,
+            tol=self.tol,
+            min_rise=None,
+            accelerate=False,
+            clamp_gold=true_labels is not None,
         )
         return self._keep(votes, model.fit(votes))
 
@@ -186,7 +191,9 @@ class OneCoinDawidSkene(DawidSkene):
         return _Aggregator.fit(self, data)
 
     def _model(self, votes: Votes) -> Fit:
-        return one_coin.OneCoin(smoothing=0.0, max_iter=self.n_iter, tol=self.tol, accelerate=False).fit(votes)
+        return one_coin.OneCoin(smoothing=0.0, min_rise=None, max_iter=self.n_iter, tol=self.tol, accelerate=False).fit(
+            votes
+        )
 
     def _keep(self, votes: Votes, fit: Fit) -> Self:
         skill_j = np.asarray(fit.skill)

@@ -40,7 +40,9 @@ class SubtypeParams(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EBCC:
-    """Each item has a class and a subtype of it; each worker has a row of label probabilities per subtype.
+    """Items have a class and a subtype of it; a rare label may lose although it is an item's only vote.
+
+    Each worker has a row of label probabilities per subtype.
 
     Workers who struggle with the same subtype make the same mistakes, so votes are dependent given the class. Fitted by
     variational Bayes from two starts, one subtype per class and subtypes that range from harder to easier items; the

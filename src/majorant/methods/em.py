@@ -14,7 +14,15 @@ import numpy as np
 
 from majorant.errors import ConfigError
 from majorant.methods.fit import Fit
-from majorant.methods.tables import ExpectedCounts, VoteData, confusion_tables, expect, share_counts
+from majorant.methods.tables import (
+    ExpectedCounts,
+    Tables,
+    VoteData,
+    confusion_tables,
+    expect,
+    share_counts,
+    vote_rows,
+)
 from majorant.values import TINY, FloatArray
 from majorant.votes import Votes
 
@@ -63,10 +71,16 @@ class Solution(Generic[P]):
         return {"trace": self.trace, "converged": self.converged, "n_iter": self.n_iter}
 
 
-def run_em(model: EmModel[P], data: VoteData, start: P, *, positive: bool = True) -> Solution[P]:
+Stop = Callable[[Any, P], bool]  # given an E step and the parameters that follow from it
+
+
+def run_em(
+    model: EmModel[P], data: VoteData, start: P, *, positive: bool = True, stop: Stop[P] | None = None
+) -> Solution[P]:
     """Repeat E and M steps from `start` until the parameters stop moving; the objective never falls.
 
-    With `positive`, no leap may make a parameter 0 or negative.
+    With `positive`, no leap may make a parameter 0 or negative. With `stop`, all steps are plain, and the result are
+    the parameters of the E step at which it first says so.
     """
     params, trace = start, list[float]()
     history: list[P] = []  # up to two previous parameters, since the last leap
@@ -82,12 +96,14 @@ def run_em(model: EmModel[P], data: VoteData, start: P, *, positive: bool = True
         trace.append(objective)
         if data.progress is not None:
             data.progress(n_iter, objective)
+        if stop is not None and stop(expected, updated):
+            return Solution(params, tuple(trace), True, n_iter)
         moved = largest_change(params, updated).item()
         if moved <= model.tol:
             return Solution(updated, tuple(trace), True, n_iter)
         history = [*history, params][-2:]
         # Leaps wait until no parameter moves by more than .01, so that they cannot jump to another optimum.
-        if model.accelerate and len(history) == 2 and moved < 0.01:
+        if model.accelerate and stop is None and len(history) == 2 and moved < 0.01:
             leap = _leap(history[0], history[1], updated, positive=positive)
             params, fallback, history = (leap, updated, []) if leap is not None else (updated, None, history)
         else:
@@ -200,6 +216,42 @@ class ConfusionParams(NamedTuple):
 
     confusion_jkl: FloatArray
     prior_k: FloatArray
+
+
+def pseudo_votes(counts: ExpectedCounts) -> float:
+    """A worker's pseudo-votes from the crowd: half a vote, more if workers gave fewer than ten votes per class."""
+    votes_j = np.asarray(counts.votes_jgl.sum(axis=(1, 2)))
+    per_worker = float(votes_j.sum()) / max(int((votes_j > 0).sum()), 1)
+    return max(0.5, 5.0 * float(counts.votes_jgl.shape[2]) / max(per_worker, 1.0))
+
+
+def stop_early(data: VoteData, tables: Callable[[P], Tables], min_rise: float) -> Stop[P]:
+    """Stop EM at the first step that raises the bound on the evidence by less than `min_rise` per vote.
+
+    EM improves labels in its first steps, when it corrects the workers' biases, and often harms them later, when it
+    rewards workers who merely agree with each other. Late steps of that kind even out the classes. The bound therefore
+    counts the log-probability of an item's class once for each of its votes, as if class shares were known, and it
+    stops rising when more likelihood is gained only by making the classes more equal.
+    """
+    last = -np.inf
+    n_votes = max(float(data.totals.votes_c.sum()), 1.0)
+
+    def stop(counts: ExpectedCounts, params: P) -> bool:
+        nonlocal last
+        assert counts.tables is not None
+        votes_cg, new = vote_rows(counts.votes_jgl), tables(params)
+        entropy = counts.evidence - weigh_logs(votes_cg, counts.tables.log_vote_cg)
+        entropy -= weigh_logs(counts.items_g, counts.tables.log_prior_g)
+        bound = weigh_logs(votes_cg, new.log_vote_cg) + weigh_logs(votes_cg.sum(axis=0), new.log_prior_g) + entropy
+        rise, last = bound / n_votes - last, bound / n_votes
+        return bool(rise < min_rise)
+
+    return stop
+
+
+def weigh_logs(weight: FloatArray, log_value: FloatArray) -> float:
+    """The sum of weights times logarithms, where a weight of 0 cancels a logarithm of 0."""
+    return float((weight * np.where(weight > 0, log_value, 0.0)).sum())
 
 
 def start_counts(data: VoteData) -> ExpectedCounts:

@@ -44,7 +44,9 @@ class CrowdParams(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hierarchical:
-    """Dawid-Skene with worker rows that vary around the crowd's as much as the votes suggest (empirical Bayes).
+    """Dawid-Skene with rows drawn around the crowd's; a rare label may lose although it is an item's only vote.
+
+    The votes decide how much worker rows vary around the crowd's (empirical Bayes).
 
     Row k of worker j is drawn from Dirichlet(strength_k * mean_jk), where mean_jk is row k of the crowd's matrix with
     the odds of the right label multiplied by odds_j, which is log-normal with standard deviation `spread`. Crowd,

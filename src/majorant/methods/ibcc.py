@@ -35,7 +35,9 @@ class DirichletParams(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IBCC:
-    """Dawid-Skene with a Dirichlet prior on each worker's rows that favours the diagonal, by variational Bayes.
+    """Dawid-Skene with a prior that favours the diagonal; a rare label may lose although it is an item's only vote.
+
+    Each worker's rows have a Dirichlet prior; fitted by variational Bayes.
 
     `confusion` and `prior` are means of the approximate posterior, whose parameters are `learned["votes"]` and
     `learned["items"]`.

@@ -19,7 +19,9 @@ from majorant.votes import IntArray, Votes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedConfusion:
-    """All workers have the same confusion matrix, and vote independently given the class; fitted by EM.
+    """All workers share one confusion matrix, which needs several votes per item: an item's only vote may lose.
+
+    Votes are independent given the class; fitted by EM.
 
     This is Dawid-Skene with a single worker who gives all votes, fitted to the distinct label counts, which are found
     in one pass; the cost of a step then does not depend on the number of votes.
@@ -66,7 +68,9 @@ class SharedConfusion:
         return prior_k, confusion_jkl[0]
 
     def _model(self) -> DawidSkene:
-        return DawidSkene(smoothing=self.smoothing, max_iter=self.max_iter, tol=self.tol, accelerate=self.accelerate)
+        return DawidSkene(
+            smoothing=self.smoothing, min_rise=None, max_iter=self.max_iter, tol=self.tol, accelerate=self.accelerate
+        )
 
 
 class PatternPart(NamedTuple):

@@ -16,6 +16,7 @@ from majorant.defaults import COMBINED, MAJORITY, WEIGHTED_VOTE
 from majorant.kernels import Block, rows_in, softmax_rows
 from majorant.methods import fit_method, unsuited
 from majorant.methods.fit import Fit
+from majorant.methods.one_coin import OneCoin
 from majorant.methods.shared import SharedConfusion
 from majorant.tally import Patterns, counts, distinct_counts, tied
 from majorant.values import FloatArray
@@ -37,6 +38,12 @@ class Combination:
     belief: Fit
 
 
+def _fit_member(method: str, votes: Votes, start: Fit | None) -> Fit:
+    if method == "one-coin":  # run to convergence, for which the record was measured
+        return OneCoin(smoothing=0.01, min_rise=None).fit(votes, start=start)
+    return fit_method(method, votes, start)
+
+
 def combination(votes: Votes, starts: Mapping[str, Fit] | None = None) -> Combination | None:
     """Fit the applicable members and average them; None if no model can be fitted.
 
@@ -53,7 +60,7 @@ def combination(votes: Votes, starts: Mapping[str, Fit] | None = None) -> Combin
     members = members_for(votes)
     if not members:
         return None
-    fits = {method: fit_method(method, votes, (starts or {}).get(method)) for method in members}
+    fits = {method: _fit_member(method, votes, (starts or {}).get(method)) for method in members}
     models = {method: fit for method, fit in fits.items() if method != MAJORITY}
     fit = combine(fits)
     if model := combined_counts(fits, lambda: distinct_counts(counts(votes))):

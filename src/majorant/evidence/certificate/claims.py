@@ -355,7 +355,7 @@ def fit_workers(votes: Votes) -> Case | None:
         return None
     merged = merge_equal_items(votes)
     rows, copies = (votes, None) if merged is None else (merged.votes, merged.weight_p)
-    fit = DawidSkene().fit(rows, weights=copies)
+    fit = DawidSkene(smoothing=0.01, min_rise=None).fit(rows, weights=copies)  # as in weighted_em
     return Case(votes=rows, fit=fit, copies=copies)
 
 

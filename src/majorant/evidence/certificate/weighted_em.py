@@ -18,7 +18,7 @@ from majorant.methods.fit import Fit
 from majorant.values import FloatArray
 from majorant.votes import Votes
 
-SMOOTHING = 0.01  # pseudo-votes in each cell, as in DawidSkene
+SMOOTHING = 0.01  # pseudo-votes in each cell, as in the fit of the certificate
 CYCLES = 40  # of three EM steps; weightings that have not converged by then are within a fraction of a standard error
 ENTRIES = 2_000_000  # items x weightings x classes held at once
 
@@ -36,7 +36,8 @@ def fit_weightings(votes: Votes, weight_bi: NDArray[Any], start: Fit) -> tuple[F
     >>> from majorant.methods.dawid_skene import DawidSkene
     >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 0, 0, 0, 0], items="ab", workers="xyz",
     ...                          labels=("no", "yes"))
-    >>> prior_bk, confusion_bjkl = fit_weightings(votes, np.array([[1, 1], [3, 1]]), DawidSkene().fit(votes))
+    >>> converged = DawidSkene(smoothing=.01, min_rise=None).fit(votes)
+    >>> prior_bk, confusion_bjkl = fit_weightings(votes, np.array([[1, 1], [3, 1]]), converged)
     >>> prior_bk.round(2).tolist(), confusion_bjkl.shape
     ([[0.5, 0.5], [0.25, 0.75]], (2, 3, 2, 2))
     """
