@@ -89,7 +89,6 @@ def test_methods_raise_only_our_errors(objects, no_hang):
         (lambda: mj.scores([(0, 0, 1), (0, 1, 2)], n_boot=0), "n_boot must lie between 1 and 1,000,000, not 0."),
         (lambda: mj.plan(ROWS, max_votes=10**30), "max_votes must lie between 1 and 10,000, not a number that large."),
         (lambda: mj.plan(ROWS, max_votes=1.0), "max_votes must be a whole number, not 1.0."),
-        (lambda: mj.save_state(mj.aggregate(ROWS, "one-coin"), "s"), "state must be a State, not a Fit."),
         (lambda: mj.ask(ROWS, between="majority"), "between must be a list of strings or None, not 'majority'."),
         (lambda: mj.simulate("x", CONFUSION, 3, 3), "prior must be an array of numbers, not 'x'."),
         (lambda: mj.check(ROWS, several="yes"), "several must be True or False, not 'yes'."),

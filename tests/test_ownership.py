@@ -121,7 +121,7 @@ def test_every_command_runs_again_over_its_own_outputs():
         ["report", "out/result.json", "--out", "again.html"],
         ["report", "out/result.json", "--out", "out"],
         ["workers", "v.csv", "--out", "out"],
-        ["aggregate", "v.csv", "--method", "one-coin", "--state", "state.bin", "--repeats", "last"],
+        ["aggregate", "v.csv", "--method", "one-coin", "--save-rule", "rule.json"],
         ["ask", "v.csv", "--between", "majority,one-coin"],
         ["agreement", "v.csv", "--scores", "--out", "scores.csv"],
         ["theory", "simulate", *MODEL, "--out", "drawn.csv", "--truth", "truth.csv"],
@@ -134,7 +134,8 @@ def test_every_command_runs_again_over_its_own_outputs():
 
 def test_two_outputs_of_one_command_do_not_share_a_file():
     assert "two outputs" in str(run("check", "v.csv", "--out", "out", "--report", "out/labels.csv").exception)
-    assert "--state" in str(run("aggregate", "v.csv", "--state", "one", "--out", "one").exception)
+    words = ["aggregate", "v.csv", "--method", "one-coin", "--save-rule", "one", "--out", "one"]
+    assert "--save-rule" in str(run(*words).exception)
 
 
 def test_a_killed_run_leaves_files_that_the_next_one_may_replace(monkeypatch):
@@ -187,7 +188,7 @@ def test_files_written_from_python_are_also_protected(tmp_path):
     mj.report(result, page, overwrite=True)
     mj.report(result, page)
     with pytest.raises(ConfigError, match="did not write it"):
-        mj.save_state(mj.aggregate("v.csv", "one-coin").state(), tmp_path / "v.csv")
+        mj.aggregate("v.csv", "one-coin").rule().save(tmp_path / "v.csv")
 
 
 def test_a_folder_written_by_spark_is_also_protected(tmp_path):

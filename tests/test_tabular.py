@@ -55,12 +55,6 @@ def test_every_method_names_its_items(method):
     assert fit.to_dict()["label"] == fit.labels()
 
 
-def test_an_update_names_the_items_of_the_new_votes():
-    first = mj.aggregate(FRAME[FRAME.task.isin(["q0", "q1", "q2", "q3"])], "dawid-skene")
-    later = mj.update(first.state(), FRAME[FRAME.task.isin(["q3", "q9"])])
-    assert later.to_dict()["item"] == ["q3", "q9"]
-
-
 @pytest.mark.parametrize("method", [name for name, one in ESTIMATORS.items() if not one.traits.needs])
 def test_estimators_accept_the_same_input_as_read(method):
     estimator = ESTIMATORS[method]

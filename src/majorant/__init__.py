@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from majorant.evidence.certificate.claims import certify as certify
     from majorant.methods import ESTIMATORS as ESTIMATORS
     from majorant.methods import Fit as Fit
-    from majorant.methods import load_state as load_state
-    from majorant.methods import save_state as save_state
-    from majorant.methods import update as update
+    from majorant.methods import load_rule as load_rule
     from majorant.pipeline import aggregate as aggregate
     from majorant.pipeline import check as check
     from majorant.pipeline import workers as workers
@@ -64,16 +62,14 @@ _HOME = {
     "figure": "render.html",
     "from_matrix": "read",
     "judges": "results.judges",
-    "load_state": "methods",
+    "load_rule": "methods",
     "plan": "results.plan",
     "rate": "results.rates",
     "read": "read",
     "report": "render.html",
-    "save_state": "methods",
     "scores": "results.agreement.scores",
     "simulate": "simulate",
     "theory": None,
-    "update": "methods",
     "workers": "pipeline",
 }
 __all__ = [*_HOME, "__version__"]

@@ -169,10 +169,10 @@ def _read_export(path: Path) -> None:
     control_of(path)
 
 
-def _read_state(path: Path) -> None:
-    from majorant.methods.state_file import load_state
+def _read_rule(path: Path) -> None:
+    from majorant.methods import load_rule
 
-    load_state(path)
+    load_rule(path)
 
 
 def _read_design(path: Path) -> None:
@@ -211,7 +211,7 @@ READERS: dict[str, Callable[[Path], None]] = {
     "gold": _read_gold,
     "answers": _read_answers,
     "export": _read_export,
-    "state": _read_state,
+    "rule": _read_rule,
     "design": _read_design,
     "result": _read_result,
     "page": _read_page,

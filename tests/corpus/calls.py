@@ -44,10 +44,10 @@ class Unknown:
 def make_objects(folder: Path) -> dict[str, Any]:
     """What only other calls make."""
     fit = mj.aggregate(ROWS, "dawid-skene")
+    fit.rule().save(folder / "rule.json", overwrite=True)
     return {
         "folder": folder,
         "result": mj.check(ROWS),
-        "state": fit.state(),
         "fit": fit,
         "votes": mj.read(ROWS),
         "design": mj.ask(ROWS, question="accuracy", between=["majority"], n=3),
@@ -64,8 +64,6 @@ def usual(name: str, objects: dict[str, Any]) -> dict[str, Any]:
         "result": objects["result"],
         "matrix": [[0, 1], [1, 1]],
         "path": objects["folder"] / name,
-        "state": objects["state"],
-        "new_votes": [("new", "w0", "n")],
         "prior": [0.6, 0.4],
         "confusion": CONFUSION,
         "confusions": [CONFUSION] * 3,
@@ -97,7 +95,7 @@ def anything(objects: dict[str, Any]) -> list[Any]:
         *(np.array([]), np.zeros((2, 2)), np.array([[np.nan]]), np.array(["a", "b"]), np.array([object()])),
         *(np.float64(0.5), np.int64(2), np.bool_(True), pd.DataFrame(), pd.DataFrame({"a": [1, 2]}), pd.Series([1, 2])),
         *(np.random.default_rng(0), np.random.RandomState(0), objects["votes"], objects["result"], objects["fit"]),
-        objects["state"],
+        objects["fit"],
     ]
 
 

@@ -110,16 +110,15 @@ def _seeds() -> Iterator[Case]:
 
 
 def _own_files() -> Iterator[Case]:
-    """Files that majorant writes and reads again: a state, a design, a result, its page."""
+    """Files that majorant writes and reads again: a rule, a design, a result, its page."""
     import majorant as mj
-    from majorant.methods.state_file import state_bytes
     from majorant.render.files import write_result
     from majorant.render.summary import result_summary
 
     columns = {
         name: [line.split(",")[p] for line in TABLE.split()[1:]] for p, name in enumerate(("item", "worker", "label"))
     }
-    yield Case("state", "state.bin", state_bytes(mj.aggregate(columns, "dawid-skene").state()))
+    yield Case("rule", "rule.json", mj.aggregate(columns, "dawid-skene").rule().to_json().encode())
     crowd = {
         "item": [f"i{n // 5}" for n in range(300)],
         "worker": [f"w{n % 5}" for n in range(300)],

@@ -230,7 +230,6 @@ class LearnedRule:
             skill=None,
             learned={"mix": weights.mix, "weights": weights.weight_j, "offsets": weights.offset_k},
             trace=(),
-            resume=None,
         )
 
 

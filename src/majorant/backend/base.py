@@ -222,7 +222,7 @@ def fit_of_items(backend: Backend, fit: Fit, item_p: IntArray) -> Fit:
 
 def rows_alone(fit: Fit) -> Fit:
     """The fit without what it learned about workers, to send less to other machines."""
-    return replace(fit, confusion=None, skill=None, learned={}, trace=(), resume=None, names=None)
+    return replace(fit, confusion=None, skill=None, learned={}, trace=(), names=None)
 
 
 def of_fits(fn: Callable[..., T], *fits: Fit) -> Callable[[Part], T]:

@@ -34,7 +34,7 @@ def export_option(what: str) -> Callable[[Any], Any]:
     default="auto",
     show_default=True,
     metavar="NAME",
-    help="A method, a worker's name, or auto for the rule that check chooses.",
+    help="A method, a worker's name, a rule from --save-rule, or auto for the rule that check chooses.",
 )
 @choice_option(
     "--ties",
@@ -50,9 +50,7 @@ def export_option(what: str) -> Callable[[Any], Any]:
 @spreadsheet_option
 @export_option("Write a file that label-studio, argilla or prodigy can import instead.")
 @click.option(
-    "--state",
-    metavar="FILE",
-    help="For votes that arrive in batches: file to continue from and update.",
+    "--save-rule", metavar="FILE", help="Also write what was learned about the workers, to label other votes with."
 )
 @memory_options
 @common_options
@@ -64,35 +62,32 @@ def aggregate(
     out: str,
     spreadsheet: bool,
     export: str | None,
-    state: str | None,
+    save_rule: str | None,
     seed: int,
 ) -> None:
     """Write one label per item."""
     from majorant.errors import ConfigError
     from majorant.ownership import refuse_unsafe
 
-    if state is not None and engine.flag:
-        raise ConfigError("--state works only with votes in memory: leave out --memory.")
-    if state is not None and Path(state).resolve() == Path(out).resolve():
-        raise ConfigError(f"--out and --state both name {out}. Choose another file for one of them.")
-    if export is not None and (state is not None or engine.flag or out == "-"):
-        raise ConfigError(
-            "--export needs votes in memory and a file to write: leave out --state, --memory and --out -."
-        )
+    if save_rule is not None and (engine.flag or method == "auto" or is_rule_file(method)):
+        raise ConfigError("--save-rule needs votes in memory and a method, such as --method dawid-skene.")
+    if save_rule is not None and Path(save_rule).resolve() == Path(out).resolve():
+        raise ConfigError(f"--out and --save-rule both name {out}. Choose another file for one of them.")
+    if is_rule_file(method) and engine.flag:
+        raise ConfigError(f"A saved rule labels votes in memory: leave out {engine.flag}.")
+    if export is not None and (engine.flag or out == "-"):
+        raise ConfigError("--export needs votes in memory and a file to write: leave out --memory and --out -.")
     if export is not None and spreadsheet:
         raise ConfigError("--export writes for a labelling tool, not for a spreadsheet: leave out --spreadsheet.")
     if export is not None and out == "labels.csv":
         out = f"labels{EXPORT_ENDINGS[export]}"
-    refuse_unsafe([Path(out)] if out != "-" else [])
-    if state is None:
-        account, fit, counts = _aggregate(source, engine, method, ties, seed, out, export, spreadsheet)
-    else:
-        account, fit, counts = _aggregate_more(source, method, ties, seed, out, Path(state), spreadsheet)
+    refuse_unsafe([Path(file) for file in (out, save_rule) if file not in ("-", None)])
+    account, fit, counts = _aggregate(source, engine, method, ties, seed, out, export, spreadsheet, save_rule)
     from majorant.render.notes import account_facts
     from majorant.render.summary import labels_facts
     from majorant.render.text import input_lines, labels_lines
 
-    kept = {} if state is None else {"state": state}
+    kept = {} if save_rule is None else {"rule": save_rule}
     lines = [
         *input_lines(account),
         *labels_lines(fit, counts, ties=ties),
@@ -111,12 +106,14 @@ def _aggregate(
     out: str,
     export: str | None,
     spreadsheet: bool,
+    save_rule: str | None,
 ) -> tuple[Account, Fit, LabelCounts]:
     """Compute the labels on any backend and write them."""
     with engine.open(source, out=out) as backend:
         import numpy as np
 
-        from majorant.output import write_or_print
+        from majorant.methods import load_rule
+        from majorant.output import Content, write_or_print
         from majorant.pipeline import aggregate, check
         from majorant.render.files import label_fits, label_part
         from majorant.results.labels import count_all_labels, label_table
@@ -128,33 +125,21 @@ def _aggregate(
                 result = check(backend, rng=seed)
                 fits, part = label_fits(result), label_part(result, ties=ties, rng=generator)
             else:
-                fits = (aggregate(backend, method, rng=seed),)
+                by_rule = is_rule_file(method)
+                fits = (load_rule(method).fit(backend.votes) if by_rule else aggregate(backend, method, rng=seed),)
                 part = partial(label_table, ties=ties, rng=generator)
         fit, table = fits[0], backend.labelled(fits, part)
-        if export is None:
-            write_or_print({Path(out): _guarded(table, spreadsheet)})
-        else:
-            write_or_print({Path(out): export_text(export, table, list(fit.label_values), backend.votes, source)})
+        labels: Content = _guarded(table, spreadsheet)
+        if export is not None:
+            labels = export_text(export, table, list(fit.label_values), backend.votes, source)
+        rule: dict[Path, Content] = {} if save_rule is None else {Path(save_rule): fit.rule().to_json()}
+        write_or_print({Path(out): labels, **rule})
         return backend.votes.account, fit, count_all_labels(backend, fit)
 
 
-def _aggregate_more(
-    source: Source, method: str, ties: TiePolicy, seed: int, out: str, state: Path, spreadsheet: bool
-) -> tuple[Account, Fit, LabelCounts]:
-    """Label a new batch of votes and update the saved state; writes both files or neither."""
-    from majorant.methods.online import fit_or_update, votes_of_items
-    from majorant.methods.state_file import load_state, state_bytes
-    from majorant.output import write_or_print
-    from majorant.results.labels import count_labels, label_table
-
-    votes = source.read()
-    with at_work(method):
-        fit = fit_or_update(votes, method, load_state(state) if state.exists() else None)
-    after = fit.state()
-    labelled = votes_of_items(after, votes.items) if after.items else votes
-    table = label_table(labelled, fit, ties=ties, rng=seed)
-    write_or_print({Path(out): _guarded(table, spreadsheet), state: state_bytes(after)}, update=[state])
-    return votes.account, fit, count_labels(labelled, fit)
+def is_rule_file(method: str) -> bool:
+    """Whether a method is the name of a file written with --save-rule."""
+    return method.endswith(".json")
 
 
 def _guarded(table: Columns | Iterator[Columns], spreadsheet: bool) -> Columns | Iterator[Columns]:

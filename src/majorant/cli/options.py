@@ -21,7 +21,7 @@ FLAGS = {
         for name in (  # noqa: SIM905
             "item worker label gold gold_file status seconds by columns wide repeats empty format delimiter encoding "
             "workers sheet several allow_network order threshold codes fold_case max_classes threads overwrite memory "
-            "work resume design master method state level target compare max_upload label_column"
+            "work resume design master method level target compare max_upload label_column"
         ).split()
     },
     "rng": "--seed",
@@ -69,7 +69,8 @@ EXAMPLES = {
     "aggregate": (
         "majorant aggregate votes.csv --out labels.csv",
         "majorant aggregate votes.csv --method dawid-skene --out - | head",
-        "majorant aggregate today.csv --method one-coin --state state.bin",
+        "majorant aggregate june.csv --method dawid-skene --save-rule crowd.json",
+        "majorant aggregate july.csv --method crowd.json",
     ),
     "workers": (
         "majorant workers votes.csv",

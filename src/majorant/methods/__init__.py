@@ -1,7 +1,8 @@
 """Methods that turn votes into labels.
 
 One method, or one family of methods, per file: a frozen dataclass of settings with `fit(votes) -> Fit` and `Traits`.
-`em.py` has the EM loop that models share, `tables.py` the pass over the votes, `online.py` the update with new votes.
+`em.py` has the EM loop that models share, `tables.py` the pass over the votes, `saved_rule.py` a fit that labels other
+votes.
 May import theory, votes and kernels; imported by backends and everything above them.
 """
 
@@ -28,9 +29,8 @@ from majorant.methods.la import LaOnePass, LaTwoPass
 from majorant.methods.mace import MACE
 from majorant.methods.majority import Majority
 from majorant.methods.one_coin import OneCoin
-from majorant.methods.online import State, update
+from majorant.methods.saved_rule import SavedRule, load_rule
 from majorant.methods.shared import SharedConfusion
-from majorant.methods.state_file import load_state, save_state
 from majorant.methods.two_class import KOS, Spectral, Triplet
 from majorant.votes import Votes
 
@@ -39,14 +39,12 @@ __all__ = [
     "Caveat",
     "Estimator",
     "Fit",
-    "State",
+    "SavedRule",
     "Traits",
     "fit_method",
-    "load_state",
+    "load_rule",
     "method_named",
-    "save_state",
     "unsuited",
-    "update",
 ]
 
 ESTIMATORS: dict[str, type[Estimator]] = {

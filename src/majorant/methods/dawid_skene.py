@@ -60,7 +60,7 @@ class DawidSkene:
 
     name: ClassVar[str] = "dawid-skene"
     traits: ClassVar[Traits] = Traits(
-        iterative=True, monotone=True, distributed=True, online="votes", tables_per_worker=1
+        iterative=True, monotone=True, distributed=True, naive_bayes=True, tables_per_worker=1
     )
 
     smoothing: float | FloatArray | None = None

@@ -17,7 +17,7 @@ from majorant.values import FloatArray, as_generator, lock
 from majorant.votes import IntArray, Votes, names_of
 
 if TYPE_CHECKING:
-    from majorant.methods.online import State
+    from majorant.methods.saved_rule import SavedRule
 
 Ties = Literal["flag", "first", "random", "prior"]
 Progress = Callable[[int, float], None]  # called with step and objective
@@ -45,8 +45,9 @@ class Traits:
         Name of the per-item data that the method needs in one place, which rules out a cluster.
     order_free
         The order of the items does not affect the result.
-    online
-        What the state for `update` contains: "votes", "accuracies", or nothing.
+    naive_bayes
+        Labels follow from `Fit.prior` and `Fit.confusion` as if votes were independent given the class, so a fit can be
+        saved as a rule for other votes.
     vote_shares
         `Fit.posterior` holds shares of weighted votes, which are not probabilities.
     tables_per_worker
@@ -60,7 +61,7 @@ class Traits:
     distributed: bool = False
     keeps_items: str = ""
     order_free: bool = True
-    online: Literal["", "votes", "accuracies"] = ""
+    naive_bayes: bool = False
     vote_shares: bool = False
     tables_per_worker: int = 0
 
@@ -150,7 +151,6 @@ class Fit(Tabular):
     converged: bool = True
     n_iter: int = 0
     names: Names | None = None
-    resume: State | Callable[[], State] | None = None  # what `state` returns, or a function that makes it
 
     def __post_init__(self) -> None:
         lock(self)
@@ -254,25 +254,22 @@ class Fit(Tabular):
             + f"{'converged' if self.converged else 'did not converge'}{steps}; to_pandas() gives a row for each item"
         )
 
-    def state(self) -> State:
-        """The state that `update(state, new_votes)` continues from.
+    def rule(self) -> SavedRule:
+        """What was learned about the workers, as a rule that labels other votes: `fit.rule().save("crowd.json")`.
 
         Returns
         -------
-        State
-            State of an online method after these votes.
+        SavedRule
+            Labels other votes with `rule.fit(votes)`, now or after `mj.load_rule`.
 
         Raises
         ------
         ConfigError
-            If the method is not online, or was fitted with weights, gold labels or an engine.
+            If the labels of the method do not follow from one confusion matrix per worker.
         """
-        if self.resume is None:
-            raise ConfigError(
-                f"{self.method} is not an online method, or was fitted with weights, gold or an engine: "
-                "fit it to all votes, old and new, with start=."
-            )
-        return self.resume() if callable(self.resume) else self.resume
+        from majorant.methods.saved_rule import SavedRule  # imported here because it imports this module
+
+        return SavedRule.of(self)
 
 
 def fit_of(method: str, votes: Votes, **facts: Any) -> Fit:

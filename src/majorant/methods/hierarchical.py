@@ -73,7 +73,9 @@ class Hierarchical:
     """
 
     name: ClassVar[str] = "hierarchical"
-    traits: ClassVar[Traits] = Traits(iterative=True, monotone=True, distributed=True, tables_per_worker=1)
+    traits: ClassVar[Traits] = Traits(
+        iterative=True, monotone=True, distributed=True, naive_bayes=True, tables_per_worker=1
+    )
 
     spread: float | None = None
     shape: float = 2.0

@@ -45,7 +45,7 @@ class IAA:
     """
 
     name: ClassVar[str] = "iaa"
-    traits: ClassVar[Traits] = Traits(needs="overlap", distributed=True)
+    traits: ClassVar[Traits] = Traits(needs="overlap", distributed=True, naive_bayes=True)
 
     prior: Literal["labels", "corrected"] = "labels"
 

@@ -53,9 +53,7 @@ class IBCC:
     """
 
     name: ClassVar[str] = "ibcc"
-    traits: ClassVar[Traits] = Traits(
-        iterative=True, monotone=True, distributed=True, online="votes", tables_per_worker=1
-    )
+    traits: ClassVar[Traits] = Traits(iterative=True, monotone=True, distributed=True, tables_per_worker=1)
 
     right: float = 4.0
     wrong: float = 1.0

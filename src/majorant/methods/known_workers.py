@@ -104,7 +104,7 @@ class AnchorMap:
     """
 
     name: ClassVar[str] = "anchor-map"
-    traits: ClassVar[Traits] = Traits(needs="gold", distributed=True, tables_per_worker=1)
+    traits: ClassVar[Traits] = Traits(needs="gold", distributed=True, naive_bayes=True, tables_per_worker=1)
 
     shared: bool = True
     smoothing: float = 0.1
@@ -192,7 +192,7 @@ class NitzanParoush:
     """
 
     name: ClassVar[str] = "nitzan-paroush"
-    traits: ClassVar[Traits] = Traits(needs="gold", distributed=True)
+    traits: ClassVar[Traits] = Traits(needs="gold", distributed=True, naive_bayes=True)
 
     accuracy: ArrayLike | None = None
     prior: ArrayLike | None = None

@@ -14,7 +14,6 @@ from majorant.items import take_items
 from majorant.kernels import as_weights, shares
 from majorant.methods.agreement_weights import linear_posterior
 from majorant.methods.fit import TIE_TOLERANCE, Fit, Traits, fit_of
-from majorant.methods.online import State, add_names
 from majorant.methods.tables import prepare
 from majorant.read import as_votes
 from majorant.values import FloatArray
@@ -26,8 +25,6 @@ class LaOnePass:
     """Label items in order, weighting votes by the worker's accuracy so far, (right + 1) / (given + 2).
 
     The accuracies are updated after each item, so the result depends on the order of the items, an argument of `fit`.
-    The method is online: `fit.state()` has two numbers per worker, and `update(state, new_votes)` continues as if all
-    votes had come at once.
 
     Examples
     --------
@@ -38,7 +35,7 @@ class LaOnePass:
     """
 
     name: ClassVar[str] = "la-one-pass"
-    traits: ClassVar[Traits] = Traits(order_free=False, online="accuracies", vote_shares=True)
+    traits: ClassVar[Traits] = Traits(order_free=False, vote_shares=True)
 
     def fit(
         self,
@@ -46,7 +43,6 @@ class LaOnePass:
         *,
         weights: ArrayLike | None = None,
         order: ArrayLike | None = None,
-        state: State | None = None,
     ) -> Fit:
         """Label each item when it is visited; `skill` is the accuracy after the last one.
 
@@ -58,24 +54,21 @@ class LaOnePass:
             How often each item counts; once by default.
         order
             Item codes in the order to visit them; by default, ascending.
-        state
-            State after earlier votes.
         """
         votes = as_votes(votes)
-        done = run_pass(self.name, votes, weights, order, state)
+        done = run_pass(votes, weights, order)
         posterior_ik = shares(done.score_ik)
         weight_i = np.ones(len(votes.items)) if weights is None else as_weights(weights, len(votes.items))
         prior_k = shares((weight_i * (votes.votes_i > 0)) @ posterior_ik)
         facts = {"posterior": posterior_ik, "prior": prior_k, "skill": done.accuracy_j, "n_iter": 1}
-        return fit_of(self.name, votes, **facts, resume=done.state)
+        return fit_of(self.name, votes, **facts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaTwoPass:
     """After one pass over the items in order, label all items again with weights K * accuracy - 1.
 
-    The first pass is that of la-one-pass and depends on the order of the items, an argument of `fit`. The method is
-    online: `update(fit.state(), new_votes)` continues with the accuracies so far and labels the new items.
+    The first pass is that of la-one-pass and depends on the order of the items, an argument of `fit`.
 
     Examples
     --------
@@ -86,7 +79,7 @@ class LaTwoPass:
     """
 
     name: ClassVar[str] = "la-two-pass"
-    traits: ClassVar[Traits] = Traits(order_free=False, online="accuracies", vote_shares=True)
+    traits: ClassVar[Traits] = Traits(order_free=False, vote_shares=True)
 
     def fit(
         self,
@@ -94,28 +87,24 @@ class LaTwoPass:
         *,
         weights: ArrayLike | None = None,
         order: ArrayLike | None = None,
-        state: State | None = None,
     ) -> Fit:
         """Label items using the accuracies at the end of the first pass; takes the arguments of `LaOnePass.fit`."""
         votes = as_votes(votes)
-        done = run_pass(self.name, votes, weights, order, state)
-        n_classes = len(done.state.labels)  # includes labels of earlier batches
-        posterior_ik, prior_k = linear_posterior(prepare(votes, weights=weights), n_classes * done.accuracy_j - 1)
+        done = run_pass(votes, weights, order)
+        weight_j = len(votes.labels) * done.accuracy_j - 1
+        posterior_ik, prior_k = linear_posterior(prepare(votes, weights=weights), weight_j)
         facts = {"posterior": posterior_ik, "prior": prior_k, "skill": done.accuracy_j, "n_iter": 2}
-        return fit_of(self.name, votes, **facts, resume=done.state)
+        return fit_of(self.name, votes, **facts)
 
 
 class Pass(NamedTuple):
-    """The result of one pass: each item's weighted votes when it was seen, and the state afterwards."""
+    """The result of one pass: each item's weighted votes when it was seen, and the accuracies afterwards."""
 
     score_ik: FloatArray
-    state: State
-    accuracy_j: FloatArray  # of the workers of these votes
+    accuracy_j: FloatArray
 
 
-def run_pass(
-    method: str, votes: Votes, weights: ArrayLike | None, order: ArrayLike | None, state: State | None
-) -> Pass:
+def run_pass(votes: Votes, weights: ArrayLike | None, order: ArrayLike | None) -> Pass:
     """Vote item by item with weights a_j = (c_j + 1) / (t_j + 2), where c_j of the worker's t_j votes so far agreed.
 
     An item that counts w times adds w to the counts. A tied item gives equal credit to each of its best labels.
@@ -125,30 +114,9 @@ def run_pass(
     if not np.array_equal(np.sort(item_v), np.arange(n_items)):
         raise ConfigError(f"order must contain each item code 0..{n_items - 1} once.")
     weight_i = np.ones(n_items) if weights is None else as_weights(weights, n_items)
-    state = _extend(method, state, votes)
-    row_of = {worker: row for row, worker in enumerate(state.workers)}
-    row_j = np.array([row_of[worker] for worker in votes.workers], dtype=np.int64)
-    right_j, given_j = state.arrays["right"][row_j], state.arrays["given"][row_j]
+    right_j, given_j = np.zeros(len(votes.workers)), np.zeros(len(votes.workers))
     score_ik = _visit(votes, item_v, weight_i, right_j, given_j)
-    arrays = {name: array.copy() for name, array in state.arrays.items()}
-    arrays["right"][row_j], arrays["given"][row_j] = right_j, given_j
-    after = State(method=method, workers=state.workers, labels=state.labels, arrays=arrays)
-    return Pass(score_ik, after, (right_j + 1) / (given_j + 2))
-
-
-def _extend(method: str, state: State | None, votes: Votes) -> State:
-    """The state with the workers and labels of new votes added; new workers have no history."""
-    if state is None:
-        zeros_j = np.zeros(len(votes.workers))
-        return State(
-            method=method, workers=votes.workers, labels=votes.labels, arrays={"right": zeros_j, "given": zeros_j}
-        )
-    if state.method != method:
-        raise ConfigError(f"the state belongs to {state.method}, not to {method}.")
-    workers, labels = add_names(state.workers, votes.workers)[0], add_names(state.labels, votes.labels)[0]
-    n_new = len(workers) - len(state.workers)
-    arrays = {name: np.concatenate([array, np.zeros(n_new)]) for name, array in state.arrays.items()}
-    return State(method=method, workers=workers, labels=labels, arrays=arrays)
+    return Pass(score_ik, (right_j + 1) / (given_j + 2))
 
 
 def _visit(

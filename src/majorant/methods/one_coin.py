@@ -49,7 +49,7 @@ class OneCoin:
     """
 
     name: ClassVar[str] = "one-coin"
-    traits: ClassVar[Traits] = Traits(iterative=True, monotone=True, distributed=True, online="votes")
+    traits: ClassVar[Traits] = Traits(iterative=True, monotone=True, distributed=True, naive_bayes=True)
 
     smoothing: float | tuple[float, float] | None = None
     min_rise: float | None = 1e-5

@@ -35,7 +35,9 @@ class SharedConfusion:
     """
 
     name: ClassVar[str] = "shared"
-    traits: ClassVar[Traits] = Traits(iterative=True, monotone=True, distributed=True, keeps_items="pattern")
+    traits: ClassVar[Traits] = Traits(
+        iterative=True, monotone=True, distributed=True, keeps_items="pattern", naive_bayes=True
+    )
 
     smoothing: float = 0.01
     max_iter: int = 1_000
@@ -97,9 +99,7 @@ def count_patterns(data: VoteData) -> VoteData:
     first = np.cumsum([0, *(len(p.row_pc) for p in parts)])
     pattern_i = np.concatenate([whole.pattern_i[at + p.pattern_i] for at, p in zip(first, parts, strict=False)])
     patterns = _one_worker(whole)
-    return replace(
-        data, engine=patterns, totals=count_totals(patterns), pattern_i=pattern_i.astype(np.int32), plain=False
-    )
+    return replace(data, engine=patterns, totals=count_totals(patterns), pattern_i=pattern_i.astype(np.int32))
 
 
 def _find_distinct(row_ic: FloatArray, weight_i: FloatArray) -> PatternPart:

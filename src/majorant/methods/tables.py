@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -57,7 +56,6 @@ class VoteData:
     engine: Engine
     totals: Totals
     pattern_i: NDArray[np.int32] | None = None  # row of each item in the engine, if items with equal votes were merged
-    plain: bool = False  # votes in memory, without weights or clamped gold
     start: Fit | None = None  # an earlier fit to continue from
     progress: Progress | None = None
 
@@ -80,11 +78,7 @@ class VoteData:
         return self.rows(fn), shares(self.engine.map_sum(sum_voted))
 
     def fit_of(self, model: Any, **facts: Any) -> Fit:
-        """Make the Fit of a model to these votes, with a state for `update` if the model is online."""
-        if self.plain and model.traits.online:
-            from majorant.methods.online import first_state  # imported here because it imports this module
-
-            facts["resume"] = partial(first_state, model, self.votes)
+        """Make the Fit of a model to these votes."""
         return fit_of(model.name, self.votes, **facts)
 
 
@@ -114,8 +108,7 @@ def prepare(
         if weights is not None:
             weight_i = np.bincount(pattern_i, weights=np.asarray(weights, dtype=float), minlength=len(merged.weight_p))
     engine = in_memory(distinct, weights=weight_i, clamp_gold=clamp_gold, usual_items=usual_items)
-    plain = weights is None and not clamp_gold
-    return VoteData(votes, engine, count_totals(engine), pattern_i, plain, start, progress)
+    return VoteData(votes, engine, count_totals(engine), pattern_i, start, progress)
 
 
 def _require_gold(votes: Votes, clamp_gold: bool) -> None:
