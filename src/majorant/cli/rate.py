@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 @click.option("--by", metavar="COLUMN", help="Compare the rates of each value of a column, such as system.")
 @click.option("--range", "limits", metavar="LOW,HIGH", callback=number_list, help="Range of the scores, such as 1,7.")
 @click.option(
+    "--at-n",
+    is_flag=True,
+    help="Narrower intervals, if you fixed the number of labels before you saw any (at least 20).",
+)
+@click.option(
     "--at-least", "bar", type=float, metavar="RATE", help="Exit with 1 unless the labels show a rate above this."
 )
 @click.option(
@@ -44,6 +49,7 @@ def rate(
     engine: Engine,
     wanted: str | None,
     by: str | None,
+    at_n: bool,
     bar: float | None,
     digest: str | None,
     **how: Any,
@@ -66,7 +72,7 @@ def rate(
     if digest is not None and digest != "-" and not is_job_summary(digest):
         refuse_unsafe([Path(digest)])
     gold = source.options.gold_file
-    settings = {"label": wanted, "limits": how["limits"], "level": how["level"], "rng": how["seed"]}
+    settings = {"label": wanted, "limits": how["limits"], "level": how["level"], "at_n": at_n, "rng": how["seed"]}
     with _opened(source, engine, by) as (backend, pairs):
         apart = None if engine.on_cluster else gold  # on a cluster, gold labels are read with the votes
         found = measure_rate(backend, apart, how=source.options, pairs=pairs, **settings)

@@ -128,6 +128,13 @@ def sure_line(rates: Rates) -> str:
         return "every item has a label, so this is exact."
     level = f"{100 * rates.level:g}%"
     together = ", all intervals together" if rates.slices else ""
+    if rates.at_n:
+        drawn = (
+            ""
+            if rates.order is Order.DRAWN
+            else f", and the {'questions' if rates.clustered else 'items'} were drawn at random"
+        )
+        return f"{level}{together}, at this number of labels, if you fixed it before you saw any{drawn}."
     if rates.order is Order.DRAWN:
         return f"{level}{together}, even if you stop early."
     unit = "questions" if rates.clustered else "items"
@@ -270,7 +277,7 @@ def _comparisons(rates: Rates) -> list[str]:
             lines.append(f"{first} beats {second} by {_points(one, rates)}.")
         elif one.winner is Winner.SECOND:
             lines.append(f"{second} beats {first} by {_points(one, rates, turned=True)}.")
-        elif one.value is not None:
+        elif one.value is not None and one.low is not None:
             turned = one.value < 0
             ahead, behind = (second, first) if turned else (first, second)
             more = (

@@ -17,7 +17,9 @@ from importlib import resources
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from majorant.ask.at_n import LEAST_UNITS, CrossFit, Residuals
 from majorant.ask.rate import bounds, labels_for
 from majorant.backend import Backend, MemoryBackend, as_backend
 from majorant.defaults import LEVEL
@@ -29,7 +31,7 @@ from majorant.results.positions import sign_test
 from majorant.results.rate_inputs import Labelled, Measure, Order, Target, find_target, read_labelled
 from majorant.results.rate_panel import Panel, Reported, Sample
 from majorant.tabular import Tabular
-from majorant.values import as_generator, as_level
+from majorant.values import FloatArray, as_generator, as_level
 from majorant.votes import Account, NoteKind, Votes
 
 
@@ -122,6 +124,7 @@ class Rates(Tabular):
     clustered: bool  # whether items were labelled question by question
     ignored: int  # labelled items without votes
     unheard: tuple[Hashable, ...]  # expert labels that no judge gave; they count as not the class
+    at_n: bool  # whether intervals hold at this number of labels only, or at any time
     level: float
     record: RateRecord
 
@@ -171,6 +174,7 @@ def rate(
     by: str | None = None,
     limits: tuple[float, float] | None = None,
     level: float = LEVEL,
+    at_n: bool = False,
     rng: int | np.random.Generator = 0,
     label_column: str | None = None,
     **reading: Any,
@@ -194,6 +198,9 @@ def rate(
         The range of scores, if it is not 0 to 1, 1 to 5, 1 to 10 or 0 to 100.
     level : float
         Probability with which all intervals hold at once, however often you look.
+    at_n : bool
+        Narrower intervals that hold only at this number of labels: choose it if you fixed the number before you saw any
+        label.  They take at least 20 labels.
     rng : int or Generator
         Random seed; used to shuffle labels whose order is unknown.
     label_column : str
@@ -220,7 +227,7 @@ def rate(
     reading |= {} if label_column is None else {"label": label_column}
     how = ReadOptions.of(reading)
     column = gold if isinstance(gold, str) and not os.path.exists(gold) else None  # noqa: PTH110
-    settings: dict[str, Any] = {"label": label, "limits": limits, "level": level, "rng": rng}
+    settings: dict[str, Any] = {"label": label, "limits": limits, "level": level, "at_n": at_n, "rng": rng}
     if isinstance(votes, Votes | Backend):
         backend = as_backend(votes, **reading)
         if column is not None:
@@ -251,6 +258,7 @@ def measure_rate(
     label: Any = None,
     limits: Sequence[float] | None = None,
     level: float = LEVEL,
+    at_n: bool = False,
     rng: int | np.random.Generator = 0,
 ) -> Rates:
     """Measure a rate for votes that have been read; `how` holds the reading options, which apply to label files."""
@@ -271,20 +279,22 @@ def measure_rate(
     if target.measure is Measure.WIN or len(present) > 30:
         compared = []  # the slices of win rates are pairs already, and many slices make too many pairs
     tail = (1 - level) / 2 / (1 + len(present) + len(compared))
+    fixed = FixedSample.of(panel, sample) if at_n else None
     return Rates(
         measure=target.measure,
         label=target.label,
         limits=target.limits,
         candidates=tuple(target.wins[s] for s in present) if target.wins and present else target.wins,
         account=votes.account,
-        overall=_rate(None, panel, sample, target, tail),
-        slices=tuple(_rate(s, panel, sample, target, tail) for s in present),
-        differences=tuple(_difference(a, b, panel, sample, target, tail) for a, b in compared),
+        overall=_rate(None, panel, sample, target, tail, fixed),
+        slices=tuple(_rate(s, panel, sample, target, tail, fixed) for s in present),
+        differences=tuple(_difference(a, b, panel, sample, target, tail, fixed) for a, b in compared),
         positions=() if pairs is None else tuple(_position(judged) for judged in pairs.judged),
         order=labelled.order,
         clustered=sample.question_i is not None,
         ignored=labelled.ignored,
         unheard=_unheard(labelled, votes.labels) if target.measure is Measure.SHARE else (),
+        at_n=at_n,
         level=level,
         record=rate_record(),
     )
@@ -294,7 +304,48 @@ def _unheard(labelled: Labelled, labels: Sequence[Hashable]) -> tuple[Hashable, 
     return tuple(dict.fromkeys(value for value in labelled.values if value is not None and value not in labels))
 
 
-def _rate(s: int | None, panel: Panel, sample: Sample, target: Target, tail: float) -> Rate:
+@dataclass(frozen=True, slots=True, eq=False)
+class FixedSample:
+    """The labels for intervals at a fixed number of them."""
+
+    fit: CrossFit
+    unit_i: NDArray[np.int64]  # the question of each item if labels came by question, else the item
+
+    @classmethod
+    def of(cls, panel: Panel, sample: Sample) -> FixedSample:
+        """Refuse labels that cannot have such an interval: too few, or missing for drawn items."""
+        known_t = np.isfinite(sample.y_t)
+        unit_i = np.arange(len(panel.item_i)) if sample.question_i is None else sample.question_i
+        units = len(np.unique(unit_i[sample.item_t[known_t]]))
+        unit = "items" if sample.question_i is None else "questions"
+        if units < min(LEAST_UNITS, len(np.unique(unit_i))):
+            raise DataError(
+                f"An interval at this number of labels takes at least {LEAST_UNITS} labelled {unit}, not {units}. "
+                "Label more, or leave out at_n for an interval that holds at any number."
+            )
+        if not known_t.all():
+            raise DataError(
+                f"{int((~known_t).sum())} of the drawn items have no label. Label them too, or leave out at_n: then "
+                "they count as the worst case."
+            )
+        fit = CrossFit.of(sample.features, sample.item_t, sample.y_t, unit_i[sample.item_t])
+        return cls(fit, unit_i)
+
+    def residuals(self, weight_i: FloatArray) -> Residuals:
+        """Residuals of the sum of weight times y over the items of a unit."""
+        return self.fit.residuals(weight_i, self.unit_i)
+
+
+def _ends_at_n(residuals: Residuals, tail: float) -> tuple[float | None, float | None, float | None]:
+    """Estimate and interval at this number of labels; no interval where the labels do not show their spread."""
+    if not residuals.units:
+        return None, None, None
+    measured = residuals.measured()
+    low, high = measured.interval(tail)
+    return (measured.estimate, low, high) if residuals.suffices else (measured.estimate, None, None)
+
+
+def _rate(s: int | None, panel: Panel, sample: Sample, target: Target, tail: float, fixed: FixedSample | None) -> Rate:
     """The rate over all items, or over a slice."""
     low_limit, high_limit = target.limits
     scale = high_limit - low_limit
@@ -309,7 +360,15 @@ def _rate(s: int | None, panel: Panel, sample: Sample, target: Target, tail: flo
         whole = target.measure is Measure.SHARE and per_unit == 1.0
         low, high = bounds(bets, tail, whole=whole)
         value = min(max(float(bets.estimate or 0.0), low), high)
-        value, low, high = (low_limit + scale * end for end in (value, low, high))
+    if n_labels and fixed is not None:
+        ends = _ends_at_n(fixed.residuals(mine_i / per_unit), tail)
+        if s is None and ends[1] is None:
+            raise DataError(
+                "Every label lies on the same side of what the judges predict, so these labels do not show by how much "
+                "judges err. Leave out at_n for an interval that holds all the same."
+            )
+        value, low, high = (None if end is None else min(max(end, 0.0), 1.0) for end in ends)
+    value, low, high = (None if end is None else low_limit + scale * end for end in (value, low, high))
     more = {}
     for aim in (0.05, 0.03):  # common half-widths, as shares of the range
         units = labels_for(aim, spread=bets.spread, n=bets.n, alpha=tail)
@@ -328,7 +387,9 @@ def _rate(s: int | None, panel: Panel, sample: Sample, target: Target, tail: flo
     )
 
 
-def _difference(a: int, b: int, panel: Panel, sample: Sample, target: Target, tail: float) -> Difference:
+def _difference(
+    a: int, b: int, panel: Panel, sample: Sample, target: Target, tail: float, fixed: FixedSample | None
+) -> Difference:
     """The rate of slice a minus that of slice b."""
     first_i, second_i = panel.slice_i == a, panel.slice_i == b
     paired = sample.question_i is not None
@@ -344,6 +405,8 @@ def _difference(a: int, b: int, panel: Panel, sample: Sample, target: Target, ta
     if n_labels and n_first and n_second:
         low, high = bounds(bets, tail)
         value = min(max(float(bets.estimate or 0.0), low), high)
+        if fixed is not None:
+            value, low, high = _difference_at_n(fixed, first_i, second_i, tail, paired=paired)
     more: int | None = 0
     if value is None or low is None or high is None or low <= 0 <= high:
         needed = labels_for(abs(value or 0.0) + 1e-9, spread=bets.spread, n=bets.n, alpha=tail, width=2.0)
@@ -361,6 +424,20 @@ def _difference(a: int, b: int, panel: Panel, sample: Sample, target: Target, ta
         labels=bets.drawn,
         more=more,
     )
+
+
+def _difference_at_n(
+    fixed: FixedSample, first_i: NDArray[np.bool_], second_i: NDArray[np.bool_], tail: float, *, paired: bool
+) -> tuple[float | None, float | None, float | None]:
+    """The difference of two slices at this number of labels; within questions if these were labelled as a whole."""
+    if paired:
+        return _ends_at_n(fixed.residuals(first_i.astype(float) - second_i), tail)
+    first, second = fixed.residuals(first_i.astype(float)), fixed.residuals(second_i.astype(float))
+    if not (first.units and second.units):
+        return None, None, None
+    measured = first.measured().minus(second.measured())
+    low, high = measured.interval(tail)
+    return (measured.estimate, low, high) if first.suffices and second.suffices else (measured.estimate, None, None)
 
 
 def _position(judged: Judged) -> Position:
