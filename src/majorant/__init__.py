@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from majorant.results.comparison import compare as compare
     from majorant.results.judges import judges as judges
     from majorant.results.plan import plan as plan
+    from majorant.results.rank import rank as rank
     from majorant.results.rates import rate as rate
     from majorant.results.result import Result as Result
     from majorant.simulate import simulate as simulate
@@ -64,6 +65,7 @@ _HOME = {
     "judges": "results.judges",
     "load_rule": "methods",
     "plan": "results.plan",
+    "rank": "results.rank",
     "rate": "results.rates",
     "read": "read",
     "report": "render.html",
