@@ -22,7 +22,6 @@ from majorant.ask.rate import Features
 from majorant.values import FloatArray, lock
 
 LEAST_UNITS = 20  # with fewer labelled units, the residuals do not show their spread
-FOLDS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,15 +124,16 @@ class CrossFit:
     def of(cls, features: Features, item_t: ArrayLike, y_t: ArrayLike, unit_t: ArrayLike) -> CrossFit:
         """Learn the predictor once for each fold; labels of one unit share a fold."""
         item, y = np.asarray(item_t, dtype=np.int64), np.asarray(y_t, dtype=float)
+        folds = 10
         _, unit = np.unique(np.asarray(unit_t), return_inverse=True)
         first = np.unique(unit, return_index=True)[1]
         fold_u = np.empty(len(first), dtype=np.int64)
-        fold_u[np.argsort(first)] = np.arange(len(first)) % FOLDS
+        fold_u[np.argsort(first)] = np.arange(len(first)) % folds
         fold_t, row_td = fold_u[unit], features.value_id[item]
         gram, moment = np.diag(features.penalty_d), features.penalty_d * features.prior_d
         gram, moment = gram + row_td.T @ row_td, moment + row_td.T @ y
         predicted = []
-        for fold in range(min(FOLDS, len(first))):
+        for fold in range(min(folds, len(first))):
             own_td, own_y = row_td[fold_t == fold], y[fold_t == fold]
             coefficient_d = np.linalg.solve(gram - own_td.T @ own_td, moment - own_td.T @ own_y)
             predicted.append(features.predict(coefficient_d))

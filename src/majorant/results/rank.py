@@ -80,7 +80,6 @@ class Ranking(Tabular):
     measure: Measure
     label: Hashable | None
     limits: tuple[float, float]
-    by: str
     systems: Records[System]  # best first
     pairs: Records[Pair]  # empty without labels
     paired: bool  # whether systems are compared within questions
@@ -271,7 +270,7 @@ def rank_systems(
     question_p = None if question_i is None else question_i[panel.item_i]
     if question_p is not None and not _shared(question_p, panel.slice_i):
         question_p = None
-    return _ranking(panel, present, target, labelled, question_p, votes, by, level)
+    return _ranking(panel, present, target, labelled, question_p, votes, level)
 
 
 def _shared(question_p: Codes, slice_p: Codes) -> bool:
@@ -289,7 +288,6 @@ def _ranking(
     labelled: Labelled,
     question_p: Codes | None,
     votes: Any,
-    by: str,
     level: float,
 ) -> Ranking:
     unit_p = np.arange(len(panel.item_i)) if question_p is None else question_p
@@ -311,7 +309,6 @@ def _ranking(
         "measure": target.measure,
         "label": target.label,
         "limits": target.limits,
-        "by": by,
         "paired": question_p is not None,
         "labels": len(item_t),
         "n_units": len(np.unique(unit_p[np.isin(panel.slice_i, present)])),
