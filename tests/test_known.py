@@ -21,6 +21,8 @@ from majorant.known import (
     read_ratings,
     vote_shares,
 )
+from majorant.read import read
+from majorant.render.notes import note_text
 from majorant.votes import Votes
 
 TABLE = public_ratings()
@@ -215,3 +217,38 @@ def test_a_missing_file_of_ratings_is_named(tmp_path):
 
 def test_a_table_without_dates_has_no_age():
     assert RatingTable((), "", "", "", "").age(date(2026, 1, 1)) is None
+
+
+TRUSTED = "item,worker,label,trust\n" + "".join(
+    f"{i},{w},{'yes' if (i + w) % 3 else 'no'},{t}\n" for i in range(4) for w, t in ((0, ".9"), (1, "60%"), (2, ""))
+)
+
+
+def test_a_column_of_trust_is_read_per_worker(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text(TRUSTED)
+    votes = read(path, trust_column="trust")
+    assert votes.trust_j[:2].tolist() == [0.9, 0.6]
+    assert np.isnan(votes.trust_j[2])
+    path.write_text(TRUSTED.replace(",.9", ",90").replace("60%", "60"))
+    np.testing.assert_allclose(read(path, trust_column="trust").trust_j[:2], [0.9, 0.6])
+    assert read(path).trust_j is None
+
+
+def test_an_equal_trust_is_ignored_with_a_note(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text(TRUSTED.replace(",.9", ",1.0").replace("60%", "1"))
+    votes = read(path, trust_column="trust")
+    assert votes.trust_j is None
+    texts = [note_text(note) for note in votes.account.notes]
+    assert "Column 'trust' is 1 for every worker, so it is ignored." in texts
+
+
+@pytest.mark.parametrize("bad", ["high", "-1", "250"])
+def test_bad_trust_is_refused_with_the_row(tmp_path, bad):
+    path = tmp_path / "votes.csv"
+    path.write_text(TRUSTED.replace("60%", bad))
+    with pytest.raises(DataError, match=rf"row 3, column 'trust': '{bad}' is not a share"):
+        read(path, trust_column="trust")
+    with pytest.raises(ConfigError, match="no column 'trsut'"):
+        read(path, trust_column="trsut")

@@ -54,6 +54,7 @@ class NoteKind(StrEnum):
     SINGLE_CLASS = "single-class"  # label
     UNLABELLED_ITEMS = "unlabelled-items"  # names, count
     SILENT_WORKERS = "silent-workers"  # names, count
+    EQUAL_TRUST = "equal-trust"  # column, value: the same for every worker, so it is ignored
     GOLD_SAMPLE = "gold-sample"  # source, labels
     GOLD_SKIPPED = "gold-skipped"  # items
 
@@ -128,6 +129,7 @@ class Votes(Tabular):
     gold_i: IntArray | None = None  # code of the true label, -1 if unknown
     abstained_i: IntArray | None = None  # number of abstentions on each item
     seconds_n: NDArray[np.float64] | None = None  # time that each vote took
+    trust_j: NDArray[np.float64] | None = None  # the user's figure for each worker's accuracy, NaN if unknown
     slice_i: IntArray | None = None  # the slice that each item belongs to, -1 for none
     slices: tuple[Hashable, ...] = ()
     ordered: bool = False  # whether labels are listed from lowest to highest, in the user's order
@@ -148,6 +150,8 @@ class Votes(Tabular):
             self._check_range("slice_i", -1, len(self.slices))
         if self.abstained_i is not None:
             self._freeze("abstained_i", np.int32, n_items)
+        if self.trust_j is not None:
+            self._freeze("trust_j", np.float64, len(self.workers))
         if self.seconds_n is not None:
             self._freeze("seconds_n", np.float64, n_votes)
         if not np.array_equal(np.diff(self.offsets_i), np.bincount(self.item_n, minlength=n_items)):

@@ -222,6 +222,7 @@ EXAMPLES = {
     NoteKind.SINGLE_CLASS: {"label": "yes"},
     NoteKind.UNLABELLED_ITEMS: {"names": ["a"], "count": 1},
     NoteKind.SILENT_WORKERS: {"names": ["w"], "count": 7},
+    NoteKind.EQUAL_TRUST: {"column": "trust", "value": 1.0},
     NoteKind.GOLD_SAMPLE: {"source": "gold.csv", "labels": 40},
     NoteKind.GOLD_SKIPPED: {"items": 3},
     NoteKind.GOLD_WITHOUT_DESIGN: {"source": "to_label.csv", "labels": 12, "disagreed": 1},

@@ -233,6 +233,7 @@ def input_options(command: Command) -> Command:
         click.option("--gold-file", metavar="FILE", help="True labels: a file with items and labels."),
         click.option("--status", metavar="COLUMN", help="Status column (ok, abstain, error); none: ignore."),
         click.option("--seconds", metavar="COLUMN", help="Column with the duration of each vote."),
+        click.option("--trust-column", metavar="COLUMN", help="Each worker's trust or earlier accuracy."),
         click.option("--text", metavar="COLUMN", help="Column with the item's text; none: ignore."),
         click.option("--columns", metavar="A,B,...", help="Column roles if there is no header; _ skips one."),
         click.option("--wide", is_flag=True, help="One row per item, one column per worker."),

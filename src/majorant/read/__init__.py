@@ -59,6 +59,9 @@ def read(source: Any, **reading: Unpack[Reading]) -> Votes:
         True labels: a column of the table, or a separate table of items and labels.
     by, text : str, optional
         A column that divides the items into slices; the column with the text of the items.
+    trust_column : str, optional
+        A column with each worker's trust or earlier accuracy, from 0 to 1 or in percent. It weighs votes; it is
+        ignored, with a note, if all workers have the same.
     workers, wide, columns, sheet : optional
         For a table with a row per item: its worker columns, and whether it is one; for a table without a header, the
         role of each column, such as ``"worker,item,label"``; for a workbook, the sheet.

@@ -390,6 +390,39 @@ def slices_of_items(coded: Coded, items: Ids) -> tuple[NDArray[np.int32] | None,
     return one_per_item(coded, items, "slice", code_map, slices), tuple(slices)
 
 
+def trust_of_workers(coded: Coded, workers: Ids) -> tuple[NDArray[np.float64] | None, list[Note]]:
+    """The mean of each worker's trust, as a share; None if there is no such column or all workers have the same."""
+    if "trust" not in coded.codes:
+        return None, []
+    column, code_n = coded.table.columns["trust"], coded.codes["trust"]
+    trust = [math.nan]
+    for code, value in enumerate(decode(coded.known["trust"], coded.table.kind)):
+        try:
+            text = str(value).strip(' \t"')
+            number = math.nan if is_empty(value) else float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            number = math.inf
+        if not (math.isnan(number) or 0 <= number <= 100):
+            raise DataError(
+                f"{coded.where(int(np.argmax(code_n == code)))}, column {column!r}: {value!r} is not a share between "
+                "0 and 1 or a percentage. Correct it, or leave trust_column= out."
+            )
+        trust.insert(code, number)
+    trust_n = np.array(trust)[code_n]
+    if np.nanmax(trust_n, initial=0.0) > 1:
+        trust_n = trust_n / 100
+    given = ~np.isnan(trust_n)
+    n_workers = len(workers.values)
+    total_j, rows_j = (
+        np.bincount(workers.code_n[given], weights, n_workers) for weights in (trust_n[given], np.ones(given.sum()))
+    )
+    trust_j = np.where(rows_j > 0, total_j / np.maximum(rows_j, 1), np.nan)
+    if np.isnan(trust_j).all() or np.nanmax(trust_j) - np.nanmin(trust_j) < 1e-9:
+        value = None if np.isnan(trust_j).all() else float(np.nanmax(trust_j))
+        return None, [Note(NoteKind.EQUAL_TRUST, {"column": column, "value": value})]
+    return trust_j, []
+
+
 @dataclass(frozen=True, slots=True)
 class Gold:
     """The gold value of each item that has one, by position in `items`, and its source."""
@@ -677,7 +710,15 @@ def build_votes(coded: Coded, items: Ids, gold: Gold | None, options: ReadOption
         known = {r: decode(known[r], "json") if len(known[r]) <= 200_000 else () for r in ("item", "worker")}
     coverage = replace(coverage_of(votes), items=known["item"], workers=known["worker"])
     account = make_account(coded, coverage, named, resolved, options.repeats, gold)
-    return replace(votes, account=account, slice_i=slice_i, slices=slices, ordered=options.scale.order is not None)
+    trust_j, trust_notes = trust_of_workers(coded, workers)
+    return replace(
+        votes,
+        account=replace(account, notes=(*account.notes, *trust_notes)),
+        slice_i=slice_i,
+        slices=slices,
+        ordered=options.scale.order is not None,
+        trust_j=trust_j,
+    )
 
 
 def no_votes(coded: Coded) -> DataError:

@@ -42,6 +42,7 @@ ALIASES: Mapping[str, tuple[frozenset[str], ...]] = {  # names in an earlier set
     "status": (frozenset(["status"]),),
     "seconds": (frozenset(["seconds"]),),
     "slice": (),  # only if the caller names it
+    "trust": (),  # likewise
 }  # fmt: skip
 JUDGES = frozenset(
     ["judge", "grader", "evaluator", "scorer", "juror", "judgemodel", "judgename", "gradermodel", "evaluatormodel"]
@@ -192,6 +193,7 @@ class Reading(TypedDict, total=False):
     status: str | None
     seconds: str | None
     by: str | None
+    trust_column: str | None
     text: str | None
     columns: str | Sequence[str] | None
     gold_file: Any
@@ -225,6 +227,7 @@ class ReadOptions:
     status: str | None = None
     seconds: str | None = None
     by: str | None = None  # column by which to slice the items
+    trust_column: str | None = None  # column with each worker's trust or earlier accuracy
     text: str | None = None  # column with the item text
     columns: str | Sequence[str] | None = None  # role of each column, for tables without a header
     gold_file: Any = None
@@ -260,7 +263,7 @@ class ReadOptions:
             object.__setattr__(self, "gold", None)
         _check_types(self)
         named = {role: getattr(self, role) for role in ("item", "worker", "label", "gold", "status", "seconds")}
-        choice = replace(Choice.of(self.columns, **named, slice=self.by), needed=self.needed)
+        choice = replace(Choice.of(self.columns, **named, slice=self.by, trust=self.trust_column), needed=self.needed)
         object.__setattr__(self, "choice", choice)
         object.__setattr__(self, "scale", Scale.of(self.order, self.threshold, self.codes))
 
@@ -346,7 +349,7 @@ def _is_gold_table(gold: Any) -> bool:
 def _check_types(options: ReadOptions) -> None:
     """Refuse arguments of the wrong type, naming them."""
     listed = {"item": str, "columns": str, "workers": str, "empty": object, "order": object}
-    texts = "worker label gold status seconds by text encoding delimiter format sheet"
+    texts = "worker label gold status seconds by trust_column text encoding delimiter format sheet"
     for name in texts.split():
         value = getattr(options, name)
         if value is not None and not isinstance(value, str):

@@ -145,6 +145,10 @@ def _text(kind: NoteKind, facts: Mapping[str, Any], spell: Spell) -> str:
             return "Each label is treated as a separate yes/no question."
         case NoteKind.FOLDED_LABELS:
             return f"Merged labels that look alike: {_counted_groups(facts['groups'])}."
+        case NoteKind.EQUAL_TRUST:
+            value = facts["value"]
+            same = "is empty" if value is None else f"is {value:.3g} for every worker"
+            return f"Column {facts['column']!r} {same}, so it is ignored."
         case NoteKind.ABSTAINED:
             abstained = count(facts["rows"], "abstention")
             return f"{abstained}: rows with an empty label or with a status that means no vote."
