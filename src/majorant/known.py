@@ -34,7 +34,7 @@ from majorant.votes import Votes
 
 TENFOLD = 100.0  # a judge who trails by as many points counts a tenth
 SMOOTHING = 0.02  # added to shares, so that one kind of share cannot veto a class
-TERMS = "github.com/lmarena/arena-catalog, which shows no licence; ratings are facts, quoted with source and date"
+TERMS = "LMArena, from github.com/lmarena/arena-catalog, which shows no licence; ratings are facts, quoted with source"
 
 
 def _listed(text: str) -> frozenset[str]:
@@ -321,6 +321,44 @@ def vote_shares(votes: Votes, weight_j: FloatArray | None = None) -> FloatArray:
     return np.asarray(share_ik / np.maximum(share_ik.sum(axis=1, keepdims=True), 1e-12))
 
 
+@dataclass(frozen=True, slots=True)
+class Stake:
+    """The label on whose frequency the best-rated model and majority vote differ most, and how often each gives it."""
+
+    model: str
+    label: Hashable
+    model_share: float
+    majority_share: float
+
+    @property
+    def difference(self) -> float:
+        """How far the two shares are apart."""
+        return abs(self.model_share - self.majority_share)
+
+
+def find_stake(votes: Votes, known: KnownJudges) -> Stake | None:
+    """What the best-rated model and majority vote disagree on; None if nobody is recognised.
+
+    >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [0, 1, 1, 0, 1, 1], items="ab",
+    ...                          workers=("gpt-4", "llama-2-7b", "gemma-2b"), labels=("no", "yes"))
+    >>> find_stake(votes, know_judges(votes.workers, public_ratings()))
+    Stake(model='gpt-4', label='no', model_share=1.0, majority_share=0.0)
+    """
+    if not known.n_known:
+        return None
+    model = known.judges[known.best].model
+    plain_ik = vote_shares(votes)
+    model_ik = vote_shares(votes, np.array([float(judge.model == model) for judge in known.judges]))
+    voted_i = model_ik.sum(axis=1) > 0
+    if not voted_i.any():
+        return None
+    best_ik = plain_ik >= plain_ik.max(axis=1, keepdims=True) - 1e-9
+    majority_k = (best_ik / best_ik.sum(axis=1, keepdims=True))[voted_i].mean(axis=0)
+    model_k = model_ik[voted_i].mean(axis=0)
+    k = int(np.abs(model_k - majority_k).argmax())
+    return Stake(model, votes.labels[k], float(model_k[k]), float(majority_k[k]))
+
+
 def half_by_name(votes: Votes, weight_j: FloatArray) -> FloatArray:
     """The probability of each class: the geometric mean of the plain vote shares and the weighted ones.
 
@@ -343,7 +381,7 @@ def public_ratings() -> RatingTable:
         for row in rows
     )
     newest = max(rating.date for rating in ratings)
-    return RatingTable(ratings, "public chat ratings (LMArena)", TERMS, newest, _digest(text))
+    return RatingTable(ratings, "public chat ratings", TERMS, newest, _digest(text))
 
 
 def read_ratings(path: str | PathLike[str]) -> RatingTable:
