@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from majorant.read import read as read
     from majorant.render.html import figure as figure
     from majorant.render.html import report as report
+    from majorant.results.accept import accept as accept
     from majorant.results.agreement import agreement as agreement
     from majorant.results.agreement.scores import scores as scores
     from majorant.results.comparison import compare as compare
@@ -53,6 +54,7 @@ _HOME = {
     "NotIdentified": "errors",
     "Result": "pipeline",
     "Votes": "votes",
+    "accept": "results.accept",
     "aggregate": "pipeline",
     "agreement": "results.agreement",
     "ask": "ask.ask",

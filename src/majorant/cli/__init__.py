@@ -27,6 +27,7 @@ COMMANDS = {
     "label": "Label items in the terminal with single keys, until the question is settled.",
     "rate": "Measure a pass rate, win rate or mean score from a few labels, and see whether A beats B.",
     "rank": "Rank systems: which differences are real, which cannot be told apart, and what would separate them.",
+    "accept": "Choose the items whose labels need no expert, so that enough of them are right.",
     "workers": "Rate each worker or judge, worst first; with gold labels, see which judges are good enough to gate on.",
     "agreement": "Measure how well the workers agree, beyond chance.",
     "aggregate": "Write one label per item.",

@@ -327,9 +327,10 @@ def _ranking(
     means = {s: fit.residuals(_weights(panel.slice_i == s, unit_p), unit_p) for s in present}
     fewest = min(one.units for one in means.values())
     if fewest < LEAST_UNITS and any(one.units < one.n for one in means.values()):
-        what = "questions with labels for all systems" if question_p is not None else "labelled items of each system"
+        unit = "questions" if question_p is not None else "items"
         raise DataError(
-            f"Ranking takes at least {LEAST_UNITS} {what}; there are {fewest}. Label more, drawn at random."
+            f"Ranking takes labels of at least {LEAST_UNITS} {unit} for every system; one has {fewest}. Label more, "
+            "drawn at random."
         )
     order = sorted(present, key=lambda s: (-means[s].measured(beyond=True).estimate, str(panel.slices[s])))
     contrasts = _contrasts(fit, panel, order, unit_p, means, paired=question_p is not None)
