@@ -20,7 +20,6 @@ from scipy.special import log_ndtr, ndtri
 from scipy.stats import binom
 
 import board
-from majorant.backend import MemoryBackend
 from majorant.evidence.certificate.anonymous import fresh_items, is_proved, ratio_cut, weigh
 from majorant.evidence.certificate.claims import certification_of, claim_inputs, examine
 from majorant.evidence.certificate.count_models import flatten
@@ -63,7 +62,7 @@ def cost() -> None:
     rows = []
     for name, votes in [*public_sets(), *((name, crowd(*shape)) for name, shape in SHAPES.items())]:
         start = process_time()
-        examined = examine(claim_inputs(MemoryBackend(votes), rng=0), level=LEVEL, rng=0)
+        examined = examine(claim_inputs(votes, rng=0), level=LEVEL, rng=0)
         tested = process_time()
         certification_of(examined)
         done = process_time()

@@ -18,7 +18,6 @@ import numpy as np
 import board
 from majorant.ask.learn import learn_rule
 from majorant.ask.questions import label_free_rule
-from majorant.backend import as_backend
 from majorant.defaults import MAJORITY
 from majorant.defaults import WEIGHTED_VOTE as COMBINATION
 from majorant.methods.fit import Fit, chances
@@ -57,7 +56,7 @@ def gains(votes: Votes, n: int) -> Gains:
     known = np.flatnonzero((votes.gold_i >= 0) & (votes.votes_i > 0))
     truth_i, blind = votes.gold_i, replace(votes, gold_i=None)
     fits = {rule: fit_rule(rule, blind) for rule in (MAJORITY, COMBINATION)}
-    free, weighted = fits[label_free_rule(as_backend(blind))], fits[COMBINATION]
+    free, weighted = fits[label_free_rule(blind)], fits[COMBINATION]
     rng, rows = np.random.default_rng(0), []
     for draw in range(DRAWS):
         order = rng.permutation(known)

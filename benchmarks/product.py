@@ -26,7 +26,7 @@ from majorant.simulate import one_coin_workers, simulate
 IMPORTS = "import scipy.optimize, duckdb, pyarrow"
 SORT = "import duckdb, sys; duckdb.sql(f\"COPY (FROM '{sys.argv[1]}' ORDER BY item) TO '{sys.argv[2]}'\")"
 SESSION = """
-from majorant.backend.spark.session import spark_session
+from majorant.read.spark import spark_session
 with spark_session('local[2]') as spark: spark.range(1).count()
 """
 CROWD_KIT = """

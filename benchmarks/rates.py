@@ -27,7 +27,6 @@ import numpy as np
 import board
 from majorant.ask import rate
 from majorant.ask.rate import Bets, Features, bounds, log_capitals, mirrored, offer_bets
-from majorant.backend import MemoryBackend
 from majorant.kernels import shares
 from majorant.methods.fit import chances
 from majorant.read import read
@@ -74,7 +73,7 @@ def real_sets() -> Iterator[Population]:
             votes = read(str(path / "label.csv"), gold_file=str(path / "truth.csv"), repeats="each")
             assert votes.gold_i is not None
             blind, cls = replace(votes, gold_i=None), len(votes.labels) - 1
-            panel = Panel.of(MemoryBackend(blind), find_target(blind, None, votes.labels[cls], None))
+            panel = Panel.of(blind, find_target(blind, None, votes.labels[cls], None))
             known = votes.gold_i[panel.item_i] >= 0
             features = replace(panel.features, value_id=panel.features.value_id[known])
             share_i = shares(counts(blind).astype(float))[panel.item_i][known, cls]

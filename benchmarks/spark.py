@@ -33,23 +33,19 @@ Taken = tuple[float, float]  # seconds that passed, seconds that cores worked
 
 def measure(path: Path, cores: int, partitions: int | None) -> dict[str, Any]:
     """Measure one line of the table."""
-    from majorant.backend.spark.backend import SparkBackend, label_frame
-    from majorant.backend.spark.reading import read_files
-    from majorant.backend.spark.session import spark_session
     from majorant.read.options import ReadOptions
-    from majorant.results.labels import label_table
+    from majorant.read.spark import pack_files, spark_session
 
     def steps(n_steps: int) -> Any:
-        return SparkBackend(votes).fit_with(DawidSkene(max_iter=n_steps, min_rise=None, tol=0.0, accelerate=False))
+        return DawidSkene(max_iter=n_steps, min_rise=None, tol=0.0, accelerate=False).fit(votes, engine=votes.engine)
 
     with spark_session(f"local[{cores}]", memory="2g") as spark:
         spark.range(1).count()
-        encoding, backend = clock(lambda: read_files(spark, [str(path)], ReadOptions(), partitions=partitions))
-        votes = backend.votes
+        encoding, votes = clock(lambda: pack_files(spark, [str(path)], ReadOptions(), partitions=partitions))
         few, _ = clock(lambda: steps(FEW))
         many, fit = clock(lambda: steps(MANY))
         out = path.with_name(f"labels-{path.stem}-{cores}-{partitions}")
-        writing, _ = clock(lambda: label_frame(votes, [fit], label_table).write.parquet(str(out)))
+        writing, _ = clock(lambda: fit.to_spark().write.parquet(str(out)))
         step = tuple((m - f) / (MANY - FEW) for m, f in zip(many, few, strict=True))
         blocks = len(votes.places.part_b)
     return {"blocks": blocks, "encode": encoding, "step": step, "labels": writing}

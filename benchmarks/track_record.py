@@ -24,7 +24,6 @@ import numpy as np
 
 import majorant as mj
 from majorant.ask.learn import LEARNED, gold_labels
-from majorant.backend import MemoryBackend
 from majorant.evidence import track_record
 from majorant.evidence.labels import gold_accuracy
 from majorant.evidence.track_record import PublicSet
@@ -138,9 +137,9 @@ def check_set(name: str, votes: Votes, gold: str, shown: Votes) -> Row:
 def not_taught(votes: Votes, shown: Votes) -> Votes:
     """The votes without the half of the gold labels from which a rule was learned."""
     assert votes.gold_i is not None
-    backend, gold_i = MemoryBackend(shown), votes.gold_i.copy()
-    item_p, _ = gold_labels(backend)
-    gold_i[item_p[half_of(backend, item_p, seed=0)]] = -1
+    gold_i = votes.gold_i.copy()
+    item_p, _ = gold_labels(shown)
+    gold_i[item_p[half_of(shown, item_p, seed=0)]] = -1
     return replace(votes, gold_i=gold_i)
 
 

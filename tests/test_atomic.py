@@ -393,8 +393,8 @@ def check_out(tmp_path, monkeypatch, capsys):
     computed = {name: mj.check(f"{name}.csv", rng=0) for name in ("old", "new")}
     pages = {}
 
-    def again(backend, **_):
-        return computed["new" if "new" in str(backend.votes.account.source) else "old"]
+    def again(votes, **_):
+        return computed["new" if "new" in str(votes.account.source) else "old"]
 
     def page(summary, draw=files.render):
         key = summary["input"]["source"]

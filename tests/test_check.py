@@ -324,14 +324,12 @@ def test_compare_lists_every_method_after_the_text(run):
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--memory", "1GB", "--compare"], "--compare needs all votes in memory: leave out --memory"),
-        (["--engine", "spark", "--compare"], "--compare needs all votes in memory: leave out --engine spark"),
         (["--engine", "spark", "--by", "label"], "--by label does not work with --engine spark: use --memory"),
         (["--engine", "spark", "--mask"], "rows on Spark have no order. Use --memory"),
         (["--engine", "spark", "--memory", "1GB"], "choose one"),
     ],
 )
-def test_unsupported_options_on_other_backends_are_rejected_with_advice(run, flags, message):
+def test_unsupported_options_of_engines_are_rejected_with_advice(run, flags, message):
     write_table("votes.csv", votes_table(crowd("one expert")))
     code, _, err = run("check", "votes.csv", *flags)
     assert code == 2

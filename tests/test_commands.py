@@ -17,10 +17,10 @@ import pytest
 from click.testing import CliRunner
 
 import docs_build
-from majorant.backend.spark.session import require_spark, spark_session
 from majorant.cli import majorant
 from majorant.errors import ConfigError, MajorantError
 from majorant.output import votes_table, write_table
+from majorant.read.spark import require_spark, spark_session
 from majorant.simulate import simulate
 from transcripts import PAGES, ROOT
 

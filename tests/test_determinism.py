@@ -108,7 +108,7 @@ def repeated_votes():
 @pytest.mark.parametrize(
     "where", [pytest.param([], id="memory", marks=pytest.mark.long), pytest.param(["--memory", "1GB"], id="files")]
 )
-def test_answer_does_not_depend_on_row_order_or_backend(run, tmp_path, monkeypatch, shape, where):
+def test_answer_does_not_depend_on_row_order(run, tmp_path, monkeypatch, shape, where):
     """Twice the same bytes; rows in another order, the same answer, labels and verdicts."""
     monkeypatch.setattr(files_of_results, "render", lambda summary: "page")  # its bytes are in the test above
     columns, options = shape()

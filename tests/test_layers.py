@@ -23,7 +23,8 @@ EVERYONE = (
     "__version__",
 )  # import nothing
 BELOW_PIPELINE = (
-    "theory votes known kernels items read datasets tally simulate methods evidence ask results backend atomic output"
+    "theory votes known kernels items read datasets tally simulate methods evidence ask results atomic output store "
+    "workfolder"
 )
 MAY_IMPORT = {
     "errors": "",
@@ -37,16 +38,17 @@ MAY_IMPORT = {
     "known": "votes",  # who the judges are; below the methods, which weigh their votes
     "kernels": "votes",
     "items": "votes kernels",
-    "read": "votes",
+    "workfolder": "atomic",
+    "store": "votes workfolder",
+    "read": "votes kernels store workfolder",
     "datasets": "read votes",
     "tally": "votes kernels items",
     "simulate": "votes theory",
     "methods": "theory read votes known tally kernels items atomic",
-    "backend": "atomic methods read kernels items output tally votes",
-    "evidence": "theory ask.betting backend methods read kernels items tally votes",
+    "evidence": "theory ask.betting methods read kernels items tally votes",
     "decide": "evidence",
-    "ask": "evidence decide read kernels items atomic output backend tally methods votes pipeline results",
-    "results": "evidence decide ask methods read items tally votes theory kernels backend",
+    "ask": "evidence decide read kernels items atomic output tally methods votes pipeline results",
+    "results": "evidence decide ask methods read items tally votes theory kernels",
     "pipeline": f"decide {BELOW_PIPELINE}",
     "render": f"decide pipeline output {BELOW_PIPELINE}",  # the result types
     "web": f"pipeline render {BELOW_PIPELINE}",

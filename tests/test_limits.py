@@ -17,7 +17,7 @@ import pytest
 
 import majorant as mj
 from corpus import READERS
-from majorant.backend import MemoryBackend
+from majorant import pipeline
 from majorant.errors import ConfigError, DataError
 from majorant.evidence.certificate.anonymous import certify_counts
 from majorant.evidence.certificate.assumption_tests import shuffle_within_items
@@ -79,7 +79,7 @@ def test_votes_on_a_large_item_are_shuffled_within_it():
 
 
 def test_many_slices_are_refused_before_anything_is_counted(monkeypatch):
-    monkeypatch.setattr(MemoryBackend, "patterns", None)
+    monkeypatch.setattr(pipeline, "find_patterns", None)
     n = 5_000
     table = {"item": range(n), "worker": ["w"] * n, "label": [k % 2 for k in range(n)], "batch": range(n)}
     with pytest.raises(DataError, match=r"^5,000 slices.*: the limit SLICES is 100"):

@@ -147,7 +147,7 @@ def test_results_contain_no_phrases(gold):
     results = {"compare": mj.compare(panel), "judges": mj.judges(panel)}
     for name, votes in (("crowd", made.votes), ("panel", panel)):
         result = mj.check(votes)
-        on_demand = ("confidence", "workers", "removal", "reviewed", "certificate", "agreement", "plan", "map", "rates")
+        on_demand = ("confidence", "workers", "removal", "review", "certificate", "agreement", "plan", "map", "rates")
         results |= {
             f"{name}.{part}": getattr(result, part) for part in ("answer", "rated", "learned", "slices", *on_demand)
         }

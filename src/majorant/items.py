@@ -1,26 +1,60 @@
-"""Select items by code, merge items with equal votes, and draw items at random or by name.
+"""Walk the items in parts, select them by code, merge those with equal votes, and draw some at random or by name.
 
-Items with the same votes become one pattern with a weight: 5 judges who all vote on 2 classes make at most 32. A draw
-by name gives the same items wherever the votes are stored and in whatever order they are read.
+A pass in parts keeps only its result, however many votes there are. Items with the same votes become one pattern with a
+weight: 5 judges who all vote on 2 classes make at most 32. A draw by name gives the same items in whatever order they
+are read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.kernels import vote_columns
+from majorant.kernels import add_up, gather_rows, vote_columns
+from majorant.limits import T, in_order, thread_count
 from majorant.values import FloatArray
-from majorant.votes import IntArray, Votes
+from majorant.votes import IntArray, Scratch, Votes, cut
 
 FIRST_ITEMS = 4_096  # sample that shows whether merging is worth it
 Keys = NDArray[np.uint64]
 FACTOR = 0x9E3779B97F4A7C15  # odd, so that its powers never vanish modulo 2**64
+MOST_STUDIED = 5_000_000  # votes that are studied one by one; beyond, a random sample of the items shows the same
 NAMES_AT_ONCE = 1 << 16  # names hashed in one go
+
+
+def map_parts(fn: Callable[..., T], votes: Votes, *fits: Any) -> Iterator[T]:
+    """What `fn` returns for the votes on each part of the items, and for the rows that fits or arrays have for it."""
+
+    def of_part(bounds: tuple[int, int]) -> T:
+        return fn(votes.part(*bounds), *(_rows_of(fit, *bounds) for fit in fits))
+
+    return in_order(of_part, list(cut(votes.offsets_i)) or [(0, 0)], thread_count())
+
+
+def _rows_of(values: Any, start: int, stop: int) -> Any:
+    if values is None:
+        return None
+    return values[start:stop] if isinstance(values, np.ndarray) else values.part(start, stop)
+
+
+def sum_parts(fn: Callable[..., T], votes: Votes, *fits: Any) -> T:
+    """The sum over all parts of what `fn` returns; see `map_parts`."""
+    return add_up(map_parts(fn, votes, *fits))
+
+
+def rows_of_parts(fn: Callable[..., FloatArray], votes: Votes, *fits: Any) -> FloatArray:
+    """The rows that `fn` returns for each part, concatenated; see `map_parts`."""
+    return gather_rows(map_parts(fn, votes, *fits), len(votes.items), votes.scratch)
+
+
+def names_at(names: Sequence[Hashable], code_p: IntArray) -> tuple[Hashable, ...]:
+    """The names for some codes."""
+    take = getattr(names, "take", None)  # names that are not in memory are looked up together
+    return tuple(map(names.__getitem__, code_p.tolist())) if take is None else tuple(take(code_p))
 
 
 def take_items(votes: Votes, item_p: IntArray) -> Votes:
@@ -35,7 +69,7 @@ def take_items(votes: Votes, item_p: IntArray) -> Votes:
         worker_n=votes.worker_n[vote_n],
         label_n=votes.label_n[vote_n],
         offsets_i=offsets_p,
-        items=tuple(map(votes.items.__getitem__, item_p.tolist())),
+        items=names_at(votes.items, item_p),
         workers=votes.workers,
         labels=votes.labels,
         account=votes.account,
@@ -44,6 +78,8 @@ def take_items(votes: Votes, item_p: IntArray) -> Votes:
         seconds_n=None if votes.seconds_n is None else votes.seconds_n[vote_n],
         slice_i=None if votes.slice_i is None else votes.slice_i[item_p],
         slices=votes.slices,
+        ordered=votes.ordered,
+        label_type=votes.label_type,
         text=votes.text,
     )
 
@@ -106,7 +142,9 @@ def merge_equal_items(votes: Votes, *, at_most: float = 0.5) -> Merged | None:
         return None
     rng = np.random.default_rng(0x6D616A6F)  # any seed will do
     n_columns = n_workers * n_classes + n_classes + 1
-    key_i, check_i = (_vote_keys(votes, rng.integers(2**64, size=n_columns, dtype=np.uint64)) for _ in range(2))
+    random_2c = rng.integers(2**64, size=(2, n_columns), dtype=np.uint64)
+    key_i2 = gather_rows(map_parts(lambda part: _vote_keys(part, random_2c), votes), n_items, Scratch())
+    key_i, check_i = np.ascontiguousarray(key_i2[:, 0]), key_i2[:, 1]
     # Arrow's own conversions from and to NumPy load pandas if it is installed, which takes longer than all this.
     encoded = pa.Array.from_buffers(pa.uint64(), n_items, [None, pa.py_buffer(key_i)]).dictionary_encode()
     if len(encoded.dictionary) > at_most * n_items:
@@ -129,13 +167,42 @@ def _sample_repeats(votes: Votes) -> bool:
     return sample is not None
 
 
-def _vote_keys(votes: Votes, random_c: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """A hash of each item's votes, regardless of their order: the sum of one random number per vote, modulo 2**64."""
-    running_n = np.concatenate([np.zeros(1, np.uint64), np.cumsum(random_c[vote_columns(votes)], dtype=np.uint64)])
-    key_i: NDArray[np.uint64] = running_n[votes.offsets_i[1:]] - running_n[votes.offsets_i[:-1]]
-    if votes.gold_i is not None:
-        key_i += random_c[len(votes.workers) * len(votes.labels) + 1 + votes.gold_i]
-    return key_i
+def _vote_keys(votes: Votes, random_2c: Keys) -> Keys:
+    """Two hashes of each item's votes, regardless of their order: sums of random numbers per vote, modulo 2**64."""
+    column_n, key_2i = vote_columns(votes), []
+    for random_c in random_2c:
+        running_n = np.concatenate([np.zeros(1, np.uint64), np.cumsum(random_c[column_n], dtype=np.uint64)])
+        key_i: Keys = running_n[votes.offsets_i[1:]] - running_n[votes.offsets_i[:-1]]
+        if votes.gold_i is not None:
+            key_i += random_c[len(votes.workers) * len(votes.labels) + 1 + votes.gold_i]
+        key_2i.append(key_i)
+    return np.stack(key_2i, axis=1)
+
+
+def draw(votes: Votes, share: float, seed: int) -> IntArray:
+    """The codes of a random sample of items, which depends only on their names and the seed."""
+    starts = range(0, len(votes.items), NAMES_AT_ONCE)
+    return draw_by_name(((start, votes.items[start : start + NAMES_AT_ONCE]) for start in starts), share, seed)
+
+
+class Sample(NamedTuple):
+    """All votes, or those on a random sample of the items, with the codes of these."""
+
+    votes: Votes
+    item_p: IntArray | None = None  # None if these are all items
+
+    def of(self, fit: Any) -> Any:
+        """The rows that a fit to all votes has for these items."""
+        return fit if self.item_p is None or fit is None else fit.take(self.item_p)
+
+
+def sample_items(votes: Votes, most_votes: float | None = None, *, seed: int = 0) -> Sample:
+    """All votes or, if there are more than `most_votes`, about so many: those on a random sample of the items."""
+    most_votes = MOST_STUDIED if most_votes is None else most_votes
+    if votes.n_votes <= most_votes:
+        return Sample(votes)
+    item_p = np.sort(draw(votes, most_votes / votes.n_votes, seed))
+    return Sample(take_items(votes, item_p), item_p)
 
 
 def draw_by_name(parts: Iterable[tuple[int, Any]], share: float, seed: int) -> IntArray:
@@ -189,6 +256,8 @@ def _text(names: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """The bytes of all names, concatenated, and the offset of each; the last offset is the total length."""
     import pyarrow as pa
 
+    if hasattr(names, "__arrow_array__"):
+        names = names.__arrow_array__()
     if isinstance(names, pa.Array):
         text = names.cast(pa.large_string())
         bounds = np.frombuffer(text.buffers()[1], np.int64)[text.offset : text.offset + len(text) + 1]

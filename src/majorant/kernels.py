@@ -6,8 +6,8 @@ loops are compiled and release the interpreter lock, so blocks run on threads. W
 log-odds, with vectors instead of two-column tables: half the memory traffic and one exponential per item. Sums over a
 block use einsum rather than BLAS, whose own threads would compete with ours.
 
-An engine holds the blocks, here in memory, elsewhere in files or on a cluster. It maps a function over them and adds up
-the results.
+An engine holds the blocks, here as views of the votes' arrays, elsewhere on a cluster. It maps a function over them and
+adds up the results.
 """
 
 from __future__ import annotations
@@ -16,19 +16,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from majorant.errors import ConfigError
-from majorant.limits import T, in_order, thread_count
+from majorant.limits import BASE, T, in_order, thread_count
 from majorant.values import FloatArray
-from majorant.votes import IntArray, Votes
+from majorant.votes import IntArray, Scratch, Votes
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array, csr_array
 
+S = TypeVar("S", bound=np.generic)
 ITEMS_PER_BLOCK = 1 << 16  # with fewer, calls cost as much as the work; more do not fit in the cache
 
 
@@ -77,32 +78,41 @@ class Engine(ABC):
 
     def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:
         """The rows that `fn` returns for each block, (items of the block, ...), concatenated."""
-        return np.concatenate(list(self.map_blocks(fn)))
+        return gather_rows(self.map_blocks(fn), self.shape[0], Scratch())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Rows:
-    """Rows for all items, computed block by block where the items are stored."""
-
-    of_block: Callable[[Block], FloatArray]
-
-
-def rows_in(rows: FloatArray | Rows, block: Block) -> FloatArray:
-    """The rows that belong to the items of a block."""
-    return rows.of_block(block) if isinstance(rows, Rows) else np.asarray(rows[block.items])
+def gather_rows(parts: Iterable[NDArray[S]], n_items: int, scratch: Scratch) -> NDArray[S]:
+    """Concatenate the rows of several ranges of items."""
+    whole: NDArray[S] | None = None
+    start = 0
+    for part in parts:
+        if len(part) == n_items:
+            return part
+        if whole is None:
+            whole = scratch.empty((n_items, *part.shape[1:]), part.dtype)
+        whole[start : start + len(part)] = part
+        start += len(part)
+    if whole is None:
+        raise ConfigError("Nothing to concatenate: there is no block.")
+    return whole
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoryEngine(Engine):
-    """Blocks in memory, processed by threads."""
+    """Blocks of arrays, processed by threads."""
 
     shape: tuple[int, int, int] = field()
     blocks: tuple[Block, ...]
     threads: int
+    scratch: Scratch = field(default_factory=Scratch)
 
     def map_blocks(self, fn: Callable[[Block], T]) -> Iterator[T]:
         """What `fn` returns for each block, in the order of the items; few blocks are in flight at a time."""
         return in_order(fn, self.blocks, self.threads, ahead=self.threads)
+
+    def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:
+        """The rows that `fn` returns for each block, concatenated where the votes are."""
+        return gather_rows(self.map_blocks(fn), self.shape[0], self.scratch)
 
 
 def in_memory(
@@ -114,7 +124,7 @@ def in_memory(
     usual_items: int = ITEMS_PER_BLOCK,
     threads: int | None = None,
 ) -> MemoryEngine:
-    """Cut votes into blocks in memory.
+    """Cut votes into blocks.
 
     Parameters
     ----------
@@ -135,6 +145,9 @@ def in_memory(
     >>> in_memory(votes, block_items=1).map_sum(lambda block: block.matrix.sum(axis=0)).tolist()
     [1.0, 1.0, 0.0, 1.0]
     """
+    _, n_workers, n_classes = votes.shape
+    tables = 16 * 8 * n_workers * n_classes**2  # a fit holds 16 arrays with a confusion matrix per worker
+    votes.scratch.need(BASE + tables, f"for {n_workers:,} workers and {n_classes} classes")
     weight_i = None if weights is None else as_weights(weights, len(votes.items))
     column_n = vote_columns(votes)
     bounds = _block_bounds(votes, block_items, usual_items)
@@ -149,7 +162,7 @@ def in_memory(
         gold_b = None if gold_i is None else gold_i[start:stop]
         entries = ones_n[: last - first], column_n[first:last], offsets_i
         blocks.append(make_block(index, start, entries, votes.shape[1:], weight_b, gold_b))
-    return MemoryEngine(votes.shape, tuple(blocks), thread_count(threads))
+    return MemoryEngine(votes.shape, tuple(blocks), thread_count(threads), votes.scratch)
 
 
 def make_block(
@@ -188,7 +201,8 @@ def vote_columns(votes: Votes) -> IntArray:
     """The matrix column of each vote: worker * classes + label."""
     _, n_workers, n_classes = votes.shape
     dtype = np.dtype(np.int32 if n_workers * n_classes <= np.iinfo(np.int32).max else np.int64)
-    column_n: IntArray = np.multiply(votes.worker_n, n_classes, dtype=dtype)
+    column_n: IntArray = votes.scratch.empty((votes.n_votes,), dtype)
+    np.multiply(votes.worker_n, n_classes, out=column_n, dtype=dtype)
     column_n += votes.label_n
     return column_n
 

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache, wraps
+from threading import current_thread
 from typing import ParamSpec, TypeVar
 
 from majorant.errors import ConfigError, DataError
@@ -41,6 +42,7 @@ LIMITS = {
 }
 PREFIX = "MAJORANT_"
 THREADS_VARIABLE = "MAJORANT_THREADS"
+POOL = "majorant"  # the names of our threads start with this
 BASE = 400_000_000  # memory that Python, NumPy, Arrow and DuckDB take, with the batches passed between them
 
 
@@ -154,7 +156,7 @@ def _positive(name: str, value: int | str) -> int:
 
 def in_order(fn: Callable[[S], T], things: Sequence[S], threads: int, *, ahead: int = 0) -> Iterator[T]:
     """Map `fn` over `things` on threads, in order, keeping few results in memory at a time."""
-    if threads == 1 or len(things) == 1:
+    if threads == 1 or len(things) == 1 or current_thread().name.startswith(POOL):  # a pool that waits for itself hangs
         yield from map(fn, things)
         return
     pool, under_way = _pool(threads), deque[Future[T]]()
@@ -173,7 +175,7 @@ def in_order(fn: Callable[[S], T], things: Sequence[S], threads: int, *, ahead: 
 @lru_cache(maxsize=4)
 def _pool(threads: int) -> ThreadPoolExecutor:
     """One shared pool per size, because starting threads costs more than processing a small block."""
-    return ThreadPoolExecutor(threads, thread_name_prefix="majorant")
+    return ThreadPoolExecutor(threads, thread_name_prefix=POOL)
 
 
 def parse_memory(text: str) -> int:

@@ -1,7 +1,6 @@
 """The flow: votes -> rules -> evidence -> answer. Labels, workers, review and the rest are computed by `Result`.
 
-`_answer` is the whole flow, step by step. It is the same wherever the votes are: the `Backend` adds up what needs all
-items, and everything else is computed from the votes in memory, which may be a random sample of the items.
+`_answer` is the whole flow, step by step.
 """
 
 from __future__ import annotations
@@ -21,17 +20,14 @@ from majorant.ask.freeze import freeze, refuse_other_labels
 from majorant.ask.learn import LEARNED, LearnedRule
 from majorant.ask.question import Outcome
 from majorant.ask.session import TEACHING, plan_proof
-from majorant.backend import Backend, as_backend
 from majorant.decide import Answer, Next, Step, decide
 from majorant.defaults import LEVEL, MAJORITY, TARGET, TOLERANCE, WEIGHTED_VOTE, WORKER_METHOD
 from majorant.errors import ConfigError
 from majorant.evidence.certificate.claims import (
-    ClaimInputs,
     Counts,
     certification_of,
     claim_inputs,
     examine,
-    whole_or_sample,
 )
 from majorant.evidence.certificate.design import VotingDesign, design
 from majorant.evidence.comparison import Comparison
@@ -41,10 +37,11 @@ from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, 
 from majorant.evidence.identical import Difference, count_differences, identical_evidence
 from majorant.evidence.labels import gold_evidence
 from majorant.evidence.track_record import Setting
+from majorant.items import sample_items
 from majorant.limits import limit_native_threads, refuse_size, refuse_slices
-from majorant.methods import ESTIMATORS, Fit
+from majorant.methods import ESTIMATORS, Fit, fit_anyway, runs_in_blocks
 from majorant.methods.weighted_vote import differ_beyond_noise
-from majorant.read import Reading
+from majorant.read import Reading, as_votes, read_for_fit
 from majorant.read.options import with_gold_file
 from majorant.results.agreement import Agreement
 from majorant.results.agreement.measure import Resampling, agreement_from
@@ -56,15 +53,16 @@ from majorant.results.rules import (
     add_judges,
     add_learned,
     cross_validated_evidence,
-    fit_everywhere,
+    fit_rule,
     fit_rules,
     learn_from_gold,
     learns_from_gold,
     rule_named,
 )
 from majorant.results.workers import Workers, assess_workers
-from majorant.tally import is_panel
+from majorant.tally import find_patterns, is_panel, votes_by_worker
 from majorant.values import as_generator, as_level, as_seed
+from majorant.votes import Votes
 
 
 @limit_native_threads
@@ -88,7 +86,7 @@ def check(
     Parameters
     ----------
     votes : Any
-        Anything `mj.read` accepts (a file, a frame, a dict, a list), with the same keyword arguments, or a backend.
+        Anything `mj.read` accepts (a file, a frame, a dict, a list), with the same keyword arguments.
     level : float
         Confidence level of every interval and proof.
     rng : int or numpy Generator
@@ -132,62 +130,61 @@ def check(
         reading.pop("gold_file", None)
     if not 0 <= tolerance <= 1:
         raise ConfigError(f"tolerance is a difference in accuracy, 0 to 1, not {tolerance!r}.")
-    backend = as_backend(votes, **reading)
+    votes = as_votes(votes, **reading)
     if labelled is not None:
-        backend = votes_of_design(labelled.design, backend)
+        votes = votes_of_design(labelled.design, votes)
     if ties in ("first", "last", "open", "drop", "none"):
         raise ConfigError(f"ties={ties!r}: give 'random', or the method that decides them, such as 'weighted-vote'.")
     settings = Settings(
         seed=as_seed(rng),
         level=as_level(level),
-        method=None if method is None else rule_named(method, backend.votes.workers),
+        method=None if method is None else rule_named(method, votes.workers),
         tolerance=tolerance,
         target=target,
         compares=compare,
         labelled=labelled,
-        ties=None if ties in (None, *coins) else rule_named(ties, backend.votes.workers),
+        ties=None if ties in (None, *coins) else rule_named(ties, votes.workers),
         by_coin=ties in coins,
         gold_labels=gold_labels,
         stage=stage or ignore_stage,
     )
-    return _answer(backend, settings)
+    return _answer(votes, settings)
 
 
-def _refuse(backend: Backend, settings: Settings) -> None:
+def _refuse(votes: Votes, settings: Settings) -> None:
     """Reject impossible requests early: too many votes, unknown methods, labels of other votes."""
-    refuse_size(*backend.votes.shape, backend.votes.n_votes)
-    refuse_slices(len(backend.votes.slices))
-    if settings.method in ESTIMATORS:
-        backend.refuse(settings.method)
+    refuse_size(*votes.shape, votes.n_votes)
+    refuse_slices(len(votes.slices))
     if settings.labelled is not None:
-        settings.labelled.design.refuse_other_votes(votes_digest(backend))
+        settings.labelled.design.refuse_other_votes(votes_digest(votes))
 
 
-def _answer(backend: Backend, settings: Settings) -> Result:
+def _answer(votes: Votes, settings: Settings) -> Result:
     """Fit the rules, gather the evidence, decide, and settle the ties."""
     level, seed, labelled = settings.level, settings.seed, settings.labelled
 
     # 1. The votes. Workers who copy each other are named, but all their votes count.
-    _refuse(backend, settings)
+    _refuse(votes, settings)
     settings.stage("counting")
-    counts, copies = Counts(backend.patterns(), backend.votes_by_worker()), find_copies(backend)
+    counts, copies = Counts(find_patterns(votes), votes_by_worker(votes)), find_copies(votes)
 
     # 2. The rules: majority vote, the weighted vote, a rule that the user named, and rules that labels add.
     settings.stage("comparing")
-    inputs = claim_inputs(backend, rng=seed, counts=counts)
+    inputs = claim_inputs(votes, rng=seed, counts=counts)
     # `expert` is what labels of a design of `ask` show, `proof` the same as evidence.
     expert = None if labelled is None else labelled.outcome
     proof = () if labelled is None or expert is None else evidence_from_labels(labelled, expert)
-    rules = _fit_rules(backend, inputs, settings, expert)
-    shape = design(rules.votes)
-    setting = _setting(rules, shape, counts)
+    rules = _fit_rules(votes, settings, expert)
+    some = sample_items(votes)
+    shape = design(some.votes)
+    setting = _setting(some.votes, shape, counts)
     rules, learned, taught = _learn(rules, setting, settings, expert, proof)
 
     # 3. Evidence from labels, and from how rarely the rules differ.
     named = settings.method if settings.method != MAJORITY else None
     names = [name for name in rules.by_name if name not in (MAJORITY, settings.ties) and named in (None, name)]
     majority = rules.compared(MAJORITY)
-    differ = {name: count_differences(rules.backend, majority, rules.compared(name)) for name in names}
+    differ = {name: count_differences(votes, majority, rules.compared(name)) for name in names}
     # On a panel, identical labels prove little: if judges share mistakes, a third rule may be better than both.
     no_copies = (copies.tested,) if setting.panel else ()
     of_panel = (Tested(Assumption.INDEPENDENT_WORKERS, Status.UNTESTABLE), *no_copies) if setting.panel else ()
@@ -205,8 +202,8 @@ def _answer(backend: Backend, settings: Settings) -> Result:
     if answer.certainty is not Certainty.PROVED:
         settings.stage("testing")
         comparison = Comparison(
-            votes=rules.votes,
-            fits={name: rules.compared_here(name) for name in (MAJORITY, *names)},
+            votes=votes,
+            fits={name: rules.compared(name) for name in (MAJORITY, *names)},
             belief=rules.belief,
             setting=setting,
             copies=copies,
@@ -223,13 +220,13 @@ def _answer(backend: Backend, settings: Settings) -> Result:
     breaker = None if settings.by_coin else settings.ties or _tie_breaker(written, setting, rules)
     return Result(
         settings=settings,
-        backend=backend,
+        votes=votes,
         counts=counts,
         design=shape,
         setting=setting,
         found_copies=copies,
         answer=answer,
-        differ=differ.get(other, Difference(backend.votes.shape[0], 0)),
+        differ=differ.get(other, Difference(len(votes.items), 0)),
         learned=learned,
         expert=expert,
         tie_breaker=breaker,
@@ -242,15 +239,14 @@ def _answer(backend: Backend, settings: Settings) -> Result:
     )
 
 
-def _fit_rules(backend: Backend, inputs: ClaimInputs, settings: Settings, expert: Outcome | None) -> Rules:
+def _fit_rules(votes: Votes, settings: Settings, expert: Outcome | None) -> Rules:
     """Fit majority vote, the weighted vote, and the rules that the user or a design names."""
     more = [settings.ties, None if expert is None else rival_of(expert)]
     if expert is not None and expert.learned is not None:
         more.append(WEIGHTED_VOTE)  # on which the learned rule builds
-    rules = fit_rules(backend, inputs, settings.method, [name for name in more if name], seed=settings.seed)
-    if settings.labelled is not None and backend.votes.shape[0] <= WHOLE_ORDER:  # beyond that, there are too many names
-        everywhere = {name: rule.everywhere for name, rule in rules.by_name.items()}
-        refuse_other_labels(rules.backend, settings.labelled.design, everywhere)
+    rules = fit_rules(votes, settings.method, [name for name in more if name])
+    if settings.labelled is not None and len(votes.items) <= WHOLE_ORDER:  # beyond that, there are too many names
+        refuse_other_labels(votes, settings.labelled.design, rules.by_name)
     return rules
 
 
@@ -263,8 +259,8 @@ def _learn(
     """
     if settings.method is not None:
         return rules, None, ()
-    if setting.panel and rules.backend.has_gold:
-        rules = add_judges(rules, settings.seed)
+    if setting.panel and rules.votes.gold_i is not None:
+        rules = add_judges(rules)
     if expert is not None and expert.learned is not None and WEIGHTED_VOTE in rules.by_name:
         used = expert.learned.adopted or any(one.other == LEARNED for one in proof)
         return add_learned(rules, expert.learned) if used else rules, expert.learned, ()
@@ -280,7 +276,7 @@ def _gold_evidence(rules: Rules, differ: Mapping[str, Difference], settings: Set
     }
     n_rules = len(unlearned) + (settings.method is None)  # a rule learned from half of the labels shares their error
     level = sample_level(settings.labelled, settings.level)
-    evidence = gold_evidence(rules.backend, rules.compared(MAJORITY), unlearned, level=level, n_rules=n_rules)
+    evidence = gold_evidence(rules.votes, rules.compared(MAJORITY), unlearned, level=level, n_rules=n_rules)
     evidence += tuple(one for name in taught for one in cross_validated_evidence(rules, name))
     if settings.labelled is None or not settings.labelled.sample:
         return evidence
@@ -288,7 +284,7 @@ def _gold_evidence(rules: Rules, differ: Mapping[str, Difference], settings: Set
     return tuple(replace(one, assumptions=drawn_at_random) for one in evidence)
 
 
-def _setting(rules: Rules, shape: VotingDesign, counts: Counts) -> Setting:
+def _setting(votes: Votes, shape: VotingDesign, counts: Counts) -> Setting:
     """The kind of crowd or panel, from the workers and items that have votes."""
     n_votes = int(counts.votes_jl.sum())
     workers = int((counts.votes_jl.sum(axis=1) > 0).sum())
@@ -296,7 +292,7 @@ def _setting(rules: Rules, shape: VotingDesign, counts: Counts) -> Setting:
     return Setting(
         panel=shape.kind == "panel" or is_panel((items, workers, 0), n_votes),
         votes_per_worker=n_votes / max(workers, 1),
-        workers_differ=differ_beyond_noise(rules.votes),
+        workers_differ=differ_beyond_noise(votes),
     )
 
 
@@ -323,7 +319,7 @@ def _next_step(
         return Next(step=Step.GO_ON, labels=expert.more, items=expert.n_differ, waiting=expert.waiting)
     if expert is not None:
         return Next()  # the design has been answered to its end
-    n_items = max((one.items for one in differ.values()), default=rules.backend.votes.shape[0])
+    n_items = max((one.items for one in differ.values()), default=len(rules.votes.items))
     if any(one.source is Source.LABELS and one.n_labels >= n_items for one in answer.evidence):
         return Next()  # every item has a label
     more_may_teach = answer.n_labels < 2 * TEACHING
@@ -336,7 +332,7 @@ def _next_step(
         return teach
     other = answer.other if answer.other in differ else next(iter(differ))
     pair = {name: rules.compared(name) for name in (MAJORITY, other)}
-    _, race = freeze(rules.backend, pair, tolerance=settings.tolerance, level=settings.level)
+    _, race = freeze(rules.votes, pair, tolerance=settings.tolerance, level=settings.level)
     if not race.size:  # the two differ only on ties, if at all
         return Next() if other == LEARNED else teach
     labels = race.expected()
@@ -354,7 +350,7 @@ def aggregate(
     Parameters
     ----------
     votes : Any
-        Anything `mj.read` accepts (a file, a frame, a dict, a list), with the same keyword arguments, or a backend.
+        Anything `mj.read` accepts (a file, a frame, a dict, a list), with the same keyword arguments.
     method : str
         A method's name, `weighted-vote`, the name of a worker, names joined by "+" for the majority vote
         of those workers, or `auto` for the labels that `check` writes.
@@ -375,26 +371,26 @@ def aggregate(
     if not isinstance(method, str):
         listed = ", ".join(map(repr, method))
         raise ConfigError(f"method is one method. To see several side by side: majorant.compare(votes, [{listed}]).")
-    backend, seed = as_backend(votes, **reading), as_seed(rng)
-    method = rule_named(method, backend.votes.workers, beside=(AUTO, WEIGHTED_VOTE))
+    votes, engine = read_for_fit(votes, in_blocks=runs_in_blocks(method), **reading)
+    seed, method = as_seed(rng), rule_named(method, votes.workers, beside=(AUTO, WEIGHTED_VOTE))
+    if engine is not None:
+        return ESTIMATORS[method]().fit(votes, engine=engine)
     if method != AUTO:
-        return fit_everywhere(backend, method, seed)
-    result = _answer(backend, Settings(seed=seed))
-    fit, votes = result.written.everywhere, result.fitted.backend.whole
-    return fit if votes is None else with_known(decide_coins(fit, votes), votes)
+        return fit_anyway(method, votes) if method in ESTIMATORS else fit_rule(method, votes)
+    result = _answer(votes, Settings(seed=seed))
+    return with_known(decide_coins(result.written, votes), votes)
 
 
-def judge_workers(backend: Backend, fit: Fit, *, level: float = LEVEL, seed: int) -> tuple[Workers, Copies]:
-    """How good each worker is by a fit to all votes, wherever they are, and who repeats whom."""
-    sample = whole_or_sample(backend, rng=as_generator(seed))
-    copies = find_copies(backend)
-    return assess_workers(backend, fit, *sample, level=level, copies=copies), copies
+def judge_workers(votes: Votes, fit: Fit, *, level: float = LEVEL) -> tuple[Workers, Copies]:
+    """How good each worker is by a fit, and who repeats whom."""
+    copies = find_copies(votes)
+    return assess_workers(votes, fit, level=level, copies=copies), copies
 
 
-def measure_agreement(backend: Backend, *, level: float = LEVEL, seed: int) -> Agreement:
-    """How well workers agree, wherever the votes are; Cohen's kappa, of pairs of workers, perhaps on a sample."""
-    votes = whole_or_sample(backend, rng=as_generator(seed)).votes
-    return agreement_from(backend.patterns(), votes, Resampling(as_generator(seed), level))
+def measure_agreement(votes: Votes, *, level: float = LEVEL, seed: int) -> Agreement:
+    """How well workers agree; Cohen's kappa, of pairs of workers, perhaps on a sample."""
+    some = sample_items(votes, seed=seed).votes
+    return agreement_from(find_patterns(votes), some, Resampling(as_generator(seed), level))
 
 
 def workers(
@@ -410,7 +406,7 @@ def workers(
     Parameters
     ----------
     votes : Any
-        Anything `mj.read` accepts, with the same keyword arguments, or a backend.
+        Anything `mj.read` accepts, with the same keyword arguments.
     method : str
         The method used to assess workers.
     level : float
@@ -429,5 +425,6 @@ def workers(
     >>> workers(table).to_dict()["worker"]
     ['w', 'u', 'v']
     """
-    backend, seed = as_backend(votes, **reading), as_seed(rng)
-    return judge_workers(backend, fit_everywhere(backend, method, seed), level=level, seed=seed)[0]
+    votes = as_votes(votes, **reading)
+    as_seed(rng)
+    return judge_workers(votes, aggregate(votes, method), level=level)[0]

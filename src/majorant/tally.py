@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.errors import ConfigError
+from majorant.items import map_parts
 from majorant.kernels import vote_columns
 from majorant.values import lock
-from majorant.votes import IntArray, Votes
+from majorant.votes import IntArray, Votes, cut
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -119,7 +120,7 @@ def label_counts(label_n: IntArray, offsets_i: IntArray, n_classes: int) -> NDAr
 
     counts_ik = np.zeros((len(offsets_i) - 1, n_classes), dtype=np.int32)
     ones_n = np.ones(max(VOTES_PER_BLOCK, int(np.diff(offsets_i).max(initial=0))), dtype=np.int32)
-    for start, stop in _chunks(offsets_i, VOTES_PER_BLOCK):
+    for start, stop in cut(offsets_i, VOTES_PER_BLOCK):
         first, last = offsets_i[start], offsets_i[stop]
         begin_i = (offsets_i[start : stop + 1] - first).astype(np.int32)
         entries = (ones_n[: last - first], label_n[first:last], begin_i)
@@ -231,15 +232,6 @@ def two_class_histograms(patterns: Patterns) -> dict[int, IntArray]:
     }
 
 
-def _chunks(offsets: IntArray, limit: int) -> Iterator[tuple[int, int]]:
-    """Ranges of consecutive elements with at most `limit` entries in total, or one element with more."""
-    start, n_things = 0, len(offsets) - 1
-    while start < n_things:
-        stop = max(start + 1, int(np.searchsorted(offsets, offsets[start] + limit, side="right")) - 1)
-        yield start, stop
-        start = stop
-
-
 def _class_blocks(counts_ik: IntArray) -> Iterator[tuple[int, IntArray]]:
     """Blocks of items that fit in the cache: the first item, and contiguous counts class by class."""
     for start in range(0, len(counts_ik), ROWS_PER_BLOCK):
@@ -268,6 +260,11 @@ def _ranked_row_keys(counts_ik: IntArray, base: int) -> NDArray[np.int64]:
 def _row_sums(count_rk: IntArray) -> NDArray[np.int64]:
     """Sum along the short axis by a matrix product, which is many times faster than `sum`."""
     return np.asarray(count_rk @ np.ones(count_rk.shape[1], dtype=np.int64), dtype=np.int64)
+
+
+def find_patterns(votes: Votes, rows: Callable[[Votes], IntArray] = counts) -> Patterns:
+    """The distinct rows of vote counts over all items; `rows` counts the votes on each item of a part."""
+    return merge_patterns(map_parts(lambda part: distinct_counts(rows(part)), votes))
 
 
 def merge_patterns(parts: Iterable[Patterns]) -> Patterns:
@@ -347,7 +344,7 @@ def pair_counts(votes: Votes, *, chunk_pairs: int = 4_000_000, min_items: int = 
     voted_ij.data[:] = 1  # an item counts once, however often a worker voted on it
     cell_ci, voted_ji = cell_ic.T.tocsr(), voted_ij.T.tocsr()
     pairs_j = np.bincount(votes.worker_n, weights=votes.votes_i[votes.item_n], minlength=n_workers).astype(np.int64)
-    for start, stop in _chunks(np.append(0, np.cumsum(pairs_j)), chunk_pairs):
+    for start, stop in cut(np.append(0, np.cumsum(pairs_j)), chunk_pairs):
         common = voted_ji[start:stop] @ voted_ij
         common.sort_indices()
         common = common.tocoo()

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import os
+import tempfile
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from majorant.errors import DataError
+from majorant.errors import ConfigError, DataError
+from majorant.limits import require
 from majorant.tabular import Named as Named
 from majorant.tabular import Names, Tabular, some_names
 
 IntArray = NDArray[np.integer[Any]]
 ItemTexts = Callable[[Sequence[Any]], list[str | None]]
+AT_ONCE = 1 << 20  # votes, and items, in one part of a pass over them
+SMALL = 1 << 20  # bytes of an array that is not worth a file
 
 
 class NoteKind(StrEnum):
@@ -106,12 +112,49 @@ class Account:
         return self.rows == self.votes + self.abstained + self.merged + self.dropped
 
 
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class Scratch:
+    """Where arrays with an entry per item or vote are put: in memory or, with a folder, in files deleted with them."""
+
+    folder: Path | None = None
+    memory: int | None = None  # limit on all other memory, in bytes
+
+    def empty(self, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
+        """A new array to be filled."""
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        if self.folder is None or size <= SMALL:
+            return np.empty(shape, dtype)
+        try:
+            with tempfile.TemporaryFile(dir=self.folder) as file:
+                if hasattr(os, "posix_fallocate"):  # a full disk is an error here, and a crash later
+                    os.posix_fallocate(file.fileno(), 0, size)
+                else:
+                    file.truncate(size)
+                return np.asarray(np.memmap(file, dtype, mode="r+", shape=shape))
+        except OSError as error:
+            raise no_room(self.folder, error.strerror or str(error)) from error
+
+    def need(self, n_bytes: float, what: str) -> None:
+        """Raise an error if this much memory is more than the limit."""
+        if self.memory is not None:
+            require(n_bytes, self.memory, what)
+
+
+def no_room(folder: Path, reason: str) -> ConfigError:
+    """The error for a folder of votes that cannot be written."""
+    return ConfigError(
+        f"Cannot write to {folder}: {reason}. Sorting takes about 60 bytes of disk space per vote. Choose a folder "
+        "with more space with work='DIR'."
+    )
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Votes(Tabular):
     """Votes as codes: vote n means that worker worker_n[n] gave item item_n[n] the label label_n[n].
 
     Votes are sorted by item; item i has those from offsets_i[i] to offsets_i[i + 1].  Items and workers keep the
-    order in which they first appeared, labels are sorted.  An item may have no votes.  Arrays are read-only.
+    order in which they first appeared, labels are sorted.  An item may have no votes.  Arrays are read-only, and may be
+    memory-mapped; names of items may be read lazily.
 
     >>> votes = Votes.from_codes([0, 0, 1], [0, 1, 0], [1, 1, 0], items="ab", workers="wx", labels=("no", "yes"))
     >>> votes.shape, votes.n_votes, votes.offsets_i.tolist()
@@ -122,7 +165,7 @@ class Votes(Tabular):
     worker_n: IntArray
     label_n: IntArray
     offsets_i: IntArray
-    items: tuple[Hashable, ...]  # the user's own values, never converted
+    items: Sequence[Hashable]  # the user's own values, never converted
     workers: tuple[Hashable, ...]
     labels: tuple[Hashable, ...]
     account: Account
@@ -135,6 +178,8 @@ class Votes(Tabular):
     ordered: bool = False  # whether labels are listed from lowest to highest, in the user's order
     label_type: Any = None  # type of the labels in the frame that was read, used for output frames
     text: ItemTexts | None = None  # looks up the text of items in the source
+    scratch: Scratch = field(default_factory=Scratch)
+    votes_i: NDArray[np.int64] = field(init=False)  # number of votes on each item
 
     def __post_init__(self) -> None:
         n_items, n_votes = len(self.items), len(self.item_n)
@@ -154,10 +199,18 @@ class Votes(Tabular):
             self._freeze("trust_j", np.float64, len(self.workers))
         if self.seconds_n is not None:
             self._freeze("seconds_n", np.float64, n_votes)
-        if not np.array_equal(np.diff(self.offsets_i), np.bincount(self.item_n, minlength=n_items)):
+        object.__setattr__(self, "votes_i", self.scratch.empty((n_items,), np.int64))
+        np.subtract(self.offsets_i[1:], self.offsets_i[:-1], out=self.votes_i)
+        self.votes_i.flags.writeable = False
+        ends = (self.offsets_i[0], self.offsets_i[-1]) if n_items else (0, n_votes)
+        fits = ends == (0, n_votes) and self.votes_i.min(initial=0) >= 0
+        for start, stop in cut(self.offsets_i) if fits else ():
+            own_n = self.item_n[self.offsets_i[start] : self.offsets_i[stop]]
+            fits &= np.array_equal(own_n, np.repeat(np.arange(start, stop, dtype=np.int32), self.votes_i[start:stop]))
+        if not fits:
+            if (self.item_n[1:] < self.item_n[:-1]).any():
+                raise DataError("item_n: votes must be sorted by item; Votes.from_codes sorts them.")
             raise DataError("offsets_i: must count the votes of each item.")
-        if (self.item_n[1:] < self.item_n[:-1]).any():
-            raise DataError("item_n: votes must be sorted by item; Votes.from_codes sorts them.")
 
     def _freeze(self, name: str, dtype: DTypeLike, length: int) -> None:
         array = np.ascontiguousarray(getattr(self, name), dtype=dtype).view()
@@ -237,10 +290,22 @@ class Votes(Tabular):
         """The code of each item's gold label, -1 if unknown."""
         return np.full(len(self.items), -1, np.int32) if self.gold_i is None else self.gold_i
 
-    @property
-    def votes_i(self) -> NDArray[np.int64]:
-        """The number of votes on each item."""
-        return np.diff(self.offsets_i)
+    def part(self, start: int, stop: int) -> Votes:
+        """The votes on the items from start to stop, which are renumbered from 0."""
+        if (start, stop) == (0, len(self.items)):
+            return self
+        first, last = self.offsets_i[start], self.offsets_i[stop]
+        part = object.__new__(Votes)  # its arrays have been checked
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if value is not None and one.name.endswith("_n"):
+                value = value[first:last]
+            elif value is not None and (one.name.endswith("_i") or one.name == "items"):
+                value = value[start : stop + (one.name == "offsets_i")]
+            object.__setattr__(part, one.name, value)
+        object.__setattr__(part, "item_n", part.item_n - np.int32(start))
+        object.__setattr__(part, "offsets_i", part.offsets_i - first)
+        return part
 
     @property
     def names(self) -> Names:
@@ -289,9 +354,18 @@ def _as_codes(name: str, values: ArrayLike, dtype: DTypeLike = np.int32) -> NDAr
     return array
 
 
-def names_of(votes: Any) -> Names | None:
-    """The names of votes in memory; None for votes elsewhere, which may have too many items."""
-    return votes.names if isinstance(votes, Votes) else None
+def cut(offsets: IntArray, most: int | None = None) -> Iterator[tuple[int, int]]:
+    """Ranges of consecutive things with at most `most` entries in total (one thing may have more), or `most` things.
+
+    >>> list(cut(np.array([0, 2, 4, 9, 10]), 4))
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    start, n_things, most = 0, len(offsets) - 1, most or AT_ONCE
+    while start < n_things:
+        end = int(np.searchsorted(offsets, offsets[start] + most, side="right")) - 1
+        stop = min(max(start + 1, end), start + most)
+        yield start, stop
+        start = stop
 
 
 def item_order(item_n: NDArray[np.int32], n_items: int) -> tuple[NDArray[np.int32] | None, NDArray[np.int64]]:

@@ -11,7 +11,6 @@ import majorant as mj
 from majorant.ask.design import Design
 from majorant.ask.question import Outcome, Wanted
 from majorant.ask.questions import race_between
-from majorant.backend import MemoryBackend
 from majorant.values import Estimate
 
 
@@ -167,10 +166,10 @@ def test_levels_of_whole_designs_hold():
     converged = mj.ESTIMATORS["dawid-skene"](smoothing=0.01, min_rise=None)  # differs on more items
     fits = {"majority": mj.aggregate(votes, "majority"), "other": converged.fit(votes)}
     runs = wrong = 0
-    differ = set(race_between(MemoryBackend(votes), fits, Wanted(rules=tuple(fits))).order)
+    differ = set(race_between(votes, fits, Wanted(rules=tuple(fits))).order)
     size = len(differ) // 2 * 2
     for seed in range(300):
-        design = race_between(MemoryBackend(votes), fits, Wanted(rules=tuple(fits), seed=seed))
+        design = race_between(votes, fits, Wanted(rules=tuple(fits), seed=seed))
         rank = {item: n for n, item in enumerate(sorted(differ))}
         frozen = np.asarray(design.question.label_rd)
         # The truth goes with the first rule on every second item by name: a lead of 0, or of one item.

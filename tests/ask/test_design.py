@@ -14,7 +14,6 @@ from majorant.ask.draw import votes_digest
 from majorant.ask.question import Wanted
 from majorant.ask.questions import race_between
 from majorant.ask.race import Race
-from majorant.backend import MemoryBackend
 from majorant.read.tasks import ExpertAnswer, design_path, read_answers
 
 
@@ -70,12 +69,12 @@ def test_the_order_of_the_rows_does_not_matter(votes_and_truth, design):
 
 def test_changing_any_vote_changes_the_digest(votes_and_truth):
     votes, _ = votes_and_truth
-    digest = votes_digest(MemoryBackend(votes))
+    digest = votes_digest(votes)
     rows = list(zip(votes.item_n, votes.worker_n, votes.label_n, strict=True))
 
     def digest_of(rows, items=votes.items):
         named = [(items[i], votes.workers[j], votes.labels[k]) for i, j, k in rows]
-        return votes_digest(MemoryBackend(mj.read(named)))
+        return votes_digest(mj.read(named))
 
     assert digest_of(rows) == digest
     assert digest_of(rows[1:]) != digest
@@ -103,7 +102,7 @@ def test_tied_rule_keeps_the_plurality_label():
     majority = mj.aggregate(votes, "majority")
     even = replace(majority, method="even", posterior=np.full((30, 2), 0.5))
     wanted = Wanted(rules=("majority", "even"))
-    assert len(race_between(MemoryBackend(votes), {"majority": majority, "even": even}, wanted).order) == 0
+    assert len(race_between(votes, {"majority": majority, "even": even}, wanted).order) == 0
 
 
 def test_ties_of_written_labels_depend_on_the_name_alone():
@@ -166,7 +165,7 @@ def test_flipped_bits_in_a_design_are_detected(design, tmp_path):
 def test_other_votes_are_refused(design):
     other, _ = crowd(seed=2)
     with pytest.raises(mj.DataError, match="The design was drawn for other votes"):
-        design.refuse_other_votes(votes_digest(MemoryBackend(other)))
+        design.refuse_other_votes(votes_digest(other))
 
 
 def test_rows_are_labelled_from_the_top_and_gaps_are_skipped(votes_and_truth, design):

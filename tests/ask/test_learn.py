@@ -12,14 +12,10 @@ import majorant
 from majorant.ask.content import from_plain, to_plain
 from majorant.ask.learn import LEARNED, Features, LearnedRule, gold_labels, learn_rule
 from majorant.ask.questions import label_free_rule
-from majorant.backend import as_backend
-from majorant.backend.files import FileBackend
-from majorant.backend.prepare import prepare
 from majorant.errors import DataError
 from majorant.items import take_items
 from majorant.methods.fit import chances
 from majorant.methods.majority import Majority
-from majorant.read.options import ReadOptions
 from majorant.simulate import one_coin_workers, simulate
 from majorant.votes import Votes
 from needs import NO_DATA
@@ -126,24 +122,6 @@ def test_a_hundred_thousand_workers_can_be_learned():
     assert rule.fit(votes, majority).posterior.shape == (n_items, 2)
 
 
-def test_files_and_memory_give_the_same_rule_and_labels(tmp_path):
-    votes, truth, _ = panel()
-    path = tmp_path / "votes.csv"
-    rows = [f"q{i},{votes.workers[j]},{l}" for i, j, l in zip(votes.item_n, votes.worker_n, votes.label_n, strict=True)]
-    path.write_text("item,worker,label\n" + "\n".join(rows) + "\n")
-    memory = 1_000_000_000
-    files = FileBackend(prepare(str(path), tmp_path / "store", ReadOptions(), memory=memory), memory)
-    here = majorant.read(str(path))
-    by_name = {f"q{i}": k for i, k in enumerate(truth)}
-    fits = []
-    for backend, names in ((here, here.items), (files, files.take(np.arange(600)).items)):
-        majority = Majority().fit(here) if backend is here else files.fit("majority")
-        labelled = [i for i, name in enumerate(names) if int(name[1:]) < 40]
-        rule = learn_rule(backend, labelled, [by_name[names[i]] for i in labelled], majority, baseline=majority)
-        fits.append(dict(zip(names, np.asarray(rule.fit(backend, majority).posterior)[:, 1], strict=True)))
-    assert fits[0] == pytest.approx(fits[1], abs=1e-4)
-
-
 def test_rule_json_round_trip():
     votes, truth, majority = panel(n_items=100)
     rule = learn_rule(votes, range(30), truth[:30], majority, baseline=majority)
@@ -169,7 +147,7 @@ def test_votes_of_thin_crowds_are_not_weighted_without_labels():
         worker = (np.arange(len(item)) * 7) % n_workers
         return Votes.from_codes(item, worker, item * 0, items=range(n_items), workers=range(n_workers), labels="ny")
 
-    assert label_free_rule(as_backend(shape(100, 40, 3))) == "majority"
+    assert label_free_rule(shape(100, 40, 3)) == "majority"
 
 
 @pytest.mark.parametrize(

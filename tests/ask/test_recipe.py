@@ -51,11 +51,11 @@ class Known:
         )
 
 
-def draw_known(backend, wanted):
+def draw_known(votes, wanted):
     """A random sample of all items."""
-    item_d = np.arange(backend.votes.shape[0])
-    order_d = item_d[random_order(backend, item_d, wanted.seed)]
-    return make_design(backend, Known(size=len(order_d)), order_d, wanted, is_sample=True).more(wanted.n or 10)
+    item_d = np.arange(votes.shape[0])
+    order_d = item_d[random_order(votes, item_d, wanted.seed)]
+    return make_design(votes, Known(size=len(order_d)), order_d, wanted, is_sample=True).more(wanted.n or 10)
 
 
 TEXT = QuestionText(

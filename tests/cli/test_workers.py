@@ -55,11 +55,14 @@ def test_pairs_judged_in_both_orders_count_once_and_show_position_bias(run):
     assert run("workers", str(PAIRS), "--position", "order", "--out", "workers.csv")[1] == out
 
 
-def test_gates_need_votes_in_memory(run):
+def test_gate_with_a_memory_limit(run):
     votes, _ = simulate([0.5, 0.5], one_coin_workers([0.8] * 5), n_items=20, n_votes=5, rng=0)
     write_table("votes.csv", votes_table(votes))
-    code, _, err = run("workers", "votes.csv", "--bar", ".6", "--memory", "1GB")
-    assert (code, "--bar needs all votes in memory" in err) == (2, True)
+    there, here = (run("workers", "votes.csv", "--bar", ".6", *more) for more in (("--memory", "1GB"), ()))
+    assert there[0] == here[0] == 1
+    assert there[1].splitlines()[:8] == here[1].splitlines()[:8]
+    code, _, err = run("workers", "votes.csv", "--position", "p", "--memory", "1GB")
+    assert (code, "--position needs all votes in memory" in err) == (2, True)
 
 
 def test_agreement_of_scores_by_distance(run):

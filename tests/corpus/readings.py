@@ -1,6 +1,7 @@
 """Generated tables, read by `majorant.read` and by a naive reader, which follows docs/input.md cell by cell.
 
-Refusing a table is allowed, reading other votes than the naive reader is not. A second comparison is between backends.
+Refusing a table is allowed, reading other votes than the naive reader is not. A second comparison is between ways of
+reading.
 """
 
 from __future__ import annotations
@@ -328,16 +329,11 @@ def _difference(found: Any, expected: Any) -> str:
     return ""
 
 
-# Backends
-
-
-def everything(stored: Any) -> Any:
-    """All votes of a store, in memory."""
-    return stored.take_items(np.arange(stored.shape[0]))
+# Where the votes are read
 
 
 def compare(table: Any, read: Callable[[Any], Any]) -> bool | None:
-    """Whether a backend reads the table as memory does; None where it refuses."""
+    """Whether another way of reading gives what memory gives; None where it refuses."""
     try:
         expected: Any = content(majorant.read(table.source, **table.settings))
     except MajorantError as error:
@@ -353,28 +349,27 @@ def compare(table: Any, read: Callable[[Any], Any]) -> bool | None:
 
 def run_files(number: int) -> tuple[int, str | None]:
     """Table `number` read in memory and from sorted files."""
-    from majorant.backend.prepare import prepare
     from majorant.read.options import ReadOptions
+    from majorant.read.sort import prepare
 
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder) / "work"
         return number, _compared(
             draw_table(Path(folder), number),
-            lambda table: everything(prepare(table.source, work, ReadOptions(**table.settings), memory=10**9)),
+            lambda table: prepare(table.source, work, ReadOptions(**table.settings), memory=10**9),
         )
 
 
 def run_spark(number: int) -> tuple[int, str | None]:
     """Table `number` read in memory and on Spark, in one session for all tables."""
-    from majorant.backend.spark.reading import read_files
     from majorant.read.options import ReadOptions
+    from majorant.read.spark import read_files
 
     def read(table: Any) -> Any:
         try:
-            backend = read_files(_spark(), [table.source], ReadOptions(**table.settings), partitions=2)
+            return read_files(_spark(), [table.source], ReadOptions(**table.settings), partitions=2)
         except ConfigError as error:  # Spark itself broke down: that is no refusal of a table
             raise AssertionError(str(error)) from None
-        return backend.take(np.arange(backend.votes.shape[0]))
 
     with tempfile.TemporaryDirectory() as folder:
         return number, _compared(draw_table(Path(folder), number), read)
@@ -386,7 +381,7 @@ def _compared(table: Any, read: Callable[[Any], Any]) -> str | None:
         try:
             compare(table, read)
         except AssertionError as error:
-            return f"backends differ: {str(error)[:200]}"
+            return f"the two differ: {str(error)[:200]}"
         except Exception as error:
             return fuzz.describe_error(error)
     return None
@@ -398,7 +393,7 @@ atexit.register(OPEN.close)
 
 @cache
 def _spark() -> Any:
-    from majorant.backend.spark import session
+    from majorant.read import spark
 
     settings = {
         "spark.sql.shuffle.partitions": "2",
@@ -406,15 +401,15 @@ def _spark() -> Any:
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.ui.enabled": "false",
     }
-    return OPEN.enter_context(session.spark_session("local[2]", memory="1g", settings=settings))
+    return OPEN.enter_context(spark.spark_session("local[2]", memory="1g", settings=settings))
 
 
 def has_spark() -> bool:
     """Whether PySpark and Java are here."""
-    from majorant.backend.spark import session
+    from majorant.read import spark
 
     try:
-        session.require_spark()
+        spark.require_spark()
     except MajorantError:
         return False
     return True

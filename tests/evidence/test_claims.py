@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from crowds import coins
-from majorant.backend import MemoryBackend
 from majorant.cli import main
 from majorant.errors import ConfigError
 from majorant.evidence.certificate import claims
@@ -167,7 +166,7 @@ def test_large_inputs_are_certified_from_a_sample_with_a_note(monkeypatch):
     votes, _ = simulate([0.5, 0.5], coins([0.95, *[0.65] * 19], 2), 3_000, 5, rng=1)
     whole = certify(votes, rng=0)
     draw_half(monkeypatch)
-    inputs = claim_inputs(MemoryBackend(votes), rng=np.random.default_rng(0))
+    inputs = claim_inputs(votes, rng=np.random.default_rng(0))
     n_sampled = len(inputs.sample.items)
     assert n_sampled == pytest.approx(1_500, abs=100)
     assert sum(items.sum() for items in inputs.histograms.values()) == 3_000  # counts are of all items
@@ -189,9 +188,6 @@ def test_the_sample_does_not_depend_on_the_order_of_the_rows(monkeypatch):
     votes, _ = simulate([0.5, 0.5], coins([0.95, *[0.65] * 19], 2), 3_000, 5, rng=1)
     draw_half(monkeypatch)
     order = np.random.default_rng(5).permutation(3_000)
-    here, there = (
-        claim_inputs(MemoryBackend(some), rng=np.random.default_rng(0)) for some in (votes, take_items(votes, order))
-    )
+    here, there = (claim_inputs(some, rng=np.random.default_rng(0)) for some in (votes, take_items(votes, order)))
     assert here.sample.items == there.sample.items
     assert (here.sample.label_n == there.sample.label_n).all()
-    assert (np.array(votes.items)[here.item_p] == here.sample.items).all()

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 import majorant as mj
-from majorant.backend.prepare import prepare
 from majorant.errors import ConfigError
 from majorant.items import take_items
 from majorant.methods import ESTIMATORS
 from majorant.read.build import mask
+from majorant.read.sort import prepare
 from majorant.results.review import review
 
 HERE = Path(__file__).parent / "fixtures"

@@ -157,7 +157,7 @@ def run(tmp_path, monkeypatch, capsys):
         if certificate is not None:
             room = importlib.import_module("majorant.evidence.certificate.claims")
             found = SimpleNamespace(certificate=certificate)
-            monkeypatch.setattr(room, "certification", lambda backend, *, level, rng: found)
+            monkeypatch.setattr(room, "certification", lambda votes, *, level, rng: found)
         monkeypatch.setattr(sys, "argv", ["majorant", command, "votes.csv", *map(str, arguments)])
         with pytest.raises(SystemExit) as stop:
             main()

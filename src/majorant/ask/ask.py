@@ -11,13 +11,13 @@ from majorant.ask.design import Design
 from majorant.ask.learn import LEAST_LABELS, gold_labels
 from majorant.ask.question import Wanted
 from majorant.ask.questions import MOST_RULES, QUESTIONS, TEACH, plain_rule
-from majorant.backend import Backend, as_backend
 from majorant.defaults import LEVEL, MAJORITY, TOLERANCE
 from majorant.errors import ConfigError
-from majorant.read import Reading
+from majorant.read import Reading, as_votes
 from majorant.results.rules import AUTO, full_judges
 from majorant.tally import is_panel
 from majorant.values import as_level, as_seed
+from majorant.votes import Votes
 
 RATE_BATCH = 60  # labels that determine a rate to within about 10 points
 BETWEEN = (MAJORITY, AUTO)
@@ -40,7 +40,7 @@ def ask(
     Parameters
     ----------
     votes : Any
-        Anything `mj.read` accepts, with the same keyword arguments, or a backend.
+        Anything `mj.read` accepts, with the same keyword arguments.
     question : str
         "teach": first a random sample, which is used to learn a rule and measure every judge, then items that prove the
         rule; 20 or more gold labels in the votes replace the sample.  "rules": items on which the rules in `between`
@@ -73,7 +73,7 @@ def ask(
     >>> len(design.items), design.evaluate({}).verdict
     (3, 'open')
     """
-    backend = as_backend(votes, **reading)
+    votes = as_votes(votes, **reading)
     as_level(level)
     if not 0 <= tolerance < 1:
         raise ConfigError(f"tolerance must be a share of the items, at least 0 and below 1, not {tolerance!r}.")
@@ -83,17 +83,15 @@ def ask(
         raise ConfigError("question='teach' learns its own rule, so between= cannot be given.")
     seed = as_seed(rng)
     if question == AUTO:
-        taught = len(gold_labels(backend)[0]) >= LEAST_LABELS
-        question = (
-            TEACH if between is None and (taught or is_panel(backend.votes.shape, backend.votes.n_votes)) else "rules"
-        )
-    rules = dict.fromkeys(plain_rule(backend, rule) for rule in between or BETWEEN)
+        taught = len(gold_labels(votes)[0]) >= LEAST_LABELS
+        question = TEACH if between is None and (taught or is_panel(votes.shape, votes.n_votes)) else "rules"
+    rules = dict.fromkeys(plain_rule(votes, rule) for rule in between or BETWEEN)
     wanted = Wanted(rules=tuple(rules), n=n, seed=seed, tolerance=tolerance, level=level, experts=experts)
-    return QUESTIONS[question].draw(backend, wanted)
+    return QUESTIONS[question].draw(votes, wanted)
 
 
-def usual_race(backend: Backend) -> Sequence[str]:
+def usual_race(votes: Votes) -> Sequence[str]:
     """Default rules of a race: on a panel, also each judge who labels nearly everything; otherwise some methods."""
-    if is_panel(backend.votes.shape, backend.votes.n_votes):
-        return (*BETWEEN, *full_judges(backend)[: MOST_RULES - len(BETWEEN)])
+    if is_panel(votes.shape, votes.n_votes):
+        return (*BETWEEN, *full_judges(votes)[: MOST_RULES - len(BETWEEN)])
     return (*BETWEEN, "dawid-skene", "one-coin")

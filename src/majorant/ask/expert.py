@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from majorant.ask.design import Design
-from majorant.backend import Backend, MemoryBackend
-from majorant.errors import ConfigError, DataError
+from majorant.errors import DataError
 from majorant.items import without_workers
 from majorant.votes import Votes
 
@@ -41,22 +39,14 @@ def labels_of_worker(votes: Votes, worker: str) -> dict[str, Any]:
     return {str(votes.items[votes.item_n[n]]): votes.labels[votes.label_n[n]] for n in own}
 
 
-def without_gold(backend: Backend) -> Backend:
-    """The votes without gold labels, if all votes are in memory."""
-    return backend if backend.whole is None else MemoryBackend(replace(backend.whole, gold_i=None))
-
-
-def without_worker(backend: Backend, worker: str) -> Backend:
+def without_worker(votes: Votes, worker: str) -> Votes:
     """The votes of all other workers, because rules must not see the votes of the worker who judges them."""
-    votes = backend.whole
-    if votes is None:
-        raise ConfigError(f"{worker} can stand in for the expert only if all votes fit into memory.")
-    return MemoryBackend(without_workers(votes, np.arange(len(votes.workers)) == _code_of(votes, worker)))
+    return without_workers(votes, np.arange(len(votes.workers)) == _code_of(votes, worker))
 
 
-def votes_of_design(design: Design, backend: Backend) -> Backend:
+def votes_of_design(design: Design, votes: Votes) -> Votes:
     """The votes that a design was drawn for: without the worker whose labels answer it, if there is one."""
-    return backend if design.judged_by is None else without_worker(backend, design.judged_by)
+    return votes if design.judged_by is None else without_worker(votes, design.judged_by)
 
 
 def _code_of(votes: Votes, worker: str) -> int:

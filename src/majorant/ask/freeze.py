@@ -17,26 +17,26 @@ from majorant.ask.learn import LEARNED
 from majorant.ask.question import Codes
 from majorant.ask.race import Race
 from majorant.ask.session import untied_labels
-from majorant.backend import Backend, Part, fit_of_items, rows_alone
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 from majorant.errors import DataError
+from majorant.items import map_parts
 from majorant.methods import ESTIMATORS
 from majorant.methods.fit import Fit
 from majorant.tally import counts, tied
 from majorant.values import FloatArray
+from majorant.votes import Votes, cut
 
 DECIMALS = 9  # planning figures are rounded, because sums over parts differ in the last digit and designs must not
 
 
 def freeze(
-    backend: Backend, fits: Mapping[str, Fit], *, tolerance: float, level: float, favourite: str | None = None
+    votes: Votes, fits: Mapping[str, Fit], *, tolerance: float, level: float, favourite: str | None = None
 ) -> tuple[Codes, Race]:
     """Untied items on which any two rules differ, in ascending order of their codes, and a race between the rules.
 
     The first rule is the one in use; the favourite, by default the last, is the one that we recommend.
     """
-    rules = tuple(rows_alone(fit) for fit in fits.values())
-    parts = list(backend.map(partial(_of_part, rules, belief_weights(fits)), doing="comparing"))
+    parts = list(map_parts(partial(_of_part, belief_weights(fits)), votes, *fits.values()))
     if not (n_items := sum(part.n_items for part in parts)):
         raise DataError("No item has a vote.")
     label_rd, belief_rd = (np.concatenate([part[n] for part in parts], axis=1) for n in (3, 4))
@@ -52,7 +52,8 @@ def freeze(
         lead_qr=lead_qr,
         decisive_qr=decisive_qr,
     )
-    return np.concatenate([part.item_d for part in parts]), race
+    item_d = [part.item_d + start for part, (start, _) in zip(parts, cut(votes.offsets_i), strict=False)]
+    return np.concatenate([np.empty(0, np.int64), *item_d]), race
 
 
 class _FrozenPart(NamedTuple):
@@ -63,17 +64,17 @@ class _FrozenPart(NamedTuple):
     belief_rd: FloatArray  # the models' probability that each rule's label is right
 
 
-def _of_part(fits: tuple[Fit, ...], weight_r: FloatArray, part: Part) -> _FrozenPart:
-    posterior_rik = np.stack([part.of(fit).posterior for fit in fits])
+def _of_part(weight_r: FloatArray, votes: Votes, *fits: Fit) -> _FrozenPart:
+    posterior_rik = np.stack([fit.posterior for fit in fits])
     belief_ik = np.clip(np.tensordot(weight_r, posterior_rik, axes=1), 0, 1)
-    count_ik = counts(part.votes)
+    count_ik = counts(votes)
     plurality_i, tied_i = count_ik.argmax(axis=1), tied(count_ik)
     label_ri = np.array([untied_labels(posterior_ik, plurality_i) for posterior_ik in posterior_rik])
-    d = np.flatnonzero((part.votes.votes_i > 0) & ~tied_i & (label_ri != label_ri[0]).any(axis=0))
+    d = np.flatnonzero((votes.votes_i > 0) & ~tied_i & (label_ri != label_ri[0]).any(axis=0))
     return _FrozenPart(
-        n_items=int((part.votes.votes_i > 0).sum()),
+        n_items=int((votes.votes_i > 0).sum()),
         n_tied=int(tied_i.sum()),
-        item_d=d + part.start,
+        item_d=d,
         label_rd=label_ri[:, d],
         belief_rd=belief_ik[d, label_ri[:, d]],
     )
@@ -115,14 +116,14 @@ def expected_leads(label_rd: Codes, belief_rd: FloatArray) -> tuple[FloatArray, 
     return lead_qr.round(DECIMALS), decisive_qr.round(DECIMALS)
 
 
-def refuse_other_labels(backend: Backend, design: Design, fits: Mapping[str, Fit]) -> None:
+def refuse_other_labels(votes: Votes, design: Design, fits: Mapping[str, Fit]) -> None:
     """Raise if a rule no longer gives the items of a design the labels that the design froze."""
     question = design.question
     if not isinstance(question, Race):
         return
-    item_d = item_codes(backend, design.order)
+    item_d = item_codes(votes, design.order)
     for rule in set(question.rules) & set(fits):
-        if not question.is_given_by(rule, np.asarray(fit_of_items(backend, fits[rule], item_d).posterior)):
+        if not question.is_given_by(rule, fits[rule].take(item_d).posterior):
             raise DataError(
                 f"{rule} now gives different labels than when the design was drawn, so the expert's labels prove "
                 "nothing about it. Use the same version of majorant and the same seed as for the design."

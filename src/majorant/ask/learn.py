@@ -24,10 +24,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.backend import Backend, Part, as_backend, fit_of_items
 from majorant.errors import DataError
-from majorant.items import name_hashes
-from majorant.kernels import Block, in_memory, rows_in, shares, softmax_rows
+from majorant.items import name_hashes, rows_of_parts, take_items
+from majorant.kernels import Block, in_memory, shares, softmax_rows
 from majorant.methods.fit import Fit, chances
 from majorant.values import FloatArray, lock
 from majorant.votes import Votes
@@ -218,14 +217,13 @@ class LearnedRule:
         weight_j = np.array([by_name.get(str(worker), 0.0) for worker in workers])
         return Weights(mix=np.array(self.mix), weight_j=weight_j, offset_k=self.offset_k)
 
-    def fit(self, votes: Votes | Backend, weighted: Fit) -> Fit:
-        """Apply the rule to all items of these votes, on any backend; `weighted` is the weighted vote on them."""
-        backend = as_backend(votes)
-        weights = self.weights_for(backend.votes.workers)
+    def fit(self, votes: Votes, weighted: Fit) -> Fit:
+        """Apply the rule to all items of these votes; `weighted` is the weighted vote on them."""
+        weights = self.weights_for(votes.workers)
         return replace(
             weighted,
             method=LEARNED,
-            posterior=backend.rows(partial(_posterior, weighted.posterior, weights)),
+            posterior=rows_of_parts(partial(_posterior, weights), votes, weighted),
             confusion=None,
             skill=None,
             learned={"mix": weights.mix, "weights": weights.weight_j, "offsets": weights.offset_k},
@@ -233,19 +231,19 @@ class LearnedRule:
         )
 
 
-def _posterior(weighted: FloatArray, weights: Weights, block: Block) -> FloatArray:
-    return Features.of_block(block, rows_in(weighted, block)).predict(weights)
+def _posterior(weights: Weights, votes: Votes, weighted: Fit) -> FloatArray:
+    return Features.of(votes, weighted.posterior).predict(weights)
 
 
 def learn_rule(
-    votes: Votes | Backend, item_p: ArrayLike, truth_p: ArrayLike, weighted: Fit, *, baseline: Fit, seed: int = 0
+    votes: Votes, item_p: ArrayLike, truth_p: ArrayLike, weighted: Fit, *, baseline: Fit, seed: int = 0
 ) -> LearnedRule:
     """Learn a rule from expert or gold labels of uniformly drawn items.
 
     Parameters
     ----------
-    votes : Votes or Backend
-        All votes, on any backend.
+    votes : Votes
+        All votes.
     item_p, truth_p : array
         Codes of the labelled items and of their classes; `gold_labels` returns those that came with the votes.
     weighted : Fit
@@ -271,16 +269,16 @@ def learn_rule(
     (True, [0.9, -0.5, -0.4, -0.5])
     """
     most_labels = 20_000  # more would cost time without improving the rule
-    backend, item_p, truth_p = as_backend(votes), np.asarray(item_p, np.int64), np.asarray(truth_p, np.int64)
+    item_p, truth_p = np.asarray(item_p, np.int64), np.asarray(truth_p, np.int64)
     rising = np.argsort(item_p)
     labelled, truth_n = item_p[rising], truth_p[rising]
-    some = backend.take(labelled)
+    some = take_items(votes, labelled)
     if len(labelled) > most_labels:
         kept = np.sort(np.argsort(name_hashes(some.items, seed))[:most_labels])
         labelled, truth_n = labelled[kept], truth_n[kept]
-        some = backend.take(labelled)
-    features = Features.of(some, np.asarray(fit_of_items(backend, weighted, labelled).posterior))
-    before_nk = np.asarray(fit_of_items(backend, baseline, labelled).posterior)
+        some = take_items(votes, labelled)
+    features = Features.of(some, weighted.take(labelled).posterior)
+    before_nk = baseline.take(labelled).posterior
     return learn_from_features(
         features, some.items, truth_n, before_nk, workers=some.workers, baseline=baseline.method, seed=seed
     )
@@ -326,15 +324,9 @@ def _folds(items: Iterable[Hashable], seed: int) -> Codes:
     return fold_n
 
 
-def gold_labels(votes: Votes | Backend) -> tuple[Codes, Codes]:
+def gold_labels(votes: Votes) -> tuple[Codes, Codes]:
     """Codes of the items that have votes and a gold label, and these labels."""
-    parts = list(as_backend(votes).map(_gold_of_part, doing="comparing"))
-    item_p, truth_p = (np.concatenate([part[n] for part in parts]) for n in (0, 1))
-    return item_p, truth_p
-
-
-def _gold_of_part(part: Part) -> tuple[Codes, Codes]:
-    if part.votes.gold_i is None:
+    if votes.gold_i is None:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    known = np.flatnonzero((part.votes.gold_i >= 0) & (part.votes.votes_i > 0))
-    return known + part.start, part.votes.gold_i[known].astype(np.int64)
+    known = np.flatnonzero((votes.gold_i >= 0) & (votes.votes_i > 0))
+    return known, votes.gold_i[known].astype(np.int64)

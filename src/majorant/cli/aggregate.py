@@ -108,33 +108,33 @@ def _aggregate(
     spreadsheet: bool,
     save_rule: str | None,
 ) -> tuple[Account, Fit, LabelCounts]:
-    """Compute the labels on any backend and write them."""
-    with engine.open(source, out=out) as backend:
+    """Compute the labels and write them."""
+    with engine.open(source, out=out) as votes:
         import numpy as np
 
         from majorant.methods import load_rule
         from majorant.output import Content, write_or_print
         from majorant.pipeline import aggregate, check
-        from majorant.render.files import label_fits, label_part
+        from majorant.render.files import label_fits, label_part, tables_of
         from majorant.results.labels import count_all_labels, label_table
         from majorant.results.rules import AUTO
 
         generator = np.random.default_rng(seed)  # shared by all parts of the table, so that the result is the same
-        with at_work(method, shown=backend.whole is not None):
+        with at_work(method):
             if method == AUTO:
-                result = check(backend, rng=seed)
+                result = check(votes, rng=seed)
                 fits, part = label_fits(result), label_part(result, ties=ties, rng=generator)
             else:
                 by_rule = is_rule_file(method)
-                fits = (load_rule(method).fit(backend.votes) if by_rule else aggregate(backend, method, rng=seed),)
+                fits = (load_rule(method).fit(votes) if by_rule else aggregate(votes, method, rng=seed),)
                 part = partial(label_table, ties=ties, rng=generator)
-        fit, table = fits[0], backend.labelled(fits, part)
-        labels: Content = _guarded(table, spreadsheet)
+        fit = fits[0]
+        labels: Content = _guarded(tables_of(part, votes, *fits), spreadsheet)
         if export is not None:
-            labels = export_text(export, table, list(fit.label_values), backend.votes, source)
+            labels = export_text(export, part(votes, *fits), list(fit.label_values), votes, source)
         rule: dict[Path, Content] = {} if save_rule is None else {Path(save_rule): fit.rule().to_json()}
         write_or_print({Path(out): labels, **rule})
-        return backend.votes.account, fit, count_all_labels(backend, fit)
+        return votes.account, fit, count_all_labels(votes, fit)
 
 
 def is_rule_file(method: str) -> bool:

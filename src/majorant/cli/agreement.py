@@ -33,20 +33,18 @@ if TYPE_CHECKING:
 @common_options
 def agreement(source: Source, engine: Engine, by_distance: bool, out: str | None, level: float, seed: int) -> None:
     """Measure how well the workers agree, beyond chance."""
-    if by_distance and engine.flag:
-        raise ConfigError(f"--scores needs all votes in memory: leave out {engine.flag}.")
     if out is not None and not by_distance:
         raise ConfigError("--out is for the table of --scores: add --scores.")
-    with engine.open(source) as backend:
+    with engine.open(source) as votes:
         from majorant.pipeline import measure_agreement
         from majorant.render.agreement import agreement_facts, agreement_lines, score_facts, score_lines
         from majorant.render.notes import account_facts
         from majorant.render.text import input_lines
         from majorant.results.agreement.scores import scores
 
-        measured = measure_agreement(backend, level=level, seed=seed)
-        distances = scores(backend.votes, rng=seed, level=level) if by_distance else None
-    account, workers = backend.votes.account, backend.votes.workers
+        measured = measure_agreement(votes, level=level, seed=seed)
+        distances = scores(votes, rng=seed, level=level) if by_distance else None
+    account, workers = votes.account, votes.workers
     facts = {"agreement": agreement_facts(measured, workers)}
     lines = agreement_lines(measured, workers)
     if distances is not None:

@@ -28,7 +28,7 @@ from majorant.ownership import refuse_unsafe
 
 if TYPE_CHECKING:
     from majorant.ask.design import Design, Recognised
-    from majorant.backend import Backend
+    from majorant.votes import Votes
 
 
 class _NameLists(Grouped):
@@ -128,12 +128,12 @@ def ask(source: Source, engine: Engine, **options: Any) -> None:
     if options["more"] is not None:  # the file holds labels of the design, not gold labels
         source = replace(source, options=replace(source.options, gold_file=None))
     substitute = _Substitute.of(options["expert_from"], source)
-    with engine.open(substitute.source, out=str(out)) as backend:
+    with engine.open(substitute.source, out=str(out)) as votes:
         if options["more"] is not None:
-            _more(backend, source, gold_file, options)
+            _more(votes, source, gold_file, options)
             return
-        with at_work("comparing rules", shown=backend.whole is not None):
-            design, labels = substitute.answer(backend, options)
+        with at_work("comparing rules"):
+            design, labels = substitute.answer(votes, options)
     _show(source, replace(design, call=_call()), out, labels, options)
 
 
@@ -155,31 +155,29 @@ class _Substitute:
             return cls(name, replace(source, options=replace(source.options, gold=name)))
         return cls(name, source)
 
-    def answer(self, backend: Backend, options: dict[str, Any]) -> tuple[Design, dict[Any, Any]]:
+    def answer(self, votes: Votes, options: dict[str, Any]) -> tuple[Design, dict[Any, Any]]:
         """The design, and the labels that are known already."""
-        from majorant.ask.expert import answer_design, labels_of_worker, without_gold, without_worker
+        from majorant.ask.expert import answer_design, labels_of_worker, without_worker
 
         if self.name is None:
-            return _drawn(backend, options), {}
-        votes, worker = backend.whole, None
+            return _drawn(votes, options), {}
+        worker = None
         if self.file:
             label_of = _labels_in(self.name)
-        elif votes is None:
-            raise ConfigError("--expert-from a column or a worker needs all votes in memory: leave out --memory.")
         elif self.source.options.gold == self.name and votes.gold_i is not None:
             known = [(item, k) for item, k in zip(votes.items, votes.gold_i, strict=True) if k >= 0]
             label_of = {str(item): votes.labels[k] for item, k in known}
         else:
             label_of, worker = labels_of_worker(votes, self.name), self.name
-            backend = without_worker(backend, self.name)
-        n_items = backend.votes.shape[0]
+            votes = without_worker(votes, self.name)
+        n_items = votes.shape[0]
         if len(label_of) < 0.5 * n_items:
             raise ConfigError(
                 f"{self.name} labels {len(label_of):,} of {n_items:,} items, and a substitute for an expert must "
                 "know most of them. Use these labels as they are: check with --gold or --gold-file."
             )
-        backend = without_gold(backend)  # the substitute alone says what is true
-        design = replace(_drawn(backend, {**options, "n": options["n"] or 10}), truth=self.name, judged_by=worker)
+        votes = replace(votes, gold_i=None)  # the substitute alone says what is true
+        design = replace(_drawn(votes, {**options, "n": options["n"] or 10}), truth=self.name, judged_by=worker)
         return answer_design(design, label_of, most=max(options["n"] or 0, 200))
 
 
@@ -226,30 +224,29 @@ def _check_command(files: Sequence[str]) -> str:
     return repeat_call(ctx, "check", "--gold-file", "EXPORT", "--design", design, without=out_of_place)
 
 
-def _drawn(backend: Backend, options: dict[str, Any]) -> Design:
+def _drawn(votes: Votes, options: dict[str, Any]) -> Design:
     from majorant.ask.ask import RATE_BATCH, ask, usual_race
-    from majorant.ask.expert import without_gold
     from majorant.ask.questions import TEACH
 
     how = {name: options[name] for name in ("n", "tolerance", "level", "experts")}
     if options["question"] is not None:
-        return ask(backend, question=options["question"], rng=options["seed"], **how)
+        return ask(votes, question=options["question"], rng=options["seed"], **how)
     if options["accuracy"]:
-        return ask(backend, question="accuracy", between=[options["rule"]], rng=options["seed"], **how)
+        return ask(votes, question="accuracy", between=[options["rule"]], rng=options["seed"], **how)
     if options["rate"]:
-        backend = without_gold(backend)  # gold labels would replace the random sample
+        votes = replace(votes, gold_i=None)  # gold labels would replace the random sample
     if options["teach"] or options["rate"]:
         n = RATE_BATCH if options["rate"] and options["n"] is None else options["n"]
-        return ask(backend, question=TEACH, rng=options["seed"], **{**how, "n": n})
+        return ask(votes, question=TEACH, rng=options["seed"], **{**how, "n": n})
     between: Sequence[str] | None = None
     if options["race"] is not None:
-        between = [name for name in options["race"].split(",") if name] or usual_race(backend)
+        between = [name for name in options["race"].split(",") if name] or usual_race(votes)
     elif options["between"]:
         between = options["between"].split(",")
-    return ask(backend, between=between, rng=options["seed"], **how)
+    return ask(votes, between=between, rng=options["seed"], **how)
 
 
-def _labelled(backend: Backend, design: str, labels: Any = None) -> Recognised:
+def _labelled(votes: Votes, design: str, labels: Any = None) -> Recognised:
     """A design of these votes, with the labels of a file (by default, the one beside it)."""
     from majorant.ask.design import Design, Recognised, recognise
     from majorant.ask.draw import votes_digest
@@ -262,7 +259,7 @@ def _labelled(backend: Backend, design: str, labels: Any = None) -> Recognised:
     labelled = labels or next((file for file in beside if file.is_file()), None)
     recognised = None if labelled is None else recognise(labelled, design=path)
     recognised = recognised or Recognised(Design.read(path), path, ())
-    recognised.design.refuse_other_votes(votes_digest(votes_of_design(recognised.design, backend)))
+    recognised.design.refuse_other_votes(votes_digest(votes_of_design(recognised.design, votes)))
     return recognised
 
 
@@ -305,11 +302,11 @@ def _refuse_labelled(out: Path) -> None:
             raise ConfigError(f"{out} holds labels. Add items with --more and --design, or choose another --out.")
 
 
-def _more(backend: Backend, source: Source, gold_file: Any, options: dict[str, Any]) -> None:
+def _more(votes: Votes, source: Source, gold_file: Any, options: dict[str, Any]) -> None:
     from majorant.read.tasks import DESIGN_ENDING, TASK_ENDINGS
     from majorant.render.ask import more_lines, outcome_sentence
 
-    recognised = _labelled(backend, options["design"], gold_file)
+    recognised = _labelled(votes, options["design"], gold_file)
     before = len(recognised.design.items)
     longer = recognised.design.after(options["more"], recognised.answers, at_random=options["rate"])
     usual = recognised.path.with_name(recognised.path.name.removesuffix(DESIGN_ENDING) + TASK_ENDINGS[options["tool"]])

@@ -27,19 +27,19 @@ def certify(source: Source, engine: Engine, claim: str | None, level: float, see
       3    open: these votes cannot tell
       130  interrupted
     """
-    with engine.open(source) as backend:
+    with engine.open(source) as votes:
         from majorant.evidence.certificate.claims import certification
         from majorant.render.certificate import certificate_summary, certificate_text, dependence_summary
         from majorant.render.notes import account_facts
 
-        with at_work("certifying", shown=backend.whole is not None):
-            certificate = certification(backend, level=level, rng=seed).certificate
+        with at_work("certifying"):
+            certificate = certification(votes, level=level, rng=seed).certificate
     chosen = certificate.standing if claim is None else getattr(certificate, claim)
     if chosen is None:
         need = "gold labels (--gold or --gold-file)" if claim == "gold" else "workers who vote on several items"
         raise ConfigError(f"--claim {claim} is not possible for these votes: it needs {need}.")
     summary = {
-        "input": account_facts(backend.votes.account),
+        "input": account_facts(votes.account),
         **certificate_summary(certificate),
         "dependence": dependence_summary(certificate.dependence),
     }

@@ -96,7 +96,7 @@ def check(source: Source, engine: Engine, by: str | None, out: str | None, **opt
     refuse_unsafe([*pages, *(Path(out) / name for name in RESULT_FILES if out is not None)])
     source, labelled = _recognise(source, options)
     beside = None if out is None else str(Path(out) / "labels.csv")
-    with engine.open(source, out=beside, by=by, masked=options["masked"]) as backend:
+    with engine.open(source, out=beside, by=by, masked=options["masked"]) as votes:
         from majorant.pipeline import check
         from majorant.render.answer import headline
         from majorant.render.files import write_result
@@ -104,8 +104,8 @@ def check(source: Source, engine: Engine, by: str | None, out: str | None, **opt
         from majorant.render.summary import result_summary
         from majorant.render.text import answer_text, check_text, markdown
 
-        with stages_of_check(logged=options["log_progress"], shown=backend.whole is not None) as stage:
-            result = check(backend, labelled=labelled, stage=stage, **how)
+        with stages_of_check(logged=options["log_progress"]) as stage:
+            result = check(votes, labelled=labelled, stage=stage, **how)
             then = _next_command(result, out)
             details = out is not None or page is not None or prints_json() or options["verbose"]
             summary = result_summary(
@@ -154,7 +154,7 @@ def _export(result: Result, source: Source, out: str, tool: str | None) -> dict[
     if tool is None:
         return {}
     labels = list(result.labels.fit.label_values)
-    text = export_text(tool, labels_of(result), labels, result.backend.votes, source)
+    text = export_text(tool, labels_of(result), labels, result.votes, source)
     return {Path(out) / f"labels-for-{tool}{EXPORT_ENDINGS[tool]}": text}
 
 

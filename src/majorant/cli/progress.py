@@ -59,10 +59,10 @@ def stages_of_check(*, logged: bool | None, shown: bool = True) -> Iterator[Call
 
 
 @contextlib.contextmanager
-def stages() -> Iterator[tuple[Report, Callable[[int, float], None] | None]]:
-    """Yield two functions: one shows the progress of a pass over the votes, the other the step of a fit."""
+def stages() -> Iterator[Report]:
+    """Yield a function that shows the progress of a step."""
     if not _is_watched():
-        yield lambda what, done, total: None, None  # noqa: ARG005
+        yield lambda what, done, total: None  # noqa: ARG005
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -70,24 +70,18 @@ def stages() -> Iterator[tuple[Report, Callable[[int, float], None] | None]]:
     text, rate = "{task.description} {task.fields[count]:>13}", "{task.fields[rate]}"
     columns = (TextColumn(text), BarColumn(), TextColumn(rate), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task, current, step_text = bar.add_task("", count="", rate=""), "", ""
+        task, current = bar.add_task("", count="", rate=""), ""
 
         def report(what: str, done: int, total: int | None) -> None:
             nonlocal current
-            short = 0.5  # seconds; passes that take less are timed together
-            if what != current or (done < bar.tasks[0].completed and (bar.tasks[0].elapsed or 0) > short):
+            if what != current:
                 current = what
                 bar.reset(task)
             speed = bar.tasks[0].finished_speed or bar.tasks[0].speed
             per_second = f"{speed:,.0f} a second" if speed else ""
-            described = f"{what}{step_text if what == 'passing' else ''}"
-            bar.update(task, description=described, completed=done, total=total, count=f"{done:,}", rate=per_second)
-            if done == total and what != "passing":  # the next stage may report nothing: a full bar would look stuck
+            bar.update(task, description=what, completed=done, total=total, count=f"{done:,}", rate=per_second)
+            if done == total:  # the next step may report nothing: a full bar would look stuck
                 current = ""
                 bar.reset(task, total=None, description=f"{what} done, computing", count="", rate="")
 
-        def progress(step: int, objective: float) -> None:
-            nonlocal step_text
-            step_text = f", step {step + 1} ({objective:,.2f})"
-
-        yield report, progress
+        yield report

@@ -37,8 +37,8 @@ def rank(source: Source, by: str, pair: str | None, wanted: str | None, folder: 
     refuse_unsafe(list(files.values()))
     gold = source.options.gold_file
     votes, options, question_i = read_systems(source.files, replace(source.options, gold_file=None), by, pair)
-    notes = tuple(note for note in votes.votes.account.notes if note.kind is not NoteKind.NUMBER_LABELS)
-    print_notes(replace(votes.votes.account, notes=notes))
+    notes = tuple(note for note in votes.account.notes if note.kind is not NoteKind.NUMBER_LABELS)
+    print_notes(replace(votes.account, notes=notes))
     ranking = rank_systems(
         votes,
         gold,

@@ -16,9 +16,9 @@ from majorant.errors import ConfigError
 from majorant.ownership import refuse_unsafe
 
 if TYPE_CHECKING:
-    from majorant.backend import Backend
     from majorant.read.pairs import Pairs
     from majorant.results.rates import Rates
+    from majorant.votes import Votes
 
 
 @click.command(cls=Grouped)
@@ -73,9 +73,9 @@ def rate(
         refuse_unsafe([Path(digest)])
     gold = source.options.gold_file
     settings = {"label": wanted, "limits": how["limits"], "level": how["level"], "at_n": at_n, "rng": how["seed"]}
-    with _opened(source, engine, by) as (backend, pairs):
+    with _opened(source, engine, by) as (votes, pairs):
         apart = None if engine.on_cluster else gold  # on a cluster, gold labels are read with the votes
-        found = measure_rate(backend, apart, how=source.options, pairs=pairs, **settings)
+        found = measure_rate(votes, apart, how=source.options, pairs=pairs, **settings)
     if bar is not None and len(found.candidates) > 1:
         raise ConfigError(
             f"--at-least needs a single rate, and there are {len(found.candidates)} pairs. Keep one pair."
@@ -101,18 +101,17 @@ for _parameter in rate.params:  # here --label names the class, so the label col
 
 
 @contextmanager
-def _opened(source: Source, engine: Engine, by: str | None) -> Iterator[tuple[Backend, Pairs | None]]:
+def _opened(source: Source, engine: Engine, by: str | None) -> Iterator[tuple[Votes, Pairs | None]]:
     """The votes, and for pairwise judgements the two sides; in memory, gold labels are read later."""
-    from majorant.backend import MemoryBackend
     from majorant.read.pairs import VERSUS, read_pairs
     from majorant.votes import NoteKind
 
     without_gold = replace(source, options=replace(source.options, gold_file=None))
     if engine.flag:
-        with engine.open(source if engine.on_cluster else without_gold, by=by) as backend:
-            if any(VERSUS in str(item) for item in backend.votes.items[:1]):
+        with engine.open(source if engine.on_cluster else without_gold, by=by) as votes:
+            if any(VERSUS in str(item) for item in votes.items[:1]):
                 raise ConfigError(f"pairwise judgements must be read into memory: leave out {engine.flag}.")
-            yield backend, None
+            yield votes, None
         return
     pairs = None if source.is_dataset else read_pairs(source.files, without_gold.options)
     votes = without_gold.read(by, with_notes=False) if pairs is None else pairs.votes
@@ -120,7 +119,7 @@ def _opened(source: Source, engine: Engine, by: str | None) -> Iterator[tuple[Ba
         note for note in votes.account.notes if note.kind is not NoteKind.NUMBER_LABELS
     )  # rates accept scores
     print_notes(replace(votes.account, notes=notes))
-    yield MemoryBackend(votes), pairs
+    yield votes, pairs
 
 
 def _next_command(found: Rates, gold: Any) -> str:

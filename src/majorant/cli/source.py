@@ -1,7 +1,8 @@
-"""The input of a command: FILE, the options that say how to read it, and where the votes are processed.
+"""The input of a command: FILE, the options that say how to read it, and where the votes are prepared.
 
-Votes are processed in memory, in sorted files (--memory) or on a cluster (--engine). A new engine is a context manager
-like `_on_spark` and an entry in BACKENDS.
+Votes are read into memory, sorted into a folder of memory-mapped arrays (--memory), or prepared on a cluster
+(--engine).
+A new engine is a context manager like `_on_spark` and an entry in ENGINES.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ from majorant.limits import THREADS_VARIABLE
 from majorant.ownership import note_input
 
 if TYPE_CHECKING:
-    from majorant.backend import Backend
     from majorant.read.options import ReadOptions
     from majorant.votes import Account, Votes
 
@@ -112,31 +112,28 @@ class Engine:
 
     def open(
         self, source: Source, *, out: str | None = None, by: str | None = None, masked: bool = False
-    ) -> AbstractContextManager[Backend]:
+    ) -> AbstractContextManager[Votes]:
         """Read the votes; `out` is the output file, `by` a column to slice by."""
         if self.flag and source.file[0].startswith(DATASET):
             raise ConfigError(f"{source.file[0]} fits in memory: leave out {self.flag}.")
         if self.memory is not None:
             return _in_files(self, source, out, by, masked)
-        return BACKENDS[self.name](self, source, by, masked)
+        return ENGINES[self.name](self, source, by, masked)
 
 
 @contextlib.contextmanager
-def _in_memory(_: Engine, source: Source, by: str | None, masked: bool) -> Iterator[Backend]:
-    votes = source.read(by, masked=masked)  # before heavy imports, so that a bad table is reported quickly
-    from majorant.backend import MemoryBackend
-
-    yield MemoryBackend(votes)
+def _in_memory(_: Engine, source: Source, by: str | None, masked: bool) -> Iterator[Votes]:
+    yield source.read(by, masked=masked)
 
 
 @contextlib.contextmanager
-def _in_files(engine: Engine, source: Source, out: str | None, by: str | None, masked: bool) -> Iterator[Backend]:
+def _in_files(engine: Engine, source: Source, out: str | None, by: str | None, masked: bool) -> Iterator[Votes]:
     """Sort the votes into a folder within a memory limit; the folder is removed after success."""
-    from majorant.backend.files import FileBackend
-    from majorant.backend.prepare import prepare
-    from majorant.backend.store import STORE_MANIFEST, mask_stored
-    from majorant.backend.workfolder import WORK_FOLDER, locked
     from majorant.limits import parse_memory
+    from majorant.read.build import mask
+    from majorant.read.sort import prepare
+    from majorant.store import STORE_FILE
+    from majorant.workfolder import WORK_FOLDER, locked
 
     memory = parse_memory(str(engine.memory))
     if engine.work is not None:
@@ -146,24 +143,25 @@ def _in_files(engine: Engine, source: Source, out: str | None, by: str | None, m
         place = Path.cwd() if out in (None, "-") else Path(str(out)).parent
         folder = place / f".majorant-{hashlib.sha256(paths.encode()).hexdigest()[:12]}"
     done = False
-    with locked(folder) as work, stages() as (report, progress):
+    with locked(folder) as work:
         try:
-            options = replace(source.options, by=by)
-            stored = prepare(source.files, folder, options, memory=memory, resume=engine.resume, report=report)
-            stored = mask_stored(stored) if masked else stored
-            print_notes(stored.account)
-            yield FileBackend(stored, memory, report, progress)
+            with stages() as report:
+                options = replace(source.options, by=by)
+                votes = prepare(source.files, folder, options, memory=memory, resume=engine.resume, report=report)
+            votes = mask(votes) if masked else votes
+            print_notes(votes.account)
+            yield votes
             done = True
         finally:
-            if not (folder / STORE_MANIFEST).exists() or (done and engine.work is None):
+            if not (folder / STORE_FILE).exists() or (done and engine.work is None):
                 work.remove()
             elif not done:
                 click.echo(f"The sorted votes are kept in {folder}: continue with --resume, or delete them.", err=True)
 
 
 @contextlib.contextmanager
-def _on_spark(engine: Engine, source: Source, by: str | None, masked: bool) -> Iterator[Backend]:
-    """The votes as blocks on the cluster, which are freed at the end."""
+def _on_spark(engine: Engine, source: Source, by: str | None, masked: bool) -> Iterator[Votes]:
+    """The votes, prepared on the cluster."""
     if by is not None:
         raise ConfigError(f"--by {by} does not work with --engine spark: use --memory, or check each slice separately.")
     if masked:
@@ -171,16 +169,15 @@ def _on_spark(engine: Engine, source: Source, by: str | None, masked: bool) -> I
             "--mask does not work with --engine spark: names are numbered in row order, and rows on Spark have no "
             "order. Use --memory, or mask the names in the table."
         )
-    from majorant.backend.spark.reading import read_files
-    from majorant.backend.spark.session import spark_session
+    from majorant.read.spark import read_files, spark_session
 
     with at_work("Spark"), spark_session(engine.master or "local[*]") as spark:
-        backend = read_files(spark, source.file, source.options)
-        print_notes(backend.votes.account)
-        yield backend
+        votes = read_files(spark, source.file, source.options)
+    print_notes(votes.account)
+    yield votes
 
 
-BACKENDS: dict[str, Callable[[Engine, Source, str | None, bool], AbstractContextManager[Backend]]] = {
+ENGINES: dict[str, Callable[[Engine, Source, str | None, bool], AbstractContextManager[Votes]]] = {
     MEMORY: _in_memory,
     "spark": _on_spark,
 }
@@ -198,9 +195,7 @@ def memory_options(command: Command) -> Command:
 
 def engine_options(command: Command) -> Command:
     """Add --engine and --master in addition to the options of `memory_options`."""
-    where = click.option(
-        "--engine", metavar="|".join(BACKENDS), default=MEMORY, show_default=True, help="Where to run."
-    )
+    where = click.option("--engine", metavar="|".join(ENGINES), default=MEMORY, show_default=True, help="Where to run.")
     master = click.option("--master", metavar="URL", help="Spark master URL; default: local[*].")
     return _given(command, (*_FILES, where, master), _with_engine)
 
@@ -211,8 +206,8 @@ def _with_engine(values: dict[str, Any]) -> dict[str, Any]:
         values.pop(option, None) for option in ("engine", "master", "memory", "work", "resume")
     )
     name = name or MEMORY
-    if name not in BACKENDS:
-        raise ConfigError(f"--engine {name}: choose one of {', '.join(BACKENDS)}.")
+    if name not in ENGINES:
+        raise ConfigError(f"--engine {name}: choose one of {', '.join(ENGINES)}.")
     if name == MEMORY and master is not None:
         raise ConfigError("--master needs --engine spark.")
     if memory is None and (work is not None or resume):
@@ -276,7 +271,11 @@ def _with_source(values: dict[str, Any]) -> dict[str, Any]:
         os.environ[THREADS_VARIABLE] = str(threads)  # for the whole command
     from majorant.read.options import Reading, ReadOptions
 
-    reading = {name: values.pop(name) for name in Reading.__annotations__ if name in values and name != "by"}
+    reading = {
+        name: values.pop(name)
+        for name in Reading.__annotations__
+        if name in values and name not in ("by", "memory", "work")
+    }
     for name in ("gold", "status", "seconds", "text"):
         reading[name] = "" if reading[name] == NONE else reading[name]
     source = Source(values.pop("file"), ReadOptions.of(reading))

@@ -27,9 +27,9 @@ from majorant.errors import ConfigError
 from majorant.ownership import refuse_unsafe
 
 if TYPE_CHECKING:
-    from majorant.backend import Backend
     from majorant.results.judges import Judges
     from majorant.results.positions import Position
+    from majorant.votes import Votes
 
 
 @click.command(cls=Grouped)
@@ -57,10 +57,10 @@ def workers(
     """
     refuse_unsafe([Path(out)] if out != "-" else [])
     has_bar = click.get_current_context().get_parameter_source("bar") is not ParameterSource.DEFAULT
-    if engine.flag and (has_bar or position is not None):
-        asked = "--bar" if has_bar else "--position"
-        raise ConfigError(f"{asked} needs all votes in memory: leave out {engine.flag}.")
-    with _opened(source, engine, out, position) as (backend, positions):
+    if engine.flag and position is not None:
+        raise ConfigError(f"--position needs all votes in memory: leave out {engine.flag}.")
+    with _opened(source, engine, out, position) as (votes, positions):
+        from majorant.items import MOST_STUDIED
         from majorant.output import write_or_print
         from majorant.pipeline import aggregate, judge_workers
         from majorant.render.judges import gate_text, judges_facts
@@ -70,11 +70,11 @@ def workers(
         from majorant.results.judges import Gate, judges
         from majorant.tabular import guard_columns
 
-        with at_work(method, shown=not engine.flag):
-            fit = aggregate(backend, method, rng=seed)
-        judged, copies = judge_workers(backend, fit, level=level, seed=seed)
-        votes, gated = backend.votes, None
-        if not engine.flag and (has_bar or positions or judged.panel):
+        with at_work(method):
+            fit = aggregate(votes, method, rng=seed)
+        judged, copies = judge_workers(votes, fit, level=level)
+        gated = None
+        if votes.n_votes <= MOST_STUDIED and (has_bar or positions or judged.panel):
             gated = replace(judges(votes, bar=bar, level=level), positions=positions)
     table = worker_columns(judged)
     write_or_print({Path(out): guard_columns(table) if spreadsheet else table})
@@ -96,7 +96,7 @@ def workers(
 @contextlib.contextmanager
 def _opened(
     source: Source, engine: Engine, out: str, position: str | None
-) -> Iterator[tuple[Backend, tuple[Position, ...]]]:
+) -> Iterator[tuple[Votes, tuple[Position, ...]]]:
     """The votes; of pairs judged in both orders, the verdicts that hold in both, and each judge's position bias."""
     columns = {name: getattr(source.options, name) for name in ("item", "worker", "label", "gold_file")}
     if position is None and source.is_on_disk and not engine.flag:
@@ -104,17 +104,16 @@ def _opened(
 
         position = find_position(source.files, columns)
     if position is None:
-        with engine.open(source, out=out) as backend:
-            yield backend, ()
+        with engine.open(source, out=out) as votes:
+            yield votes, ()
         return
-    from majorant.backend import MemoryBackend
     from majorant.results.positions import one_verdict_each
 
     verdicts, positions = one_verdict_each(source.files, position, columns)
     if verdicts is None:
         raise ConfigError("No judge gave the same verdict in both orders, so there are no votes to rate judges by.")
     print_notes(verdicts.account)
-    yield MemoryBackend(verdicts), positions
+    yield verdicts, positions
 
 
 def _judges_lines(gated: Judges | None, source: Source) -> list[str]:

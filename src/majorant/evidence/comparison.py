@@ -9,7 +9,6 @@ from majorant.evidence.certificate.certificate import Certificate
 from majorant.evidence.copies import Copies
 from majorant.evidence.track_record import Setting
 from majorant.methods.fit import Fit
-from majorant.values import FloatArray
 from majorant.votes import Votes
 
 
@@ -20,12 +19,12 @@ class Comparison:
     Parameters
     ----------
     votes : Votes
-        The votes in memory: all of them, or a random sample of the items.
+        The votes.
     fits : mapping of str to Fit
         The rules by name, fitted to these votes; majority vote is among them.  Majority vote and the weighted vote
         leave ties tied.
-    belief : ndarray of shape (items, classes), optional
-        The models' posterior; None if no rule could be learned.
+    belief : Fit, optional
+        The mean of the models; None if no rule could be learned.
     setting : Setting
         Panel or crowd, votes per worker, whether workers differ.
     copies : Copies
@@ -38,7 +37,7 @@ class Comparison:
 
     votes: Votes
     fits: Mapping[str, Fit]
-    belief: FloatArray | None
+    belief: Fit | None
     setting: Setting
     copies: Copies
     certify: Callable[[], Certificate | None]

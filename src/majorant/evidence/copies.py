@@ -25,9 +25,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.backend import Backend, MemoryBackend, Part
 from majorant.evidence.evidence import Assumption, Status, Tested
-from majorant.items import draw_by_name, take_items, take_votes
+from majorant.items import draw_by_name, sample_items, sum_parts, take_items, take_votes
 from majorant.tally import PairCounts, counts, is_panel, pair_counts, votes_by_worker
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
@@ -83,13 +82,13 @@ class Copies:
         return tuple(group.workers for group in self.groups)
 
 
-def find_copies(votes: Votes | Backend) -> Copies:
+def find_copies(votes: Votes) -> Copies:
     """Find workers who copy another worker.
 
     Parameters
     ----------
-    votes : Votes or Backend
-        The votes, on any backend.  If there are more than a million, those on a random sample of the items are
+    votes : Votes
+        The votes.  If there are more than a million, those on a random sample of the items are
         compared.
 
     Returns
@@ -110,13 +109,12 @@ def find_copies(votes: Votes | Backend) -> Copies:
     ((('a', 'b'),), 'failed')
     """
     near_copy = 0.75  # a pair is cleared if one clearly repeats less than this share
-    backend = MemoryBackend(votes) if isinstance(votes, Votes) else votes
-    sample = _take_sample(backend)
+    sample = _take_sample(votes)
     pairs = _similar_pairs(sample)
     index = _VoteIndex(sample)
     partners = _partners(pairs.similar)
     # A single pair matters in a panel, but hardly in a crowd.
-    matters = is_panel(backend.votes.shape, backend.votes.n_votes)
+    matters = is_panel(votes.shape, votes.n_votes)
     links: list[_Link] = []
     is_open = False
     for pair in pairs.similar:
@@ -133,7 +131,7 @@ def find_copies(votes: Votes | Backend) -> Copies:
             links.append(_Link(pair.a, pair.b, facts))
         elif in_doubt and not compared.explains(near_copy):
             is_open = True
-    groups = _as_groups(backend, links)
+    groups = _as_groups(votes, links)
     status = Status.PASSED if pairs.n_tested else Status.UNTESTED
     if groups or is_open:
         status = Status.FAILED if groups else Status.UNTESTABLE
@@ -189,31 +187,25 @@ def one_vote_each(votes: Votes) -> Votes:
     return votes if len(first) == votes.n_votes else take_votes(votes, np.sort(first))
 
 
-def _take_sample(backend: Backend, *, most_votes: int = 1_000_000) -> Votes:
-    """Load the votes to compare: about `most_votes`, and 20 million pairs of votes on the same item, at most.
+def _take_sample(votes: Votes, *, most_votes: int = 1_000_000) -> Votes:
+    """The votes to compare: about `most_votes`, and 20 million pairs of votes on the same item, at most.
 
-    Items are drawn by hashes of their names, so every backend draws the same ones.
+    Items are drawn by hashes of their names, so the order of the rows does not matter.
     """
-    n_items, n_votes = backend.votes.shape[0], backend.votes.n_votes
-    share = most_votes / max(n_votes, 1)
-    if share < 1:
-        votes = backend.take(np.sort(backend.draw(share, 0)))
-    else:
-        votes = backend.take(np.arange(n_items)) if backend.whole is None else backend.whole
-    once = one_vote_each(votes)
+    once = one_vote_each(sample_items(votes, most_votes).votes)
     pairs = int((once.votes_i * (once.votes_i - 1)).sum()) // 2
     if pairs <= 20_000_000:
         return once
     return take_items(once, np.sort(draw_by_name([(0, once.items)], 20_000_000 / pairs, 1)))
 
 
-def _count_agreement(pair_l2: IntArray, part: Part) -> NDArray[np.int64]:
+def _count_agreement(pair_l2: IntArray, votes: Votes) -> NDArray[np.int64]:
     """Number of items that each pair of workers shares, and on which it agrees, (pairs, 2)."""
     worker_c, column_l2 = np.unique(pair_l2, return_inverse=True)
-    column_j = np.full(len(part.votes.workers), -1)
+    column_j = np.full(len(votes.workers), -1)
     column_j[worker_c] = np.arange(len(worker_c))
     a_l, b_l = column_l2.reshape(pair_l2.shape).T
-    votes = one_vote_each(part.votes)
+    votes = one_vote_each(votes)
     votes = take_votes(votes, np.flatnonzero(column_j[votes.worker_n] >= 0))
     counted_l2 = np.zeros(pair_l2.shape, dtype=np.int64)
     for start in range(0, len(votes.items), step := max(1, 5_000_000 // len(pair_l2))):
@@ -455,12 +447,12 @@ def _remove_votes(index: _VoteIndex, item: IntArray, removed: Sequence[tuple[int
     return _Rest(votes_i, sum_il, square_i)
 
 
-def _as_groups(backend: Backend, links: Sequence[_Link]) -> tuple[CopyGroup, ...]:
+def _as_groups(votes: Votes, links: Sequence[_Link]) -> tuple[CopyGroup, ...]:
     """Groups of workers of whom each is linked to each; groups and members with the most votes first."""
     if not links:
         return ()
-    workers = backend.votes.workers
-    votes_j = backend.votes_by_worker().sum(axis=1)
+    workers = votes.workers
+    votes_j = votes_by_worker(votes).sum(axis=1)
     linked = {(min(link.a, link.b), max(link.a, link.b)): link for link in links}
     order = sorted({j for pair in linked for j in pair}, key=lambda j: (-votes_j[j], j))
     members: list[list[int]] = []
@@ -474,7 +466,7 @@ def _as_groups(backend: Backend, links: Sequence[_Link]) -> tuple[CopyGroup, ...
     pairs = [(min(a, b), max(a, b)) for group in members for a, b in combinations(group, 2)]
     if not pairs:
         return ()
-    counted_l2 = backend.sum(partial(_count_agreement, np.array(pairs)), doing="comparing")
+    counted_l2 = sum_parts(partial(_count_agreement, np.array(pairs)), votes)
     counted = dict(zip(pairs, counted_l2.tolist(), strict=True))
     groups = []
     for group in members:

@@ -8,8 +8,9 @@ from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 from majorant.evidence.certificate.certificate import Verdict
 from majorant.evidence.comparison import Comparison
 from majorant.evidence.evidence import Evidence, Source
-from majorant.evidence.identical import differences
-from majorant.evidence.track_record import expected_gain, track_record
+from majorant.evidence.identical import count_differences
+from majorant.evidence.track_record import expected_lead, track_record
+from majorant.items import sum_parts
 
 
 def by_track_record(comparison: Comparison) -> tuple[Evidence, ...]:
@@ -18,9 +19,10 @@ def by_track_record(comparison: Comparison) -> tuple[Evidence, ...]:
     if WEIGHTED_VOTE not in fits or belief is None:
         return ()
     present, other = fits[MAJORITY], fits[WEIGHTED_VOTE]
-    return track_record(
-        comparison.setting, expected_gain(present, other, belief), stake=differences(present, other).stake
-    )
+    votes = comparison.votes
+    lead, items = sum_parts(expected_lead, votes, present, other, belief)
+    stake = count_differences(votes, present, other).stake
+    return track_record(comparison.setting, lead / max(items, 1), stake=stake)
 
 
 def by_certificate(comparison: Comparison) -> tuple[Evidence, ...]:

@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from majorant.backend import Backend, of_fits
 from majorant.defaults import MAJORITY
 from majorant.evidence.evidence import Evidence, Source, Tested
+from majorant.items import sum_parts
 from majorant.methods.fit import Fit, chances
 from majorant.values import Estimate
+from majorant.votes import Votes
 
 
 class Difference(NamedTuple):
@@ -31,9 +32,9 @@ class Difference(NamedTuple):
         return self.differ - self.tied
 
 
-def count_differences(backend: Backend, present: Fit, other: Fit) -> Difference:
+def count_differences(votes: Votes, present: Fit, other: Fit) -> Difference:
     """Count the items on which two rules give different labels."""
-    return backend.sum(of_fits(_differences, present, other), doing="comparing")
+    return sum_parts(_differences, votes, present, other)
 
 
 def _differences(_: object, present: Fit, other: Fit) -> Difference:
@@ -41,7 +42,7 @@ def _differences(_: object, present: Fit, other: Fit) -> Difference:
 
 
 def differences(present: Fit, other: Fit) -> Difference:
-    """Count differences between two fits to votes in memory."""
+    """Count differences between two fits to the same votes."""
     voted_i = present.votes_i > 0
     present_vk = chances(present.posterior[voted_i])
     differs_v = (present_vk != chances(other.posterior[voted_i])).any(axis=1)

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.ask.betting import bounds
-from majorant.backend import Backend, fit_of_items, of_fits
 from majorant.defaults import MAJORITY
 from majorant.evidence.evidence import Assumption, Evidence, Source, Status, Tested
 from majorant.evidence.identical import Difference
-from majorant.items import Keys, name_hashes
+from majorant.items import Keys, map_parts, name_hashes, names_at
 from majorant.methods.fit import Fit, chances
 from majorant.values import Estimate, FloatArray, clopper_pearson
 from majorant.votes import IntArray, Votes
@@ -31,7 +30,7 @@ class Leads(NamedTuple):
 
 
 def gold_evidence(
-    backend: Backend, present: Fit, rules: Mapping[str, tuple[Fit, Difference]], *, level: float, n_rules: int = 0
+    votes: Votes, present: Fit, rules: Mapping[str, tuple[Fit, Difference]], *, level: float, n_rules: int = 0
 ) -> tuple[Evidence, ...]:
     """The lead of each rule over the one in use, from the gold labels that came with the votes.
 
@@ -51,17 +50,17 @@ def gold_evidence(
     tuple of Evidence
         Empty without gold labels.
     """
-    if not backend.has_gold:
+    if votes.gold_i is None:
         return ()
     alpha = (1 - level) / max(len(rules), n_rules, 1)
-    found = [_evidence(backend, present, name, *rule, alpha=alpha, level=level) for name, rule in rules.items()]
+    found = [_evidence(votes, present, name, *rule, alpha=alpha, level=level) for name, rule in rules.items()]
     return tuple(one for one in found if one is not None)
 
 
 def _evidence(
-    backend: Backend, present: Fit, name: str, fit: Fit, difference: Difference, *, alpha: float, level: float
+    votes: Votes, present: Fit, name: str, fit: Fit, difference: Difference, *, alpha: float, level: float
 ) -> Evidence | None:
-    parts = list(backend.map(of_fits(leads_of, present, fit), doing="comparing"))
+    parts = list(map_parts(leads_of, votes, present, fit))
     labels = sum(part.labels for part in parts)
     if not labels:
         return None
@@ -70,7 +69,7 @@ def _evidence(
 
 
 def holdout_evidence(
-    backend: Backend,
+    votes: Votes,
     rules: tuple[Fit, Fit],
     name: str,
     gold: tuple[IntArray, IntArray],
@@ -94,14 +93,14 @@ def holdout_evidence(
         Difference between the two rules on all items.
     """
     item_g, truth_g = gold
-    before_gk, after_gk = (chances(np.asarray(fit_of_items(backend, fit, item_g).posterior)) for fit in rules)
+    before_gk, after_gk = (chances(fit.take(item_g).posterior) for fit in rules)
     differ = (before_gk != after_gk).any(axis=1)
     rows = np.flatnonzero(differ & ~learned_from)
     lead_g = after_gk[rows, truth_g[rows]] - before_gk[rows, truth_g[rows]]
     rest = Difference(
         difference.items - int(learned_from.sum()), difference.differ - int((differ & learned_from).sum())
     )
-    key_g = name_hashes(backend.take(item_g[rows]).items, ORDER_SEED) if len(rows) else np.empty(0, np.uint64)
+    key_g = name_hashes(names_at(votes.items, item_g[rows]), ORDER_SEED) if len(rows) else np.empty(0, np.uint64)
     return lead_evidence(
         name,
         lead_g,
@@ -162,7 +161,7 @@ def leads_of(votes: Votes, present: Fit, fit: Fit) -> Leads:
     truth_g = np.empty(0, np.int64) if votes.gold_i is None else votes.gold_i[known][differ]
     rows = np.arange(len(differ))
     lead_g = after_gk[differ][rows, truth_g] - before_gk[differ][rows, truth_g]
-    key_g = name_hashes([votes.items[i] for i in known[differ]], ORDER_SEED) if len(differ) else np.empty(0, np.uint64)
+    key_g = name_hashes(names_at(votes.items, known[differ]), ORDER_SEED) if len(differ) else np.empty(0, np.uint64)
     return Leads(lead_g, key_g, len(known))
 
 

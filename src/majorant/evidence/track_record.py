@@ -128,3 +128,9 @@ def expected_gain(present: Fit, other: Fit, belief_ik: FloatArray) -> float:
     voted_i = present.votes_i > 0
     lead_ik = chances(other.posterior[voted_i]) - chances(present.posterior[voted_i])
     return float((belief_ik[voted_i] * lead_ik).sum()) / max(int(voted_i.sum()), 1)
+
+
+def expected_lead(_: object, present: Fit, other: Fit, belief: Fit) -> tuple[float, int]:
+    """`expected_gain` in items, and the number of items with votes."""
+    voted = int((present.votes_i > 0).sum())
+    return expected_gain(present, other, belief.posterior) * max(voted, 1), voted

@@ -3,7 +3,7 @@
 One method, or one family of methods, per file: a frozen dataclass of settings with `fit(votes) -> Fit` and `Traits`.
 `em.py` has the EM loop that models share, `tables.py` the pass over the votes, `saved_rule.py` a fit that labels other
 votes.
-May import theory, votes and kernels; imported by backends and everything above them.
+May import theory, votes and kernels; imported by everything above.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 
 from majorant.errors import ConfigError
-from majorant.limits import limit
+from majorant.limits import BASE, limit
 from majorant.methods.agreement_weights import IWMV, Wawa, ZeroBasedSkill
 from majorant.methods.bwa import BWA
 from majorant.methods.dawid_skene import DawidSkene
@@ -41,9 +41,11 @@ __all__ = [
     "Fit",
     "SavedRule",
     "Traits",
+    "fit_anyway",
     "fit_method",
     "load_rule",
     "method_named",
+    "runs_in_blocks",
     "unsuited",
 ]
 
@@ -150,6 +152,12 @@ def unsuited(method: str, votes: Votes) -> Caveat | None:
     return Caveat.TOO_LARGE if too_large else None
 
 
+def runs_in_blocks(method: str) -> bool:
+    """Whether this is a method that can be fitted to blocks of votes on other machines, from the votes alone."""
+    traits = ESTIMATORS[method].traits if method in ESTIMATORS else Traits()
+    return traits.distributed and not traits.keeps_items and not traits.needs
+
+
 def fit_method(method: str, votes: Votes, start: Fit | None = None) -> Fit:
     """Fit a method given by name.
 
@@ -161,6 +169,13 @@ def fit_method(method: str, votes: Votes, start: Fit | None = None) -> Fit:
     """
     if reason := unsuited(method, votes):
         raise ConfigError(f"{method} cannot be used on these votes: {reason}.")
+    return fit_anyway(method, votes, start)
+
+
+def fit_anyway(method: str, votes: Votes, start: Fit | None = None) -> Fit:
+    """Fit a method that may not suit these votes, and then raises its own error; see `fit_method`."""
     estimator = ESTIMATORS[method]
+    if not estimator.traits.distributed:
+        votes.scratch.need(BASE + 100 * votes.n_votes, f"for {method}, which keeps all votes in memory")
     beginning = {"start": start} if start is not None and estimator.traits.iterative else {}
     return estimator().fit(votes, **beginning)

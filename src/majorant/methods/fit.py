@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypedDict
 
 import numpy as np
@@ -14,7 +15,7 @@ from majorant.errors import ConfigError
 from majorant.kernels import Engine, row_maxima, shares
 from majorant.tabular import Named, Names, Tabular, some_names
 from majorant.values import FloatArray, as_generator, lock
-from majorant.votes import IntArray, Votes, names_of
+from majorant.votes import IntArray, Votes
 
 if TYPE_CHECKING:
     from majorant.methods.saved_rule import SavedRule
@@ -161,6 +162,17 @@ class Fit(Tabular):
         _, n_best_i = leaders(self.posterior)
         return (n_best_i > 1) & (self.votes_i > 0)
 
+    @property
+    def confidence_i(self) -> FloatArray:
+        """The highest probability of each item; NaN without votes."""
+        return np.where(self.votes_i > 0, self.posterior.max(axis=1, initial=0.0), np.nan)
+
+    def part(self, start: int, stop: int) -> Fit:
+        """The part of the fit for the items from start to stop."""
+        if (start, stop) == (0, len(self.votes_i)):
+            return self
+        return replace(self, posterior=self.posterior[start:stop], votes_i=self.votes_i[start:stop], names=None)
+
     def take(self, item_p: IntArray) -> Fit:
         """The part of the fit for the items with these codes."""
         posterior, votes_i = np.array(self.posterior[item_p]), np.array(self.votes_i[item_p])
@@ -227,11 +239,10 @@ class Fit(Tabular):
         """
         if self.names is None or len(self.names.items) != len(self.posterior):
             raise ConfigError("this fit does not have the names of its items: aggregate the votes in memory.")
-        voted_i = self.votes_i > 0
         columns: dict[str, Any] = {
             "item": Named(np.arange(len(self.posterior)), self.names.items),
             "label": Named(self.codes(), self.label_values),
-            "confidence": np.where(voted_i, self.posterior.max(axis=1, initial=0.0), np.nan),
+            "confidence": self.confidence_i,
             "votes": self.votes_i,
             "tied": self.tied_i,
         }
@@ -240,9 +251,6 @@ class Fit(Tabular):
         return columns
 
     def __repr__(self) -> str:
-        rows: Any = self.posterior
-        if not isinstance(rows, np.ndarray):
-            return f"Fit by {self.method} of votes outside memory\nits labels are written part by part"
         code_i = self.codes()
         items_k = np.bincount(code_i[code_i >= 0], minlength=len(self.label_values)).tolist()
         counts = [f"{label} {n:,}" for label, n in zip(self.label_values, items_k, strict=True)]
@@ -253,6 +261,17 @@ class Fit(Tabular):
             + (f"; {open_items:,} without a label\n" if open_items else "\n")
             + f"{'converged' if self.converged else 'did not converge'}{steps}; to_pandas() gives a row for each item"
         )
+
+    def to_spark(self) -> Any:
+        """The item, label and confidence of every row as a lazy Spark frame, of a fit to votes on a cluster.
+
+        The label is missing where `labels` returns None.  Nothing passes through the driver.
+        """
+        frame = getattr(self.posterior, "frame", None)
+        if frame is None:
+            raise ConfigError("to_spark() is for fits to many votes in a Spark frame; this one has to_arrow().")
+        small = replace(self, confusion=None, skill=None, learned={}, trace=(), names=None)
+        return frame(partial(_label_columns, replace(small, **no_rows(small))), self.label_values)
 
     def rule(self) -> SavedRule:
         """What was learned about the workers, as a rule that labels other votes: `fit.rule().save("crowd.json")`.
@@ -272,9 +291,19 @@ class Fit(Tabular):
         return SavedRule.of(self)
 
 
+def _label_columns(fit: Fit, posterior_ik: FloatArray, votes_i: IntArray) -> dict[str, Any]:
+    some = replace(fit, posterior=posterior_ik, votes_i=votes_i)
+    return {"label": some.labels(), "confidence": some.confidence_i}
+
+
+def no_rows(fit: Fit) -> dict[str, Any]:
+    """An empty posterior and votes, to send the rest of a fit to other machines."""
+    return {"posterior": np.empty((0, len(fit.label_values))), "votes_i": np.empty(0, dtype=np.int64)}
+
+
 def fit_of(method: str, votes: Votes, **facts: Any) -> Fit:
     """Make a Fit with the names of these votes; `facts` are posterior, prior and whatever else was learned."""
-    return Fit(method=method, votes_i=votes.votes_i, label_values=votes.labels, names=names_of(votes), **facts)
+    return Fit(method=method, votes_i=votes.votes_i, label_values=votes.labels, names=votes.names, **facts)
 
 
 def chances(score_ik: FloatArray) -> FloatArray:

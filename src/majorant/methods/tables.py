@@ -66,7 +66,10 @@ class VoteData:
     def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:
         """The rows that `fn` returns for each block, for all items."""
         rows = self.engine.rows(fn)
-        return rows if self.pattern_i is None else rows[self.pattern_i]
+        if self.pattern_i is None:
+            return rows
+        whole = self.votes.scratch.empty((len(self.pattern_i), *rows.shape[1:]), rows.dtype)
+        return np.take(rows, self.pattern_i, axis=0, out=whole, mode="clip")  # the other modes make a copy
 
     def rows_and_prior(self, fn: Callable[[Block], FloatArray]) -> tuple[FloatArray, FloatArray]:
         """`rows`, and the mean row over items with votes, which is the share of each class."""

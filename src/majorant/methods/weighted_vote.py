@@ -5,20 +5,22 @@ It averages the posteriors of three models (one-coin, hierarchical, EBCC) and th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from majorant.defaults import COMBINED, MAJORITY, WEIGHTED_VOTE
-from majorant.kernels import Block, rows_in, softmax_rows
+from majorant.items import rows_of_parts, sample_items
+from majorant.kernels import softmax_rows
 from majorant.methods import fit_method, unsuited
 from majorant.methods.fit import Fit
 from majorant.methods.one_coin import OneCoin
 from majorant.methods.shared import SharedConfusion
-from majorant.tally import Patterns, counts, distinct_counts, tied
+from majorant.tally import Patterns, find_patterns, tied
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
@@ -62,17 +64,8 @@ def combination(votes: Votes, starts: Mapping[str, Fit] | None = None) -> Combin
         return None
     fits = {method: _fit_member(method, votes, (starts or {}).get(method)) for method in members}
     models = {method: fit for method, fit in fits.items() if method != MAJORITY}
-    fit = combine(fits)
-    if model := combined_counts(fits, lambda: distinct_counts(counts(votes))):
-        fit = replace(
-            fit, posterior=keep_majorities(model, fit.posterior.copy(), fits[MAJORITY].posterior, fit.votes_i)
-        )
-    return Combination(fits, fit, combine(models))
-
-
-def combined_counts(members: Collection[str], patterns: Callable[[], Patterns]) -> CountModel | None:
-    """The model of vote counts, if the members treat workers alike; otherwise None."""
-    return count_model(patterns()) if set(members) == set(SHRINKING) else None
+    model = count_model(find_patterns(votes)) if set(fits) == set(SHRINKING) else None
+    return Combination(fits, combine(fits, votes, model), combine(models, votes))
 
 
 def members_for(votes: Votes) -> tuple[str, ...]:
@@ -82,30 +75,23 @@ def members_for(votes: Votes) -> tuple[str, ...]:
     overturned only if vote counts alone show that it is wrong.
     """
     members = tuple(method for method in COMBINED if not unsuited(method, votes))
-    if len(members) > 1 and not differ_beyond_noise(votes):
+    if len(members) > 1 and not differ_beyond_noise(sample_items(votes).votes):
         members = tuple(method for method in members if method in SHRINKING)
     return () if members == (MAJORITY,) else members
 
 
-def mean_row(rows: Mapping[str, FloatArray], model: CountModel | None, block: Block) -> FloatArray:
-    """The combined posterior of a block's items, from the posteriors of the members."""
-    of_block = {method: rows_in(posterior, block) for method, posterior in rows.items()}
-    mean = _mean([*of_block.values()])
-    if model is None:
-        return mean
-    return keep_majorities(model, mean, of_block[MAJORITY], block.matrix.sum(axis=1).astype(np.int64))
-
-
-def combine(fits: Mapping[str, Fit]) -> Fit:
+def combine(fits: Mapping[str, Fit], votes: Votes, model: CountModel | None = None) -> Fit:
     """Average the posteriors, priors and confusion matrices into a fit of the method `weighted-vote`.
 
-    All fits must be to the same votes; only majority vote may lack a confusion matrix per worker.  `learned["shares"]`
+    All fits must be to these votes; only majority vote may lack a confusion matrix per worker.  With a model of vote
+    counts, which is for members that treat workers alike, the mean overturns a majority only if the counts show that it
+    is wrong.  `learned["shares"]`
     is the weight of the vote shares in the mean, which are not probabilities.
     """
     first = next(iter(fits.values()))
     return Fit(
         method=WEIGHTED_VOTE,
-        posterior=_mean([fit.posterior for fit in fits.values()]),
+        posterior=rows_of_parts(partial(_mean_rows, model, [*fits]), votes, *fits.values()),
         prior=_mean([fit.prior for fit in fits.values()]),
         votes_i=first.votes_i,
         label_values=first.label_values,
@@ -115,6 +101,13 @@ def combine(fits: Mapping[str, Fit]) -> Fit:
         n_iter=max(fit.n_iter for fit in fits.values()),
         learned={"shares": np.array((MAJORITY in fits) / len(fits))},
     )
+
+
+def _mean_rows(model: CountModel | None, names: Sequence[str], votes: Votes, *fits: Fit) -> FloatArray:
+    mean_ik = _mean([fit.posterior for fit in fits])
+    if model is None:
+        return mean_ik
+    return keep_majorities(model, mean_ik, fits[names.index(MAJORITY)].posterior, votes.votes_i)
 
 
 def _mean(arrays: list[FloatArray]) -> FloatArray:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from majorant.errors import ConfigError, DataNote
+from majorant.kernels import Engine
 from majorant.read.build import build_votes, collect_codes, ids_of
 from majorant.read.gold import gold_of_file, one_gold
 from majorant.read.item_columns import item_text
@@ -21,7 +22,7 @@ from majorant.read.options import MAX_CLASSES, Reading, ReadOptions, reading_sig
 from majorant.read.table import named_faults
 from majorant.votes import Votes
 
-__all__ = ["Reading", "as_votes", "from_matrix", "read", "read_with"]
+__all__ = ["Reading", "as_votes", "from_matrix", "read", "read_for_fit", "read_with"]
 
 
 def as_votes(votes: Any, **reading: Unpack[Reading]) -> Votes:
@@ -41,6 +42,22 @@ def as_votes(votes: Any, **reading: Unpack[Reading]) -> Votes:
             "Pass it to mj.read instead."
         )
     return votes
+
+
+def read_for_fit(votes: Any, *, in_blocks: bool, **reading: Unpack[Reading]) -> tuple[Votes, Engine | None]:
+    """Votes to fit one method to; those of a large Spark frame stay there if the method can be fitted in blocks.
+
+    Their engine runs the sums of the method on the executors.
+    """
+    if in_blocks and _is_on_spark(votes):
+        from majorant.read.spark import on_cluster
+
+        return on_cluster(votes, ReadOptions.of(reading))
+    return as_votes(votes, **reading), None
+
+
+def _is_on_spark(votes: Any) -> bool:
+    return type(votes).__module__.startswith("pyspark.sql")
 
 
 def read(source: Any, **reading: Unpack[Reading]) -> Votes:
@@ -72,6 +89,10 @@ def read(source: Any, **reading: Unpack[Reading]) -> Votes:
         Which vote counts if a worker gives an item different labels.
     empty : str or list of str
         Labels that mean no vote, such as "NA".
+
+    memory, work : str, optional
+        Limit on memory, such as ``"2GB"``: files are sorted into a folder of memory-mapped arrays. It is deleted with
+        the votes, or kept as `work` and used again while the files and options stay the same.
 
     Returns
     -------
@@ -119,6 +140,14 @@ read.__signature__ = reading_signature("source")  # type: ignore[attr-defined]
 
 def read_with(source: Any, options: ReadOptions) -> Votes:
     """Read votes with validated options, without emitting warnings."""
+    if _is_on_spark(source):
+        from majorant.read.spark import read_frame
+
+        return read_frame(source, options)
+    if options.memory is not None:
+        from majorant.read.sort import read_sorted
+
+        return read_sorted(source, options)
     with open_table(source, options) as table:
         if options.gold_file is not None:
             options = one_gold(options, table)

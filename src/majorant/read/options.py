@@ -213,6 +213,8 @@ class Reading(TypedDict, total=False):
     allow_network: bool
     max_classes: int
     threads: int | None
+    memory: str | int | None
+    work: str | None
     progress: Progress | None
 
 
@@ -247,6 +249,8 @@ class ReadOptions:
     allow_network: bool = False
     max_classes: int = MAX_CLASSES
     threads: int | None = None
+    memory: str | int | None = None  # limit on memory: larger files are sorted into a folder
+    work: str | None = None  # this folder, to keep it; by default a temporary one
     progress: Progress | None = field(default=None, compare=False, repr=False)
     needed: tuple[str, ...] = VOTE_ROLES  # the roles that must be found
     gold_key: tuple[str, ...] = ()  # the columns that name the items in the votes

@@ -152,7 +152,7 @@ def evidence_line(result: Result) -> str:
     """What the answer is based on, and how the labels were interpreted."""
     notes = [
         note_text(note)
-        for note in result.backend.votes.account.notes
+        for note in result.votes.account.notes
         if note.kind in (NoteKind.THRESHOLD, NoteKind.ORDER, NoteKind.SEVERAL)
     ]
     return " ".join([_basis_text(result), *notes])
@@ -290,6 +290,6 @@ def python_command(result: Result) -> str:
     step = result.answer.next
     if step.step in (Step.NOTHING, Step.GO_ON):
         return ""
-    source = result.backend.votes.account.source
+    source = result.votes.account.source
     votes = "df" if "DataFrame" in source else "votes" if "(" in source or " " in source else repr(source)
     return f"mj.ask({votes}, n={step.labels})"

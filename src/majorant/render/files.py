@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from majorant.results.calibrate import Calibration, as_calibrated, label_confide
 from majorant.results.labels import TiePolicy, label_sets, label_table
 from majorant.results.result import Result
 from majorant.tabular import guard_columns
-from majorant.votes import Votes
+from majorant.votes import Votes, cut
 
 
 def write_result(
@@ -42,16 +42,16 @@ def write_result(
     """Write labels.csv, workers.csv, review.csv, report.html and result.json to a folder, all or none.
 
     result.json is written last and holds the digests of the other files, so that files of different runs cannot be
-    mistaken for one set. Labels on a cluster are written from there, before the other files. `more` adds files to the
+    mistaken for one set. `more` adds files to the
     set. review.csv is always safe to open in a spreadsheet; labels.csv and workers.csv keep names unchanged unless
     `spreadsheet` is true.
     """
     place = make_folder(folder)
-    labels = result.backend.label_files(place, label_fits(result), label_part(result, spreadsheet=spreadsheet))
+    labels = tables_of(label_part(result, spreadsheet=spreadsheet), result.votes, *label_fits(result))
     workers = worker_columns(result.workers)
-    return labels.written + write_files(
+    return write_files(
         {
-            **labels.content,
+            place / "labels.csv": labels,
             **_sets(result, place),
             place / "workers.csv": guard_columns(workers) if spreadsheet else workers,
             place / "review.csv": guard_columns(result.review.table()),
@@ -65,18 +65,21 @@ def write_result(
 
 def _sets(result: Result, place: Path) -> dict[Path, Content]:
     """A table that puts the labels of each item back together; not available if names are masked."""
-    votes = result.backend.whole
-    several = votes is not None and any(note.kind == "several" for note in votes.account.notes)
-    if not several or votes is None or not all(isinstance(item, str) for item in votes.items):
+    several = any(note.kind == "several" for note in result.votes.account.notes)
+    if not several or not all(isinstance(item, str) for item in result.votes.items):
         return {}
     return {place / "label_sets.csv": label_sets(labels_of(result))}
 
 
 def labels_of(result: Result) -> Columns:
-    """The table of labels for votes in memory, as written to labels.csv."""
-    votes = result.backend.whole
-    assert votes is not None
-    return label_part(result)(votes, *label_fits(result))
+    """The table of labels, as written to labels.csv."""
+    return label_part(result)(result.votes, *label_fits(result))
+
+
+def tables_of(table: Callable[..., Columns], votes: Votes, *fits: Fit) -> Iterator[Columns]:
+    """The table of each part of the items, one after another, because ties may be drawn from one generator."""
+    for start, stop in cut(votes.offsets_i):
+        yield table(votes.part(start, stop), *(fit.part(start, stop) for fit in fits))
 
 
 def label_fits(result: Result) -> tuple[Fit, ...]:

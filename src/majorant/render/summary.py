@@ -26,7 +26,6 @@ from majorant.values import Estimate
 
 if TYPE_CHECKING:
     from majorant.ask.question import Outcome
-    from majorant.backend import Backend
     from majorant.evidence.certificate.certificate import Certificate
     from majorant.evidence.certificate.claims import Counts
     from majorant.evidence.evidence import Evidence
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from majorant.results.result import Result
     from majorant.results.slices import SliceAnswer
     from majorant.results.workers import Workers
-    from majorant.votes import IntArray
+    from majorant.votes import IntArray, Votes
 
 SCHEMA = 4  # incremented when a field changes its meaning or is removed
 
@@ -52,7 +51,7 @@ def result_summary(
     details: bool = True,
 ) -> Facts:
     """The facts of a check and how they were found; `details=False` is faster and gives only those of the answer."""
-    backend, changes = result.backend, result.changes
+    votes, changes = result.votes, result.changes
     written = changes.rule if result.labels_from_other else changes.majority
     facts = {
         "majorant": __version__,
@@ -63,11 +62,11 @@ def result_summary(
         "seed": seed,
         "tolerance": result.settings.tolerance,
         "answer": answer_facts(result, next_command=next_command),
-        "input": account_facts(backend.votes.account),
-        "votes": votes_facts(backend, result.counts),
-        "majority": labels_facts(result.majority.here, changes.majority),
+        "input": account_facts(votes.account),
+        "votes": votes_facts(votes, result.counts),
+        "majority": labels_facts(result.majority, changes.majority),
         "labels": {
-            **labels_facts(result.written.here, written),
+            **labels_facts(result.written, written),
             "changed": changes.changed if result.rule != MAJORITY else 0,
             "ties": result.tied,
             "tie_breaker": result.tie_breaker,
@@ -75,7 +74,7 @@ def result_summary(
         "accuracy": accuracy_facts(result),
         "rules": [alternative_facts(one) for one in result.rated],
         "copies": copies_facts(result.copy_groups),
-        "flow": {**flow_facts(changes.flow_kl, backend.votes.labels), "changed": changes.changed},
+        "flow": {**flow_facts(changes.flow_kl, votes.labels), "changed": changes.changed},
         "gold": to_plain(result.gold),
         "slices": [slice_facts(one) for one in result.slices],
         "comparison": [alternative_facts(one) for one in result.comparison],
@@ -88,18 +87,18 @@ def result_summary(
                 **workers_facts(result.workers),
                 "sentence": workers_line(result.workers, result.copy_groups, result.removal),
                 "removal": to_plain(result.removal),
-                "confusions": confusion_facts(backend.votes.workers, result.workers, result.worker_fit),
+                "confusions": confusion_facts(votes.workers, result.workers, result.worker_fit),
                 "dependence": dependence_summary(result.certificate.dependence),
             },
             "review": review_facts(result.review),
-            "agreement": agreement_facts(result.agreement, backend.votes.workers),
+            "agreement": agreement_facts(result.agreement, votes.workers),
             "certificate": certificate_summary(result.certificate),
             "plan": None if result.plan is None else plan_facts(result.plan),
             "map": map_facts(result.map) if _map_holds(result.certificate) else [],
             "rate": None if result.rates is None else share_facts(result.rates),
         }
-    if backend.whole is None:  # the rule was learned from a sample
-        facts["sample"] = {"items": len(result.votes.items), "of": backend.votes.shape[0]}
+    if result.some.item_p is not None:
+        facts["sample"] = {"items": len(result.some.item_p), "of": len(votes.items)}
     return facts
 
 
@@ -117,9 +116,9 @@ def versions() -> dict[str, str]:
     }
 
 
-def votes_facts(backend: Backend, counts: Counts) -> Facts:
+def votes_facts(votes: Votes, counts: Counts) -> Facts:
     """How many votes there are, and how they are distributed over items, workers and labels."""
-    votes_jl, (n_items, n_workers, n_classes) = counts.votes_jl, backend.votes.shape
+    votes_jl, (n_items, n_workers, n_classes) = counts.votes_jl, votes.shape
     items_s = np.bincount(counts.patterns.votes_p, weights=counts.patterns.items_p).astype(np.int64)
     least, middle, most = np.quantile(votes_jl.sum(axis=1), [0, 0.5, 1]) if n_workers else (0, 0, 0)
     return {
@@ -131,7 +130,7 @@ def votes_facts(backend: Backend, counts: Counts) -> Facts:
         "votes_per_worker": {"least": int(least), "median": float(middle), "most": int(most)},
         "label_votes": [
             {"label": plain(label), "votes": int(n)}
-            for label, n in zip(backend.votes.labels, votes_jl.sum(axis=0), strict=True)
+            for label, n in zip(votes.labels, votes_jl.sum(axis=0), strict=True)
         ],
     }
 

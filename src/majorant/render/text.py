@@ -60,7 +60,7 @@ def answer_text(result: Result, *, command: str = "", written: Sequence[Path] = 
         *_wrapped("Why", answer.evidence),
         *_wrapped("Ties", answer.ties),
         *_wrapped("Copies", copies_text(result.copy_groups)),
-        *_judges(result.backend.votes.account),
+        *_judges(result.votes.account),
         *_expert(result),
         *_written(written),
         *_wrapped("Next", answer.next),
@@ -73,12 +73,12 @@ def check_text(result: Result, *, command: str = "", written: Sequence[Path] = (
     """The answer with more details; result.json and the report have all of them."""
     written_counts = result.changes.rule if result.labels_from_other else result.changes.majority
     parts = [
-        input_lines(result.backend.votes.account, most_notes=3),
+        input_lines(result.votes.account, most_notes=3),
         [f"Votes    {_votes_sentence(result)}", f"{INDENT}{_votes_spread(result)}"],
         _wrapped("Agree", agreement_sentence(result.agreement)),
         _claims(result),
         _accuracy(result),
-        labels_lines(result.written.here, written_counts),
+        labels_lines(result.written, written_counts),
         _wrapped("Workers", workers_line(result.workers, result.copy_groups, result.removal)),
         _wrapped("Errors", dependence_sentence(result.certificate.dependence)),
         _wrapped("Review", review_line(result.review)),
@@ -158,7 +158,7 @@ def _plan(plan: Plan) -> list[str]:
 def _slices(result: Result) -> list[str]:
     if not result.slices:
         return []
-    several = any(note.kind is NoteKind.SEVERAL for note in result.backend.votes.account.notes)
+    several = any(note.kind is NoteKind.SEVERAL for note in result.votes.account.notes)
     kind = "label" if several else "slice"
     rows = [
         (
@@ -218,7 +218,7 @@ def input_lines(account: Account, *, most_notes: int | None = None) -> list[str]
 
 def _votes_counted(result: Result) -> str:
     """How many votes, workers and items there are."""
-    n_items, n_workers, _ = result.backend.votes.shape
+    n_items, n_workers, _ = result.votes.shape
     n_votes = int(result.counts.votes_jl.sum())
     return f"{count(n_votes, 'vote')} by {count(n_workers, 'worker')} on {count(n_items, 'item')}"
 
@@ -228,7 +228,7 @@ def _votes_sentence(result: Result) -> str:
     votes_l = result.counts.votes_jl.sum(axis=0)
     shares = (
         f"{shown(label)} {_share_of(int(n), int(votes_l.sum()))}"
-        for label, n in zip(result.backend.votes.labels, votes_l, strict=True)
+        for label, n in zip(result.votes.labels, votes_l, strict=True)
     )
     return f"{_votes_counted(result)}; by label: {listed(shares)}."
 
@@ -272,7 +272,7 @@ def _share_of(part: int, whole: int) -> str:
 
 def markdown(result: Result, *, command: str = "") -> str:
     """A heading with the answer, a table with its reasons, the next step and the votes, and a table of the slices."""
-    answer, source = say_answer(result), re.split(r"[/\\]", result.backend.votes.account.source)[-1]
+    answer, source = say_answer(result), re.split(r"[/\\]", result.votes.account.source)[-1]
     rows = {
         "Why": inert(answer.evidence),
         "Ties": inert(answer.ties),

@@ -1,4 +1,4 @@
 """What follows from a fit: labels, workers, judges, review list, plan, agreement, comparison.
 
-May import evidence, methods and backends; imported by the pipeline and rendering.
+May import evidence and methods; imported by the pipeline and rendering.
 """

@@ -10,10 +10,10 @@ import numpy as np
 
 from majorant.ask.accept import Level, Order, cross_fit, find_levels, order_of
 from majorant.ask.learn import LEAST_LABELS, Features, _folds
-from majorant.backend import as_backend
 from majorant.defaults import LEVEL, MAJORITY, WEIGHTED_VOTE
 from majorant.errors import ConfigError, DataError
 from majorant.methods import fit_method
+from majorant.read import as_votes
 from majorant.read.options import ReadOptions
 from majorant.results.rate_inputs import read_labelled
 from majorant.results.rules import fit_rule
@@ -134,11 +134,8 @@ def accept(
     if not 0 < at < 1:
         raise ConfigError(f"at={at!r}: give the accuracy of accepted labels, between 0 and 1.")
     how, generator = ReadOptions.of(reading), as_generator(rng)
-    backend = as_backend(votes, **reading)
-    labelled = read_labelled(gold, backend, how, generator)
-    table = backend.votes
-    if not isinstance(table, Votes):
-        raise ConfigError("accept needs all votes in memory.")
+    table = as_votes(votes, **reading)
+    labelled = read_labelled(gold, table, how, generator)
     voted_i = table.votes_i > 0
     code = {label: k for k, label in enumerate(table.labels)}
     known = [(i, code.get(value, -1)) for i, value in zip(labelled.item_t.tolist(), labelled.values, strict=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Literal, NamedTuple
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from majorant.evidence.labels import right_share
-from majorant.items import draw_items, name_hashes, take_items
+from majorant.items import draw_items, name_hashes, names_at, rows_of_parts, sum_parts, take_items
 from majorant.kernels import row_maxima, shares, softmax_rows
 from majorant.methods import ESTIMATORS
 from majorant.methods.fit import TIE_TOLERANCE, Fit
@@ -119,9 +120,10 @@ def calibrate(
     source: Literal["gold", "votes"] = "votes"
     if votes.n_gold >= 20:  # fewer are too few to calibrate with
         learned, source = _learn_from_gold(learned, votes, fit), "gold"
-    confidence_i = label_confidence(learned, votes, fit)
+    confidence_i = rows_of_parts(partial(label_confidence, learned), votes, fit)
+    posterior_ik = rows_of_parts(partial(_calibrated_rows, learned), votes, fit)
     return Confidence(
-        fit=as_calibrated(learned, votes, fit),
+        fit=replace(fit, posterior=posterior_ik),
         confidence_i=confidence_i,
         calibration=learned,
         reliability=reliability(votes, fit, confidence_i),
@@ -139,7 +141,7 @@ def label_confidence(learned: Calibration | None, votes: Votes, fit: Fit) -> Flo
     calibrated_i = learned.shift + learned.slope * odds_i
     if learned.by_fold and votes.gold_i is not None:
         known = np.flatnonzero((votes.gold_i >= 0) & voted_i)
-        fold_g = _folds([votes.items[i] for i in known]) if len(known) else np.empty(0, np.int64)
+        fold_g = _folds(names_at(votes.items, known)) if len(known) else np.empty(0, np.int64)
         for fold, (shift, slope) in enumerate(learned.by_fold):
             here = known[fold_g == fold]
             calibrated_i[here] = shift + slope * odds_i[here]
@@ -170,9 +172,9 @@ def _learn_from_gold(learned: Calibration, votes: Votes, fit: Fit) -> Calibratio
     """Add the shift and slope from all gold items, and for each fold those from the other folds."""
     assert votes.gold_i is not None
     known = np.flatnonzero((votes.gold_i >= 0) & (votes.votes_i > 0))
-    odds_g = _pooled_odds(learned, votes, fit)[known]
+    odds_g = _pooled_odds(learned, take_items(votes, known), fit.take(known))
     right_g = right_share(fit.posterior[known], votes.gold_i[known])
-    fold_g = _folds([votes.items[i] for i in known])
+    fold_g = _folds(names_at(votes.items, known))
     by_fold = tuple(_shift_and_slope(odds_g[fold_g != f], right_g[fold_g != f]) for f in range(FOLDS))
     shift, slope = _shift_and_slope(odds_g, right_g)
     return learned._replace(shift=shift, slope=slope, by_fold=by_fold)
@@ -198,7 +200,7 @@ def _shift_and_slope(odds_g: FloatArray, right_g: FloatArray) -> tuple[float, fl
 
 
 def _folds(names: Sequence[Hashable]) -> NDArray[np.int64]:
-    """The fold of each item, by a hash of its name: the same on every backend."""
+    """The fold of each item, by a hash of its name: the same in whatever order the rows are read."""
     return (name_hashes(names, 2**32 + 2) % np.uint64(FOLDS)).astype(np.int64)
 
 
@@ -265,6 +267,10 @@ def as_calibrated(learned: Calibration | None, votes: Votes, fit: Fit) -> Fit:
     posterior_ik[rows, label_i] = sure_i
     posterior_ik /= posterior_ik.sum(axis=1, keepdims=True)
     return keep_labels(fit, posterior_ik)
+
+
+def _calibrated_rows(learned: Calibration, votes: Votes, fit: Fit) -> FloatArray:
+    return as_calibrated(learned, votes, fit).posterior
 
 
 def keep_labels(fit: Fit, posterior_ik: FloatArray) -> Fit:
@@ -345,22 +351,9 @@ def reliability(votes: Votes, fit: Fit, confidence_i: FloatArray, *, bins: int =
     >>> reliability(votes, fit, fit.posterior.max(axis=1)).ece
     0.0
     """
-    voted = np.flatnonzero(votes.votes_i > 0)
-    confidence_v = confidence_i[voted]
-    bin_v = np.clip(np.ceil(confidence_v * bins).astype(int) - 1, 0, bins - 1)
-    gold_v = votes.truth_i[voted]
-    known = np.flatnonzero(gold_v >= 0)
-    right_g = right_share(fit.posterior[voted[known]], gold_v[known])
-
-    def sums(bin_: IntArray, value: FloatArray | None = None) -> FloatArray:
-        return np.bincount(bin_, weights=value, minlength=bins).astype(float)
-
-    items_b, confidence_b = sums(bin_v), sums(bin_v, confidence_v)
-    gold_b, right_b, promised_b = (
-        sums(bin_v[known]),
-        sums(bin_v[known], right_g),
-        sums(bin_v[known], confidence_v[known]),
-    )
+    sums = sum_parts(partial(_sum_bins, bins), votes, fit, confidence_i)
+    items_b, confidence_b, gold_b, right_b, promised_b = sums
+    n_known = int(gold_b.sum())
     filled = tuple(
         Bin(
             low=b / bins,
@@ -372,5 +365,21 @@ def reliability(votes: Votes, fit: Fit, confidence_i: FloatArray, *, bins: int =
         )
         for b in range(bins)
     )
-    ece = float(np.abs(right_b - promised_b).sum() / len(known)) if len(known) else None
-    return Reliability(filled, ece, len(known))
+    ece = float(np.abs(right_b - promised_b).sum() / n_known) if n_known else None
+    return Reliability(filled, ece, n_known)
+
+
+def _sum_bins(bins: int, votes: Votes, fit: Fit, confidence_i: FloatArray) -> tuple[FloatArray, ...]:
+    """For each bin: items and the sum of their confidence, gold items, how many of them are right, and confidence."""
+    voted = np.flatnonzero(votes.votes_i > 0)
+    confidence_v = confidence_i[voted]
+    bin_v = np.clip(np.ceil(confidence_v * bins).astype(int) - 1, 0, bins - 1)
+    gold_v = votes.truth_i[voted]
+    known = np.flatnonzero(gold_v >= 0)
+    right_g = right_share(fit.posterior[voted[known]], gold_v[known])
+
+    def sums(bin_: IntArray, value: FloatArray | None = None) -> FloatArray:
+        return np.bincount(bin_, weights=value, minlength=bins).astype(float)
+
+    of_gold = (sums(bin_v[known], value) for value in (None, right_g, confidence_v[known]))
+    return (sums(bin_v), sums(bin_v, confidence_v), *of_gold)

@@ -8,7 +8,6 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from majorant.backend import as_backend
 from majorant.defaults import LEVEL, MAJORITY, WEIGHTED_VOTE
 from majorant.errors import ConfigError, NotIdentified
 from majorant.evidence.labels import gold_accuracy
@@ -128,7 +127,7 @@ def compare(
     if rules is not None:
         names = [rule_named(rule, votes.workers) for rule in rules]
     elif is_panel(votes.shape, votes.n_votes):
-        names = [*names, *(judge for judge in full_judges(as_backend(blind)) if judge not in names)]
+        names = [*names, *(judge for judge in full_judges(blind) if judge not in names)]
     fits |= {name: fit_rule(name, blind) for name in names if name not in (*ESTIMATORS, *fits)}
     return Records(_row(name, votes, fits.get(name), majority, combined, level=level) for name in names)
 

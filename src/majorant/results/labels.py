@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.ask.design import Design
-from majorant.backend import Backend, of_fits
-from majorant.items import name_hashes
+from majorant.items import name_hashes, names_at, rows_of_parts, sum_parts
 from majorant.methods.fit import NO_LABEL, TIE_TOLERANCE, Fit, Ties
 from majorant.methods.majority import Majority
 from majorant.read.tasks import ExpertAnswer
@@ -146,7 +145,7 @@ def decided_labels(
     if len(open_t):
         posterior_tk = np.asarray(fit.posterior)[open_t]
         best_tk = posterior_tk >= posterior_tk.max(axis=1, keepdims=True) - TIE_TOLERANCE
-        code_i[open_t] = toss_coins(best_tk, [votes.items[i] for i in open_t])
+        code_i[open_t] = toss_coins(best_tk, names_at(votes.items, open_t))
     return code_i
 
 
@@ -165,9 +164,13 @@ def decide_coins(fit: Fit, votes: Votes) -> Fit:
     open_t = np.flatnonzero(fit.tied_i)
     if not len(open_t):
         return fit
-    posterior_ik = np.array(fit.posterior)
+    return replace(fit, posterior=rows_of_parts(_with_coins, votes, fit))
+
+
+def _with_coins(votes: Votes, fit: Fit) -> FloatArray:
+    open_t, posterior_ik = np.flatnonzero(fit.tied_i), np.array(fit.posterior)
     posterior_ik[open_t, decided_labels(fit, votes)[open_t]] += 4 * TIE_TOLERANCE
-    return replace(fit, posterior=posterior_ik / posterior_ik.sum(axis=1, keepdims=True))
+    return np.asarray(posterior_ik / posterior_ik.sum(axis=1, keepdims=True))
 
 
 def label_sets(table: Mapping[str, Any], *, between: str = " | ") -> dict[str, list[Any]]:
@@ -231,22 +234,25 @@ def compare_labels(votes: Votes, majority: Fit, fit: Fit) -> LabelChanges:
     return LabelChanges(count_labels(votes, majority), count_labels(votes, fit), flow_kl)
 
 
-def count_all_labels(backend: Backend, fit: Fit) -> LabelCounts:
-    """Count all items by label, on any backend."""
-    return backend.sum(of_fits(count_labels, fit), doing="counting")
+def count_all_labels(votes: Votes, fit: Fit) -> LabelCounts:
+    """Count all items by label."""
+    return sum_parts(count_labels, votes, fit)
 
 
-def label_changes(backend: Backend, majority: Fit, fit: Fit) -> LabelChanges:
-    """Cross-tabulate the labels of majority vote and another rule on all items, on any backend."""
-    return backend.sum(of_fits(compare_labels, majority, fit), doing="counting")
+def label_changes(votes: Votes, majority: Fit, fit: Fit) -> LabelChanges:
+    """Cross-tabulate the labels of majority vote and another rule on all items."""
+    return sum_parts(compare_labels, votes, majority, fit)
 
 
 def with_known(fit: Fit, votes: Votes) -> Fit:
     """The fit with probability 1 for known gold labels."""
-    known = np.flatnonzero(votes.truth_i >= 0)
-    posterior_ik = np.array(fit.posterior)
+    return fit if votes.gold_i is None else replace(fit, posterior=rows_of_parts(_known_rows, votes, fit))
+
+
+def _known_rows(votes: Votes, fit: Fit) -> FloatArray:
+    known, posterior_ik = np.flatnonzero(votes.truth_i >= 0), np.array(fit.posterior)
     posterior_ik[known] = np.eye(posterior_ik.shape[1])[votes.truth_i[known]]
-    return replace(fit, posterior=posterior_ik)
+    return posterior_ik
 
 
 def expert_labels(design: Design, answers: Sequence[ExpertAnswer]) -> dict[str, Hashable]:

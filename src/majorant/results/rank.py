@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.ask.at_n import LEAST_UNITS, CrossFit, Measured, Residuals, reject
-from majorant.backend import Backend, MemoryBackend, as_backend
 from majorant.defaults import LEVEL
 from majorant.errors import ConfigError, DataError
-from majorant.read import read_with
+from majorant.read import as_votes, read_with
 from majorant.read.options import ReadOptions
 from majorant.read.pairs import read_pairs
 from majorant.results.rate_inputs import Labelled, Measure, Order, Target, find_questions, find_target, read_labelled
@@ -191,22 +190,22 @@ def rank(
     reading |= {} if label_column is None else {"label": label_column}
     how = ReadOptions.of(reading)
     column = gold if isinstance(gold, str) and not _is_file(gold) else None
-    if isinstance(votes, Votes | Backend):
+    if isinstance(votes, Votes):
         if column is not None:
             raise DataError(f"gold: there is no file {gold!r}. To use a column, give its name when you read the votes.")
         if pair is not None:
             raise ConfigError(f"These votes have already been read. Pass the table itself, with pair={pair!r}.")
-        backend, question_i = as_backend(votes, **reading), None
-        if backend.votes.slice_i is None:
+        table, question_i = as_votes(votes, **reading), None
+        if table.slice_i is None:
             raise ConfigError("These votes were read without systems. Pass by=COLUMN when you read them.")
     else:
         if by is None:
             raise ConfigError("Name the column of the systems with by=.")
-        backend, how, question_i = read_systems(
+        table, how, question_i = read_systems(
             votes, replace(how, gold=column if column is not None else how.gold), by, pair
         )
     return rank_systems(
-        backend,
+        table,
         None if column is not None else gold,
         question_i,
         how=how,
@@ -224,7 +223,7 @@ def _is_file(name: str) -> bool:
     return os.path.exists(name)  # noqa: PTH110
 
 
-def read_systems(source: Any, how: ReadOptions, by: str, pair: str | None) -> tuple[Backend, ReadOptions, Codes | None]:
+def read_systems(source: Any, how: ReadOptions, by: str, pair: str | None) -> tuple[Votes, ReadOptions, Codes | None]:
     """Read votes with the system of each item, and the question of each item if a column names it."""
     how = replace(how, by=by)
     if read_pairs(source, how) is not None:
@@ -238,11 +237,11 @@ def read_systems(source: Any, how: ReadOptions, by: str, pair: str | None) -> tu
         if again.items != votes.items or again.slice_i is None:
             raise DataError(f"{pair} does not name one question for each item.")
         question_i = again.slice_i.astype(np.int64)
-    return MemoryBackend(votes), how, question_i
+    return votes, how, question_i
 
 
 def rank_systems(
-    backend: Backend,
+    votes: Votes,
     gold: Any,
     question_i: Codes | None,
     *,
@@ -255,12 +254,11 @@ def rank_systems(
 ) -> Ranking:
     """Rank the slices of votes that have been read; `question_i` is the question of each item, if a column names it."""
     as_level(level)
-    votes = backend.votes
     if not votes.n_votes:
         raise DataError("No item has a vote.")
     target = find_target(votes, None, label, None if limits is None else (limits[0], limits[1]))
-    labelled = read_labelled(gold, backend, how, as_generator(rng))
-    panel = Panel.of(backend, target)
+    labelled = read_labelled(gold, votes, how, as_generator(rng))
+    panel = Panel.of(votes, target)
     present = [s for s in range(len(votes.slices)) if (panel.slice_i == s).any()]
     if len(present) < 2:
         only = f" ({votes.slices[present[0]]!r})" if present else ""

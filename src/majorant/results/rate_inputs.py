@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from majorant.ask.design import Design, Recognised, recognise
 from majorant.ask.learn import gold_labels
 from majorant.ask.question import UNASKED
-from majorant.backend import Backend, Part
-from majorant.backend.base import AnyVotes
 from majorant.errors import ConfigError, DataError
 from majorant.read.build import match_labels
 from majorant.read.gold import read_gold
@@ -70,7 +68,7 @@ class Target:
             return np.zeros(len(item_n), dtype=np.int64)
         return votes.slice_i[item_n]
 
-    def of_gold(self, votes: AnyVotes, item: int, value: Any) -> float:
+    def of_gold(self, votes: Votes, item: int, value: Any) -> float:
         """The number that an expert's label stands for."""
         low, high = self.limits
         if self.measure is Measure.SCORE:
@@ -91,7 +89,7 @@ class Target:
         raise DataError(f"Label {value!r} of item {votes.items[item]!r} is not {first!r}, {second!r} or a tie.")
 
 
-def find_target(votes: AnyVotes, pairs: Pairs | None, label: Any, limits: tuple[float, float] | None) -> Target:
+def find_target(votes: Votes, pairs: Pairs | None, label: Any, limits: tuple[float, float] | None) -> Target:
     """Find what to average from the caller's choice and the labels of the votes."""
     labels = votes.labels
     if pairs is not None and label is None:
@@ -145,7 +143,7 @@ def _are_scores(value_k: Sequence[float | None]) -> bool:
     return len(known) > 2 or any(not value.is_integer() for value in known)
 
 
-def _class_target(votes: AnyVotes, label: Hashable) -> Target:
+def _class_target(votes: Votes, label: Hashable) -> Target:
     return Target(Measure.SHARE, label, (0.0, 1.0), np.array([[float(one == label) for one in votes.labels]]))
 
 
@@ -185,9 +183,8 @@ class Labelled:
     ignored: int = 0
 
 
-def read_labelled(gold: Any, backend: Backend, how: ReadOptions, rng: np.random.Generator) -> Labelled:
+def read_labelled(gold: Any, votes: Votes, how: ReadOptions, rng: np.random.Generator) -> Labelled:
     """Read labels from a file, frame, Series or dict, or take those that came with the votes."""
-    votes = backend.votes
     if gold is None:
         skipped = sum(note.facts["items"] for note in votes.account.notes if note.kind is NoteKind.GOLD_SKIPPED)
         if skipped:
@@ -195,12 +192,12 @@ def read_labelled(gold: Any, backend: Backend, how: ReadOptions, rng: np.random.
                 f"Drawn items without a label ({skipped} here) must count as the worst case. Pass the file as gold= "
                 "instead of reading it with the votes; on a cluster, label these items first."
             )
-        item_p, gold_p = gold_labels(backend)
+        item_p, gold_p = gold_labels(votes)
         order_p = rng.permutation(len(item_p))
         return Labelled(item_p[order_p], tuple(votes.labels[code] for code in gold_p[order_p]), Order.SHUFFLED)
     recognised = gold if isinstance(gold, Recognised) else recognise(gold)
     if recognised is not None:
-        return _drawn_labels(recognised.design, recognised.design.codes(recognised.answers), backend)
+        return _drawn_labels(recognised.design, recognised.design.codes(recognised.answers), votes)
     key = tuple(votes.account.columns.get("item", "").split(","))  # the columns that together name an item
     found = read_gold(_as_table(gold), replace(how, gold_key=key).for_gold(), votes.items, what="label")
     item_t = np.array(list(found.value_by_item), dtype=np.int64)
@@ -219,7 +216,7 @@ def read_labelled(gold: Any, backend: Backend, how: ReadOptions, rng: np.random.
     )
 
 
-def _drawn_labels(design: Design, answer_d: Codes, backend: Backend) -> Labelled:
+def _drawn_labels(design: Design, answer_d: Codes, votes: Votes) -> Labelled:
     """The labels of a design's random sample up to the last one; missing labels before it are unknown."""
     answer_d = answer_d[: design.n_sample]
     if not design.n_sample:
@@ -227,11 +224,10 @@ def _drawn_labels(design: Design, answer_d: Codes, backend: Backend) -> Labelled
             "These items were chosen because rules disagree on them, so their labels cannot measure a rate. Draw items "
             "uniformly with majorant ask --rate."
         )
-    votes = backend.votes
     place = {str(item): i for i, item in enumerate(votes.items)}
     answered = np.flatnonzero(answer_d != UNASKED)
     last = int(answered[-1]) + 1 if len(answered) else 0
-    if len(design.order) < backend.sum(count_voted, doing="counting") and len(design.order) < 20_000:
+    if len(design.order) < np.count_nonzero(votes.votes_i) and len(design.order) < 20_000:
         raise DataError(
             "These votes include items that were missing when the design was drawn. Use the votes that it was drawn "
             "for, or draw new items."
@@ -273,12 +269,7 @@ def _as_table(gold: Any) -> Any:
     return {"item": [item for item, _ in named], "gold": [value for _, value in named]}
 
 
-def count_voted(part: Part) -> int:
-    """Number of items with votes."""
-    return int((np.asarray(part.votes.votes_i) > 0).sum())
-
-
-def find_questions(votes: AnyVotes) -> list[Codes]:
+def find_questions(votes: Votes) -> list[Codes]:
     """Find questions that items share if several columns name an item: codes of all parts of the name but one.
 
     If the items have slices, that part is the slice: answers of several systems to a question share the question.

@@ -1,6 +1,6 @@
 """The panel behind a rate: numbers from the votes on each item, and bets on the labelled items.
 
-The votes are read once, part by part, wherever they are stored; a few numbers per item and judge are kept.
+The votes are read once, part by part; a few numbers per item and judge are kept.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from majorant.ask.rate import Bets, Features, offer_bets
-from majorant.backend import Backend, Part, rows_alone
-from majorant.backend.base import AnyVotes
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
+from majorant.items import map_parts
 from majorant.methods.fit import Fit, chances
-from majorant.results.rate_inputs import Codes, Labelled, Measure, Target, came_by_question, count_voted, find_questions
-from majorant.results.rules import rule_fit
-from majorant.tally import counts
+from majorant.results.rate_inputs import Codes, Labelled, Measure, Target, came_by_question, find_questions
+from majorant.results.rules import fit_rule
+from majorant.tally import counts, votes_by_worker
 from majorant.values import FloatArray, lock
+from majorant.votes import Votes, cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +50,25 @@ class Panel:
         lock(self)
 
     @classmethod
-    def of(cls, backend: Backend, target: Target, *, seed: int = 0) -> Panel:
+    def of(cls, votes: Votes, target: Target) -> Panel:
         """Summarise the votes in one pass, after fitting the weighted vote."""
         most_judges = 60  # more are neither listed nor given coefficients
-        votes, fit = backend.votes, None
+        fit = None
         _, n_workers, n_classes = votes.shape
-        n_items = backend.sum(count_voted, doing="counting")
-        votes_j = backend.votes_by_worker().sum(axis=1)
+        n_items = np.count_nonzero(votes.votes_i)
+        votes_j = votes_by_worker(votes).sum(axis=1)
         if target.measure is Measure.SHARE and 1 < n_classes <= 20 and n_workers > 1:
-            fit = rule_fit(backend, WEIGHTED_VOTE, seed)
+            fit = fit_rule(WEIGHTED_VOTE, votes)
         # Judges who labelled at least 30% of the items get a coefficient.
         steady = np.flatnonzero(votes_j >= 0.3 * n_items)
         steady = steady if len(steady) <= most_judges else steady[:0]
         listed = n_workers if n_workers <= most_judges else 0
-        small = None if fit is None else rows_alone(fit)
-        parts = list(
-            backend.map(partial(_summarise, target, steady, listed, len(votes.slices), small), doing="comparing")
-        )
+        parts = list(map_parts(partial(_summarise, target, steady, listed), votes, fit))
         item_i, slice_i, prediction_ip, rule_ir, judge_ij = (
             np.concatenate([part[field] for part in parts]) for field in range(5)
         )
+        starts = np.array([start for start, _ in cut(votes.offsets_i)])
+        item_i = item_i + np.repeat(starts, [len(part.item_i) for part in parts])
         names = ["mean of the judges"] if target.measure is Measure.SCORE else [MAJORITY]
         names += [] if fit is None else [WEIGHTED_VOTE]
         return cls(
@@ -108,8 +107,7 @@ class _PartSummary(NamedTuple):
     votes_js: Codes
 
 
-def _summarise(target: Target, steady: Codes, listed: int, n_slices: int, fit: Fit | None, part: Part) -> _PartSummary:
-    votes = part.votes
+def _summarise(target: Target, steady: Codes, listed: int, votes: Votes, fit: Fit | None) -> _PartSummary:
     votes_i = np.asarray(votes.votes_i)
     item_i = np.flatnonzero(votes_i > 0)
     n_items = len(item_i)
@@ -120,7 +118,7 @@ def _summarise(target: Target, steady: Codes, listed: int, n_slices: int, fit: F
     if target.measure is not Measure.SCORE:
         rules = [target.of_classes(votes, chances(counts(votes).astype(float)))[item_i]]
     if fit is not None:
-        posterior_ik = np.asarray(part.of(fit).posterior)
+        posterior_ik = np.asarray(fit.posterior)
         predictions.append(target.of_classes(votes, posterior_ik)[item_i])
         rules.append(target.of_classes(votes, chances(posterior_ik))[item_i])
     judge_ij = np.full((n_items, len(steady)), np.nan)
@@ -129,11 +127,11 @@ def _summarise(target: Target, steady: Codes, listed: int, n_slices: int, fit: F
     own = np.flatnonzero(column_j[votes.worker_n] >= 0)
     judge_ij[place_n[own], column_j[votes.worker_n[own]]] = value_n[own]
     slice_i = np.zeros(n_items, np.int64) if votes.slice_i is None else votes.slice_i[item_i].astype(np.int64)
-    shape = (len(votes.workers) if listed else 0, n_slices + 1)
+    shape = (len(votes.workers) if listed else 0, len(votes.slices) + 1)
     cell_n = votes.worker_n.astype(np.int64) * shape[1] + slice_i[place_n] % shape[1] if listed else place_n[:0]
     weight_n = value_n if listed else value_n[:0]
     return _PartSummary(
-        item_i=item_i + part.start,
+        item_i=item_i,
         slice_i=slice_i,
         prediction_ip=np.stack(predictions, axis=1),
         rule_ir=np.stack(rules, axis=1),
@@ -160,7 +158,7 @@ class Sample:
         lock(self)
 
     @classmethod
-    def of(cls, panel: Panel, votes: AnyVotes, target: Target, labelled: Labelled) -> Sample:
+    def of(cls, panel: Panel, votes: Votes, target: Target, labelled: Labelled) -> Sample:
         place_i = np.full(votes.shape[0], -1, dtype=np.int64)
         place_i[panel.item_i] = np.arange(len(panel.item_i))
         given = [(int(place_i[item]), value) for item, value in zip(labelled.item_t, labelled.values, strict=True)]

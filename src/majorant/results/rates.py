@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 
 from majorant.ask.at_n import LEAST_UNITS, CrossFit, Residuals
 from majorant.ask.rate import bounds, labels_for
-from majorant.backend import Backend, MemoryBackend, as_backend
 from majorant.defaults import LEVEL
 from majorant.errors import ConfigError, DataError, DataNote
-from majorant.read import read_with
+from majorant.read import as_votes, read_with
 from majorant.read.options import ReadOptions
 from majorant.read.pairs import Judged, Pairs, read_pairs
 from majorant.results.positions import sign_test
@@ -228,29 +227,29 @@ def rate(
     how = ReadOptions.of(reading)
     column = gold if isinstance(gold, str) and not os.path.exists(gold) else None  # noqa: PTH110
     settings: dict[str, Any] = {"label": label, "limits": limits, "level": level, "at_n": at_n, "rng": rng}
-    if isinstance(votes, Votes | Backend):
-        backend = as_backend(votes, **reading)
+    if isinstance(votes, Votes):
+        votes = as_votes(votes, **reading)
         if column is not None:
             raise DataError(f"gold: there is no file {gold!r}. To use a column, give its name when you read the votes.")
-        if by is not None and backend.votes.slice_i is None:
+        if by is not None and votes.slice_i is None:
             raise ConfigError(f"These votes were read without slices. Pass by={by!r} when you read them.")
-        return measure_rate(backend, gold, how=how, **settings)
+        return measure_rate(votes, gold, how=how, **settings)
     if type(votes).__module__.startswith("pyspark.sql"):  # gold labels go to the cluster with the votes
         if gold is not None:
             reading["gold_file" if column is None else "gold"] = gold
         reading |= {} if by is None else {"by": by}
-        return measure_rate(as_backend(votes, **reading), None, how=how, **settings)
+        return measure_rate(as_votes(votes, **reading), None, how=how, **settings)
     how = replace(how, by=by, gold=column if column is not None else how.gold)
     pairs = read_pairs(votes, how)
     table = read_with(votes, how) if pairs is None else pairs.votes
     for note in table.account.notes:
         if note.kind.changes_meaning and note.kind is not NoteKind.NUMBER_LABELS:  # scores are fine here
             warnings.warn(DataNote(note), stacklevel=2)
-    return measure_rate(MemoryBackend(table), None if column is not None else gold, how=how, pairs=pairs, **settings)
+    return measure_rate(table, None if column is not None else gold, how=how, pairs=pairs, **settings)
 
 
 def measure_rate(
-    backend: Backend,
+    votes: Votes,
     gold: Any,
     *,
     how: ReadOptions,
@@ -266,12 +265,11 @@ def measure_rate(
     generator = as_generator(rng)
     if limits is not None and len(limits) != 2:
         raise ConfigError("limits= takes two numbers: the lowest and the highest score.")
-    if not backend.votes.n_votes:
+    if not votes.n_votes:
         raise DataError("No item has a vote.")
-    votes = backend.votes
     target = find_target(votes, pairs, label, None if limits is None else (limits[0], limits[1]))
-    labelled = read_labelled(gold, backend, how, generator)
-    panel = Panel.of(backend, target)
+    labelled = read_labelled(gold, votes, how, generator)
+    panel = Panel.of(votes, target)
     sample = Sample.of(panel, votes, target, labelled)
     present = [s for s in range(len(votes.slices)) if (panel.slice_i == s).any()] if votes.slice_i is not None else []
     present = present if len(present) > 1 else []

@@ -15,7 +15,6 @@ from majorant.arguments import validated
 from majorant.ask.design import Recognised
 from majorant.ask.learn import LEARNED, LearnedRule
 from majorant.ask.question import Outcome
-from majorant.backend import Backend
 from majorant.decide import Answer
 from majorant.defaults import LEVEL, MAJORITY, TARGET, TOLERANCE, WEIGHTED_VOTE, WORKER_METHOD
 from majorant.errors import ConfigError, NotIdentified
@@ -26,8 +25,9 @@ from majorant.evidence.copies import Copies, CopyGroup
 from majorant.evidence.identical import Difference
 from majorant.evidence.labels import GoldAccuracy, gold_accuracy
 from majorant.evidence.track_record import Setting
+from majorant.items import Sample, sample_items
 from majorant.limits import limit_native_threads
-from majorant.methods import Fit
+from majorant.methods import Fit, fit_method
 from majorant.methods.fit import NO_LABEL
 from majorant.read.options import ReadOptions
 from majorant.results.agreement import Agreement
@@ -40,8 +40,8 @@ from majorant.results.plan import Plan
 from majorant.results.plan import plan as make_plan
 from majorant.results.rate_inputs import obvious_class
 from majorant.results.rates import Rates, measure_rate
-from majorant.results.review import Review, Reviewed, review, review_all
-from majorant.results.rules import Rule, Rules, fit_cross_validated, learns_from_gold
+from majorant.results.review import Review, review
+from majorant.results.rules import Rules, fit_cross_validated, learns_from_gold
 from majorant.results.slices import SliceAnswer, answer_slices
 from majorant.results.workers import Removal, Workers, assess_workers, removal
 from majorant.tabular import Records
@@ -78,8 +78,8 @@ class Settings:
 class Result:
     """Everything that `check` finds: facts only, which `majorant.render` turns into text.
 
-    Most parts are computed on first use.  `counts`, `changes`, `workers` and `reviewed` cover all votes.  The others
-    cover `votes`: all of them, or those on a random sample of the items if they do not fit into memory.
+    Most parts are computed on first use.  What looks at votes one by one covers `some`: all votes or, if there are
+    millions, those on a random sample of the items.
 
     >>> import majorant as mj
     >>> result = mj.check([(f"q{i}", f"w{j}", (i + (j == i % 5)) % 2) for i in range(40) for j in range(3)])
@@ -88,7 +88,7 @@ class Result:
     """
 
     settings: Settings
-    backend: Backend  # all votes
+    votes: Votes
     counts: Counts
     design: VotingDesign
     setting: Setting
@@ -99,16 +99,16 @@ class Result:
     expert: Outcome | None  # outcome of an expert's labels
     tie_breaker: str | None  # the rule that decides ties; None for a coin toss determined by the item's name
     fitted: Rules = field(repr=False)
-    majority: Rule = field(repr=False)  # ties are settled in this and the next three
-    other: Rule = field(repr=False)  # the rule that majority vote was compared with
-    written: Rule = field(repr=False)  # the rule that gives the labels
-    weighted: Rule | None = field(repr=False)
+    majority: Fit = field(repr=False)  # ties are settled in this and the next three
+    other: Fit = field(repr=False)  # the rule that majority vote was compared with
+    written: Fit = field(repr=False)  # the rule that gives the labels
+    weighted: Fit | None = field(repr=False)
     certify: Callable[[], Certification] = field(repr=False)
 
-    @property
-    def votes(self) -> Votes:
-        """The votes in memory: all votes, or those on a random sample of the items."""
-        return self.fitted.votes
+    @cached_property
+    def some(self) -> Sample:
+        """All votes or, if there are millions, those on a random sample of the items."""
+        return sample_items(self.votes, seed=self.settings.seed)
 
     @property
     def level(self) -> float:
@@ -117,8 +117,8 @@ class Result:
 
     @property
     def rules(self) -> dict[str, Fit]:
-        """Majority vote, the weighted vote and the rule that gives the labels, on all votes, with ties settled."""
-        return {one.name: one.everywhere for one in (self.majority, self.weighted, self.written) if one is not None}
+        """Majority vote, the weighted vote and the rule that gives the labels, with ties settled."""
+        return {one.method: one for one in (self.majority, self.weighted, self.written) if one is not None}
 
     @property
     def copies(self) -> tuple[tuple[Hashable, ...], ...]:
@@ -139,27 +139,27 @@ class Result:
     @cached_property
     def changes(self) -> LabelChanges:
         """How the other rule would change the labels."""
-        return label_changes(self.fitted.backend, self.majority.everywhere, self.other.everywhere)
+        return label_changes(self.votes, self.majority, self.other)
 
     @cached_property
     def slices(self) -> Records[SliceAnswer]:
         """An answer for each slice; empty if the votes have no slices."""
-        if self.backend.votes.slice_i is None:
+        if self.votes.slice_i is None:
             return Records()
-        present, other = (self.fitted.compared(name) for name in (MAJORITY, self.other.name))
-        taught = self.other.name == LEARNED or learns_from_gold(self.other.name)
-        return answer_slices(self.fitted.backend, present, other, self.answer, level=self.level, taught=taught)
+        present, other = (self.fitted.compared(name) for name in (MAJORITY, self.other.method))
+        taught = self.other.method == LEARNED or learns_from_gold(self.other.method)
+        return answer_slices(self.votes, present, other, self.answer, level=self.level, taught=taught)
 
     @cached_property
     def comparison(self) -> Records[Alternative]:
         """Comparison of all methods, if `check` was called with `compare`."""
-        return compare(self.votes, level=self.level) if self.settings.compares else Records()
+        return compare(self.some.votes, level=self.level) if self.settings.compares else Records()
 
     @property
     def _compared_majority(self) -> Fit:
         """Majority vote as compared with the other rule; compared with the weighted vote, both decide ties alike."""
-        alike = self.other.name in (MAJORITY, WEIGHTED_VOTE)
-        return self.majority.here if alike else self.fitted.by_name[MAJORITY].here
+        alike = self.other.method in (MAJORITY, WEIGHTED_VOTE)
+        return self.majority if alike else self.fitted.by_name[MAJORITY]
 
     @cached_property
     def gold(self) -> GoldAccuracy | None:
@@ -172,10 +172,12 @@ class Result:
 
         Rules learned from the gold labels are rated by cross-validation.
         """
-        majority = self._compared_majority
-        others = {one.name: one.here for one in (self.other, self.written) if one.name != MAJORITY}
-        fits = [majority, *(self._honest(name, fit) for name, fit in others.items())]
-        rated = [rate_method(fit, self.votes, majority, self.fitted.belief, level=self.level) for fit in fits]
+        some, belief = self.some, self.some.of(self.fitted.belief)
+        majority = some.of(self._compared_majority)
+        others = {one.method: one for one in (self.other, self.written) if one.method != MAJORITY}
+        fits = [majority, *(self._honest(name, some.of(fit)) for name, fit in others.items())]
+        belief_ik = None if belief is None else belief.posterior
+        rated = [rate_method(fit, some.votes, majority, belief_ik, level=self.level) for fit in fits]
         if self.learned is not None and self.learned.n_labels:
             unseen = Estimate(self.learned.accuracy)
             rated = [replace(one, accuracy=unseen) if one.method == LEARNED else one for one in rated]
@@ -186,12 +188,12 @@ class Result:
 
     def _honest(self, rule: str, fit: Fit) -> Fit:
         """The fit used to rate a rule; cross-validated if the rule learns from gold labels."""
-        return fit_cross_validated(rule, self.votes) if learns_from_gold(rule) else fit
+        return fit_cross_validated(rule, self.some.votes) if learns_from_gold(rule) else fit
 
     @property
     def rule(self) -> str:
         """The rule that gives the labels."""
-        return self.written.name
+        return self.written.method
 
     @property
     def labels_from_other(self) -> bool:
@@ -208,8 +210,11 @@ class Result:
     def confidence(self) -> Confidence:
         """Calibrated probabilities that the labels are right."""
         self.settings.stage("judging")
-        crowd = self.fitted.members.get("hierarchical") if self.fitted.item_p is None else None
-        return calibrate(self.votes, self.written.here, rng=self.settings.seed, refit=self.written.refit, crowd=crowd)
+        crowd = self.fitted.members.get("hierarchical")
+        return calibrate(self.votes, self.written, rng=self.settings.seed, refit=self._refit, crowd=crowd)
+
+    def _refit(self, votes: Votes) -> Fit:
+        return self.fitted.refit(self.rule, self.tie_breaker, votes)
 
     @property
     def expected_accuracy(self) -> float | None:
@@ -232,8 +237,8 @@ class Result:
             votes=self.votes,
             fit=self.confidence.fit,
             confidence_i=self.confidence.confidence_i,
-            majority=self.majority.here,
-            weighted=None if self.weighted is None else self.weighted.here,
+            majority=self.majority,
+            weighted=self.weighted,
             known=self.known,
         )
 
@@ -241,56 +246,36 @@ class Result:
     def worker_fit(self) -> Fit:
         """The fit used to assess workers: the chosen method if it has a matrix per worker, else a fixed one."""
         if self.settings.method is not None:
-            fit = self.fitted.by_name[self.settings.method].everywhere
+            fit = self.fitted.by_name[self.settings.method]
             if fit.confusion is not None and fit.confusion.ndim == 3:
                 return fit
-        return self.fitted.members.get(WORKER_METHOD) or self.fitted.backend.fit(WORKER_METHOD)
+        return self.fitted.members.get(WORKER_METHOD) or fit_method(WORKER_METHOD, self.votes)
 
     @cached_property
     @limit_native_threads
     def workers(self) -> Workers:
         """Accuracy, agreement and flags of each worker."""
-        return assess_workers(
-            self.fitted.backend,
-            self.worker_fit,
-            self.votes,
-            self.fitted.item_p,
-            level=self.level,
-            copies=self.found_copies,
-        )
+        return assess_workers(self.votes, self.worker_fit, level=self.level, copies=self.found_copies)
 
     @cached_property
     @limit_native_threads
     def removal(self) -> Removal | None:
-        """What would change without the flagged workers; None if only a sample is in memory."""
-        if self.fitted.item_p is not None:
-            return None
-        return removal(self.votes, self.confidence.fit, self.workers, self.written.refit)
+        """What would change without the flagged workers; None if nobody is, or if there are millions of votes."""
+        return removal(self.votes, self.confidence.fit, self.workers, self._refit)
 
     @cached_property
     @limit_native_threads
-    def reviewed(self) -> Reviewed:
+    def review(self) -> Review:
         """The labels to check first; for panels, where models mislead, ordered by confidence."""
-        confidence, workers, rules = self.confidence, self.workers, self.fitted
+        confidence, good_j, rules = self.confidence, self.workers.good_j, self.fitted
         self.settings.stage("measuring")
-        shape, n_votes = rules.backend.votes.shape, rules.backend.votes.n_votes
-        judged = not is_panel(shape, n_votes) and "one-coin" in rules.members
+        judged = not is_panel(self.votes.shape, self.votes.n_votes) and "one-coin" in rules.members
         members = [fit for name, fit in rules.members.items() if name != MAJORITY] if judged else []
-        if rules.item_p is not None:
-            fit = self.written.everywhere
-            return review_all(rules.backend, fit, confidence.calibration, members, good=workers.good_j)
-        models = [np.asarray(fit.posterior) for fit in members]
-        label_i = decided_labels(self.written.here, rules.votes)
+        label_i = decided_labels(self.written, self.votes)
         if self.known.expert:  # an expert has already checked them
-            label_i[[str(item) in self.known.expert for item in rules.votes.items]] = NO_LABEL
-        listed = review(
-            rules.votes,
-            label_i,
-            confidence.confidence_i,
-            models=models,
-            good=workers.good_j,
-        )
-        return Reviewed(rules.votes, listed)
+            label_i[[str(item) in self.known.expert for item in self.votes.items]] = NO_LABEL
+        models = [fit.posterior for fit in members]
+        return review(self.votes, label_i, confidence.confidence_i, models=models, good=good_j)
 
     @cached_property
     @limit_native_threads
@@ -307,45 +292,40 @@ class Result:
     def agreement(self) -> Agreement:
         """How well workers agree, with intervals."""
         return agreement_from(
-            self.counts.patterns, self.votes, Resampling(as_generator(self.settings.seed), self.level)
+            self.counts.patterns, self.some.votes, Resampling(as_generator(self.settings.seed), self.level)
         )
 
     @cached_property
     def tally(self) -> Tally:
-        """Counts of the votes in memory."""
-        return count(self.votes)
+        """Counts of the votes."""
+        return count(self.some.votes)
 
     @cached_property
     def plan(self) -> Plan | None:
         """How many votes to collect; None if the votes do not allow a plan."""
         try:
-            return make_plan(self.votes, target=self.settings.target, level=self.level, copies=self.found_copies)
+            return make_plan(self.some.votes, target=self.settings.target, level=self.level, copies=self.found_copies)
         except (ConfigError, NotIdentified):
             return None
 
     @cached_property
     def map(self) -> tuple[MapPanel, ...]:
         """Map of where majority vote is optimal, with these votes; empty except for two-class crowds."""
-        return data_map(self.votes, level=self.level) if self.design.kind == "crowd" else ()
+        return data_map(self.some.votes, level=self.level) if self.design.kind == "crowd" else ()
 
     @cached_property
     @limit_native_threads
     def rates(self) -> Rates | None:
         """Rate of one of two classes, as reported by each rule and as measured by labels; None for other votes."""
-        votes = self.backend.whole
+        votes = self.votes
         # The weighted vote is refitted without gold labels, which is too slow for very many votes.
-        if votes is None or len(votes.labels) != 2 or votes.n_votes > 200_000:
+        if len(votes.labels) != 2 or votes.n_votes > 200_000:
             return None
         label = obvious_class(votes.labels) or votes.labels[-1]
         labelled = self.settings.labelled
         drawn = labelled if labelled is not None and labelled.sample else None
         how, seed = ReadOptions(), self.settings.seed
-        return measure_rate(self.backend, drawn, how=how, label=label, level=self.level, rng=seed)
-
-    @property
-    def review(self) -> Review:
-        """The labels to check first; items are codes into `reviewed.votes`."""
-        return self.reviewed.review
+        return measure_rate(votes, drawn, how=how, label=label, level=self.level, rng=seed)
 
     @validated
     def accuracy(self, rule: str) -> Estimate:

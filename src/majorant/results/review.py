@@ -15,11 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.backend import Backend, Part, fit_of_items, rows_alone
-from majorant.items import take_items
-from majorant.methods.fit import NO_LABEL, Fit
-from majorant.results.calibrate import Calibration, label_confidence
-from majorant.results.labels import FILE_DIGITS, decided_labels
+from majorant.items import rows_of_parts, take_items
+from majorant.methods.fit import NO_LABEL
+from majorant.results.labels import FILE_DIGITS
 from majorant.tabular import Tabular
 from majorant.tally import counts, tied
 from majorant.values import FloatArray, lock
@@ -123,7 +121,6 @@ def review(
     models: Sequence[FloatArray] = (),
     good: NDArray[np.bool_] | None = None,
     most: int = MOST_TO_REVIEW,
-    n_items: int | None = None,
 ) -> Review:
     """List the labels to check first.
 
@@ -141,24 +138,22 @@ def review(
         Which workers are good; used for the reasons.
     most : int
         How many items to list.
-    n_items : int, optional
-        Number of items with votes, if `votes` holds only some of them.
 
     Returns
     -------
     Review
         The most doubtful labels, in order.
     """
-    doubt_i = label_doubt(votes, label_i, confidence_i, models)
+    doubt_i = rows_of_parts(_doubt_of_part, votes, label_i, confidence_i, *models)
     item_p = np.argsort(-doubt_i, kind="stable")[:most]
     item_p = item_p[np.isfinite(doubt_i[item_p])]
     listed = take_items(votes, item_p)
-    n_voted = np.count_nonzero(votes.votes_i) if n_items is None else n_items
+    n_voted = np.count_nonzero(votes.votes_i)
     label_p = label_i[item_p]
     # On public data, the median list has 1.3 times as many wrong labels as its confidence implies (truth.py).  A list
     # cannot hold more wrong labels than there are.
     wrong = float(np.minimum(1.3 * (1 - confidence_i[item_p]), 1).sum())
-    missing = float(np.nansum(1 - confidence_i)) if n_items is None else wrong
+    missing = float(np.nansum(1 - confidence_i))
     return Review(
         item_p=item_p,
         label_p=label_p,
@@ -167,13 +162,17 @@ def review(
         votes_p=listed.votes_i,
         said=_who_said_what(listed, label_p),
         reason=_reasons(listed, label_p, good),
-        gain=min(wrong, missing) / max(n_voted, 1),
+        gain=min(wrong, missing) / max(int(n_voted), 1),
         by_models=bool(models),
-        items=listed.items,
+        items=tuple(listed.items),
         labels=votes.labels,
         text=() if votes.text is None else tuple(votes.text(listed.items)),
         label_type=votes.label_type,
     )
+
+
+def _doubt_of_part(votes: Votes, label_i: IntArray, confidence_i: FloatArray, *models: FloatArray) -> FloatArray:
+    return label_doubt(votes, label_i, confidence_i, models)
 
 
 def label_doubt(
@@ -194,47 +193,6 @@ def label_doubt(
     # Models that are certain give equal doubts; confidence breaks these ties.
     doubt_i = (1 - sure_i).round(FILE_DIGITS) - 1e-10 * confidence_i.round(6)
     return np.where((label_i >= 0) & (votes.votes_i > 0) & (votes.truth_i < 0), doubt_i, -np.inf)
-
-
-class Reviewed(NamedTuple):
-    """The votes of some items, or of all, and the review list."""
-
-    votes: Votes
-    review: Review
-
-
-def review_all(
-    backend: Backend,
-    fit: Fit,
-    calibration: Calibration | None,
-    members: Sequence[Fit] = (),
-    *,
-    good: NDArray[np.bool_] | None = None,
-) -> Reviewed:
-    """List the labels to check first on any backend: parts report their most doubtful items, which are then loaded."""
-    rule, models = rows_alone(fit), [rows_alone(member) for member in members]
-
-    def find_doubtful(part: Part) -> tuple[IntArray, FloatArray]:
-        beliefs, own = [np.asarray(part.of(model).posterior) for model in models], part.of(rule)
-        sure_i = label_confidence(calibration, part.votes, own)
-        doubt_i = label_doubt(part.votes, decided_labels(own, part.votes), sure_i, beliefs)
-        return _most(np.arange(len(doubt_i)) + part.start, doubt_i)
-
-    parts = list(backend.map(find_doubtful, doing="judging"))
-    item_p, _ = _most(*(np.concatenate([part[n] for part in parts]) for n in (0, 1)))
-    votes = backend.take(item_p)
-    some = fit_of_items(backend, fit, item_p)
-    beliefs = [np.asarray(fit_of_items(backend, member, item_p).posterior) for member in members]
-    confidence_i = label_confidence(calibration, votes, some)
-    label_i = decided_labels(some, votes)
-    listed = review(votes, label_i, confidence_i, models=beliefs, good=good, n_items=backend.votes.shape[0])
-    return Reviewed(votes, listed)
-
-
-def _most(item: IntArray, doubt: FloatArray) -> tuple[IntArray, FloatArray]:
-    """The most doubtful items, in their original order."""
-    first = np.sort(np.argsort(-doubt, kind="stable")[:MOST_TO_REVIEW])
-    return item[first], doubt[first]
 
 
 def _runners_up(votes: Votes, label_p: IntArray) -> IntArray:

@@ -1,4 +1,4 @@
-"""Fit rules (anything that labels every item) by name on any backend, and settle ties.
+"""Fit rules (anything that labels every item) by name, and settle ties.
 
 Majority vote means the plurality label.  Ties are decided the same way under every rule, so rules are compared only on
 the other items.
@@ -8,45 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import NamedTuple
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from majorant.ask.learn import LEARNED, LEAST_LABELS, LearnedRule, gold_labels, learn_rule
-from majorant.backend import Backend, MemoryBackend, as_backend, fit_of_items
 from majorant.decide import is_better
-from majorant.defaults import COMBINED, MAJORITY, WEIGHTED_VOTE
+from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 from majorant.errors import ConfigError
-from majorant.evidence.certificate.claims import ClaimInputs, whole_or_sample
 from majorant.evidence.evidence import Assumption, Evidence, Source, Status, Tested
 from majorant.evidence.identical import count_differences
 from majorant.evidence.labels import ORDER_SEED, holdout_evidence, known_items, leads_of, right_share
 from majorant.evidence.track_record import Setting
-from majorant.items import name_hashes
-from majorant.kernels import Block, rows_in
-from majorant.methods import ESTIMATORS, fit_method, method_named, unsuited
+from majorant.items import name_hashes, names_at, rows_of_parts
+from majorant.kernels import in_memory
+from majorant.methods import ESTIMATORS, fit_method, method_named
 from majorant.methods.fit import Fit, leaders
 from majorant.methods.judge import find_judges, judge_shares
-from majorant.methods.weighted_vote import combination, combine, combined_counts, mean_row, members_for
-from majorant.values import Estimate, FloatArray, as_generator
+from majorant.methods.weighted_vote import combination
+from majorant.tally import votes_by_worker
+from majorant.values import Estimate, FloatArray
 from majorant.votes import IntArray, Votes
 
 AUTO = "auto"  # stands for the rule that the answer recommends
-
-
-class Rule(NamedTuple):
-    """A rule fitted to all votes and to those in memory, and a function that fits it to other votes."""
-
-    everywhere: Fit
-    here: Fit
-    refit: Callable[[Votes], Fit]
-
-    @property
-    def name(self) -> str:
-        """The name of the rule."""
-        return self.everywhere.method
 
 
 def rule_named(rule: str, workers: Sequence[Hashable], *, beside: Sequence[str] = (WEIGHTED_VOTE,)) -> str:
@@ -76,186 +61,118 @@ def fit_rule(rule: str, votes: Votes, starts: Mapping[str, Fit] | None = None) -
     if rule in ESTIMATORS:
         return fit_method(rule, votes, (starts or {}).get(rule))
     if rule != WEIGHTED_VOTE:
-        return _fit_judges(as_backend(votes), rule)
+        return _fit_judges(votes, rule)
     combined = combination(votes, starts)
     return fit_method(MAJORITY, votes) if combined is None else combined.fit
 
 
-def _fit_judges(backend: Backend, rule: str) -> Fit:
+def _fit_judges(votes: Votes, rule: str) -> Fit:
     """The majority of the workers that a rule names; where none of them voted, the majority of all."""
-    judges = list(find_judges(backend.votes.workers, rule_named(rule, backend.votes.workers)))
-    votes_j = backend.votes_by_worker().sum(axis=1)
-    if silent := [str(backend.votes.workers[j]) for j in judges if not votes_j[j]]:
+    judges = list(find_judges(votes.workers, rule_named(rule, votes.workers)))
+    votes_j = votes_by_worker(votes).sum(axis=1)
+    if silent := [str(votes.workers[j]) for j in judges if not votes_j[j]]:
         raise ConfigError(
             f"{silent[0]} has no votes of its own. If it duplicates another worker, use that worker's name."
         )
     weight_j = np.zeros(len(votes_j))
     weight_j[judges] = 1.0
-    posterior = backend.rows(partial(judge_shares, weight_j))
-    return replace(backend.fit(MAJORITY), method=rule, posterior=posterior)
+    posterior = in_memory(votes).rows(partial(judge_shares, weight_j))
+    return replace(fit_method(MAJORITY, votes), method=rule, posterior=posterior)
 
 
-def full_judges(backend: Backend) -> list[str]:
+def full_judges(votes: Votes) -> list[str]:
     """Workers who vote on nearly all items, those with the most votes first."""
-    votes_j, patterns = backend.votes_by_worker().sum(axis=1), backend.patterns()
-    voted = int(patterns.items_p[patterns.votes_p > 0].sum())
+    votes_j, voted = votes_by_worker(votes).sum(axis=1), np.count_nonzero(votes.votes_i)
     busy = [j for j in np.argsort(-votes_j, kind="stable").tolist() if votes_j[j] >= 0.9 * voted]
-    return [str(backend.votes.workers[j]) for j in busy]
+    return [str(votes.workers[j]) for j in busy]
 
 
-def rule_fit(backend: Backend, rule: str, seed: int) -> Fit:
-    """Fit a rule by its name to all votes on any backend."""
-    return fit_everywhere(backend, rule, seed) if backend.whole is None else fit_rule(rule, backend.whole)
-
-
-def fit_everywhere(backend: Backend, rule: str, seed: int) -> Fit:
-    """Fit a rule by its name to votes that are not in memory; `seed` draws the sample that the weighted vote needs."""
-    rule = rule_named(rule, backend.votes.workers)
-    if rule not in ESTIMATORS and rule != WEIGHTED_VOTE:
-        return _fit_judges(backend, rule)
-    backend.refuse(rule)
-    if rule != WEIGHTED_VOTE:
-        return backend.fit(rule)
-    sample = whole_or_sample(backend, rng=as_generator(seed))
-    return fit_weighted_vote(backend, sample.votes)[0]
-
-
-def fit_weighted_vote(backend: Backend, sample: Votes) -> tuple[Fit, Mapping[str, Fit]]:
-    """Fit the weighted vote and its members to votes that are not in memory; a sample shows which models suit them."""
-    members = members_for(sample)
-    if not members:
-        raise ConfigError(f"{WEIGHTED_VOTE} cannot be used on these votes: {unsuited(COMBINED[0], sample)}.")
-    fits = {method: backend.fit(method) for method in members}
-    no_rows = np.empty((0, len(backend.votes.labels)))
-    mean = combine({method: replace(fit, posterior=no_rows) for method, fit in fits.items()})
-    rows = {method: fit.posterior for method, fit in fits.items()}
-    model = combined_counts(members, backend.patterns)
-    return replace(mean, posterior=backend.rows(partial(mean_row, rows, model))), fits
-
-
-def settle_ties(fit: Fit, majority: Fit, breaker: Fit | None) -> Fit:
+def settle_ties(fit: Fit, majority: Fit, breaker: Fit | None, votes: Votes) -> Fit:
     """Decide majority vote's ties in a rule by another fit; with None they stay tied.
 
     >>> votes = Votes.from_codes([0, 0, 1], [0, 1, 0], [1, 0, 1], items="ab", workers="wx", labels="ny")
     >>> majority = fit_rule("majority", votes)
-    >>> settle_ties(majority, majority, replace(majority, posterior=np.array([[.6, .4], [.9, .1]]))).labels()
+    >>> settle_ties(majority, majority, replace(majority, posterior=np.array([[.6, .4], [.9, .1]])), votes).labels()
     ['n', 'y']
     """
-    posterior_ik = _settled(fit.posterior, majority.posterior, (majority if breaker is None else breaker).posterior)
-    return replace(fit, posterior=posterior_ik)
+    breaker = majority if breaker is None else breaker
+    return replace(fit, posterior=rows_of_parts(_settled, votes, fit, majority, breaker))
 
 
-def settle_everywhere(backend: Backend, fit: Fit, majority: Fit, breaker: Fit | None) -> Fit:
-    """Settle ties in fits on any backend; see `settle_ties`."""
-    if backend.whole is not None:
-        return settle_ties(fit, majority, breaker)
-    posteriors = (fit.posterior, majority.posterior, (majority if breaker is None else breaker).posterior)
-    return replace(fit, posterior=backend.rows(partial(_settled_block, posteriors)))
-
-
-def _settled_block(posteriors: tuple[FloatArray, FloatArray, FloatArray], block: Block) -> FloatArray:
-    return _settled(*(rows_in(posterior, block) for posterior in posteriors))
-
-
-def _settled(rule_ik: FloatArray, majority_ik: FloatArray, breaker_ik: FloatArray) -> FloatArray:
-    _, n_best_i = leaders(majority_ik)
-    return np.where((n_best_i > 1)[:, None], breaker_ik, rule_ik)
+def _settled(_votes: Votes, rule: Fit, majority: Fit, breaker: Fit) -> FloatArray:
+    _, n_best_i = leaders(majority.posterior)
+    return np.where((n_best_i > 1)[:, None], breaker.posterior, rule.posterior)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Rules:
     """Majority vote and the rules that it is compared with, fitted."""
 
-    votes: Votes  # the votes in memory
-    item_p: IntArray | None  # codes of their items; None if these are all votes
-    backend: Backend  # all votes
-    by_name: Mapping[str, Rule]  # majority vote first; each decides ties in its own way
-    members: Mapping[str, Fit]  # members of the weighted vote, fitted to all votes
-    belief: FloatArray | None  # (items, classes): the models' posterior for the votes in memory
+    votes: Votes
+    by_name: Mapping[str, Fit]  # majority vote first; each decides ties in its own way
+    members: Mapping[str, Fit]  # members of the weighted vote
+    belief: Fit | None  # the mean of the models
+    learned: LearnedRule | None = None  # how the rule `learned` was learned
 
-    def settled(self, name: str, breaker: str | None) -> Rule:
+    def settled(self, name: str, breaker: str | None) -> Fit:
         """A rule with its ties decided by the rule `breaker`; None leaves them tied."""
-        rule, majority = self.by_name[name], self.by_name[MAJORITY]
-        judge = majority if breaker is None else self.by_name[breaker]
+        return _settle(name, breaker, self.by_name.__getitem__, self.votes)
 
-        def refit(votes: Votes) -> Fit:
-            fit, plain = rule.refit(votes), majority.refit(votes)
-            return settle_ties(fit, plain, fit if judge is rule else plain if judge is majority else judge.refit(votes))
+    def refit(self, name: str, breaker: str | None, votes: Votes) -> Fit:
+        """The same rule, fitted to other votes of the same workers."""
 
-        return Rule(
-            everywhere=settle_everywhere(self.backend, rule.everywhere, majority.everywhere, judge.everywhere),
-            here=settle_ties(rule.here, majority.here, judge.here),
-            refit=refit,
-        )
+        def fit(name: str) -> Fit:
+            if name == LEARNED and self.learned is not None:
+                return self.learned.fit(votes, fit(WEIGHTED_VOTE))
+            return fit_rule(name, votes, self.members)
+
+        return _settle(name, breaker, cache(fit), votes)
 
     def compared(self, name: str) -> Fit:
-        """A rule on all items in the form in which it is compared with others.
+        """A rule in the form in which it is compared with others.
 
         Majority vote and the weighted vote have their ties decided the same way, so both leave them tied here.  Other
         rules decide ties themselves, and are compared with a coin toss.
         """
-        rule, majority = self.by_name[name].everywhere, self.by_name[MAJORITY].everywhere
-        return rule if name not in (MAJORITY, WEIGHTED_VOTE) else settle_everywhere(self.backend, rule, majority, None)
-
-    def compared_here(self, name: str) -> Fit:
-        """The rule on the votes in memory, in the form in which it is compared."""
-        rule, majority = self.by_name[name].here, self.by_name[MAJORITY].here
-        return rule if name not in (MAJORITY, WEIGHTED_VOTE) else settle_ties(rule, majority, None)
+        return self.settled(name, None) if name in (MAJORITY, WEIGHTED_VOTE) else self.by_name[name]
 
 
-def fit_rules(backend: Backend, inputs: ClaimInputs, method: str | None, more: Sequence[str], *, seed: int) -> Rules:
+def _settle(name: str, breaker: str | None, fit: Callable[[str], Fit], votes: Votes) -> Fit:
+    return settle_ties(fit(name), fit(MAJORITY), None if breaker is None else fit(breaker), votes)
+
+
+def fit_rules(votes: Votes, method: str | None, more: Sequence[str]) -> Rules:
     """Fit majority vote, the weighted vote, the rule `method` that the user chose, and `more` rules."""
-    votes, item_p = (inputs.sample, inputs.item_p) if backend.whole is None else (backend.whole, None)
     blind = replace(votes, gold_i=None) if method is None else votes
     # Workers can be compared only with two classes and an item with three votes.
     can_weigh = len(votes.labels) > 1 and votes.votes_i.max(initial=0) > 2
     combined = combination(blind) if can_weigh or WEIGHTED_VOTE in (method, *more) else None
     if combined is None and method == WEIGHTED_VOTE:
         raise ConfigError(f"{WEIGHTED_VOTE} cannot be used on these votes: no model can be fitted to them.")
-    here = {MAJORITY: fit_method(MAJORITY, votes)}
+    by_name = {MAJORITY: fit_method(MAJORITY, votes)}
     if combined is not None:
-        here[WEIGHTED_VOTE] = combined.fit
+        by_name[WEIGHTED_VOTE] = combined.fit
     for name in filter(None, (method, *more)):
-        if name not in here and name != LEARNED:
-            here[name] = fit_rule(name, votes)
-    members: Mapping[str, Fit] = {} if combined is None else combined.fits
-    if item_p is None:  # by now all votes are in memory, whatever the backend was
-        backend, everywhere = MemoryBackend(votes), here
-    else:
-        everywhere = {name: fit_everywhere(backend, name, seed) for name in here if name != WEIGHTED_VOTE}
-        if combined is not None:
-            everywhere[WEIGHTED_VOTE], members = fit_weighted_vote(backend, votes)
+        if name not in by_name and name != LEARNED:
+            by_name[name] = fit_rule(name, votes)
     return Rules(
         votes=votes,
-        item_p=item_p,
-        backend=backend,
-        by_name={
-            name: Rule(everywhere[name], fit, partial(fit_rule, name, starts=members)) for name, fit in here.items()
-        },
-        members=members,
-        belief=None if combined is None else combined.belief.posterior,
+        by_name=by_name,
+        members={} if combined is None else combined.fits,
+        belief=None if combined is None else combined.belief,
     )
 
 
-def add_judges(rules: Rules, seed: int) -> Rules:
+def add_judges(rules: Rules) -> Rules:
     """Add each judge of a panel who labels nearly everything."""
-    by_name = dict(rules.by_name)
-    for name in full_judges(rules.backend)[:100]:
-        if name not in by_name:
-            refit = partial(fit_rule, name)
-            here = refit(rules.votes)
-            everywhere = here if rules.item_p is None else fit_everywhere(rules.backend, name, seed)
-            by_name[name] = Rule(everywhere, here, refit)
-    return replace(rules, by_name=by_name)
+    judges = [name for name in full_judges(rules.votes)[:100] if name not in rules.by_name]
+    return replace(rules, by_name={**rules.by_name, **{name: fit_rule(name, rules.votes) for name in judges}})
 
 
 def add_learned(rules: Rules, learned: LearnedRule) -> Rules:
     """Add a rule that was learned from labels."""
-    weighted = rules.by_name[WEIGHTED_VOTE]
-    everywhere = learned.fit(rules.backend, weighted.everywhere)
-    here = everywhere if rules.item_p is None else learned.fit(rules.votes, weighted.here)
-    rule = Rule(everywhere, here, lambda votes: learned.fit(votes, weighted.refit(votes)))
-    return replace(rules, by_name={**rules.by_name, LEARNED: rule})
+    fit = learned.fit(rules.votes, rules.by_name[WEIGHTED_VOTE])
+    return replace(rules, by_name={**rules.by_name, LEARNED: fit}, learned=learned)
 
 
 def learn_from_gold(
@@ -266,25 +183,25 @@ def learn_from_gold(
     With many labels and `holds_out`, the rule is learned from half of them and tested on the other half.  If that does
     not prove it better, it is learned from all labels and assessed by cross-validation.
     """
-    item_p, truth_p = gold_labels(rules.backend)
+    item_p, truth_p = gold_labels(rules.votes)
     if WEIGHTED_VOTE not in rules.by_name or len(item_p) < LEAST_LABELS:
         return rules, None, ()
-    weighted = rules.by_name[WEIGHTED_VOTE].everywhere
-    baseline = weighted if setting.teaches else rules.by_name[MAJORITY].everywhere
-    learn = partial(learn_rule, rules.backend, weighted=weighted, baseline=baseline, seed=seed)
+    weighted = rules.by_name[WEIGHTED_VOTE]
+    baseline = weighted if setting.teaches else rules.by_name[MAJORITY]
+    learn = partial(learn_rule, rules.votes, weighted=weighted, baseline=baseline, seed=seed)
     if holds_out and len(item_p) >= 4 * LEAST_LABELS:
-        half_p = half_of(rules.backend, item_p, seed)
+        half_p = half_of(rules.votes, item_p, seed)
         half = learn(item_p[half_p], truth_p[half_p])
         if half.adopted:
             tried = add_learned(rules, half)
             present, fit = tried.compared(MAJORITY), tried.compared(LEARNED)
             evidence = holdout_evidence(
-                rules.backend,
+                rules.votes,
                 (present, fit),
                 LEARNED,
                 (item_p, truth_p),
                 half_p,
-                count_differences(rules.backend, present, fit),
+                count_differences(rules.votes, present, fit),
                 alpha=(1 - level) / len(rules.by_name),  # shared by the learned rule and all others but majority
                 level=level,
             )
@@ -296,9 +213,9 @@ def learn_from_gold(
     return add_learned(rules, learned), learned, (_cross_validated(learned, rules, item_p, truth_p),)
 
 
-def half_of(backend: Backend, item_p: IntArray, seed: int) -> NDArray[np.bool_]:
+def half_of(votes: Votes, item_p: IntArray, seed: int) -> NDArray[np.bool_]:
     """Choose half of these items to learn from, by a hash of their names."""
-    hash_p = name_hashes(backend.take(np.sort(item_p)).items, seed)
+    hash_p = name_hashes(names_at(votes.items, np.sort(item_p)), seed)
     half_p = np.zeros(len(item_p), dtype=bool)
     half_p[np.argsort(item_p)[np.argsort(hash_p, kind="stable")[: len(item_p) // 2]]] = True
     return half_p
@@ -316,7 +233,7 @@ def fit_cross_validated(method: str, votes: Votes) -> Fit:
     if len(known) == 1:  # no other item to learn from
         posterior_ik[known] = 1 / len(votes.labels)
         return replace(fit, posterior=posterior_ik)
-    rank_g = np.argsort(np.argsort(name_hashes([votes.items[i] for i in known], ORDER_SEED), kind="stable"))
+    rank_g = np.argsort(np.argsort(name_hashes(names_at(votes.items, known), ORDER_SEED), kind="stable"))
     for fold in range(min(10, len(known))):
         held_out = known[rank_g % 10 == fold]
         gold_i = np.asarray(votes.gold_i).copy()
@@ -330,7 +247,7 @@ def cross_validated_evidence(rules: Rules, method: str) -> tuple[Evidence, ...]:
     votes = rules.votes
     if votes.n_gold < 10:
         return ()
-    leads = leads_of(votes, rules.compared_here(MAJORITY), fit_cross_validated(method, votes))
+    leads = leads_of(votes, rules.compared(MAJORITY), fit_cross_validated(method, votes))
     evidence = _without_interval(
         method, float(leads.lead_g.sum()) / leads.labels, leads.labels, whole=leads.labels == (votes.votes_i > 0).sum()
     )
@@ -340,9 +257,9 @@ def cross_validated_evidence(rules: Rules, method: str) -> tuple[Evidence, ...]:
 
 def _cross_validated(learned: LearnedRule, rules: Rules, item_p: IntArray, truth_p: IntArray) -> Evidence:
     """Cross-validated lead of the learned rule over majority vote."""
-    majority = fit_of_items(rules.backend, rules.by_name[MAJORITY].everywhere, item_p).posterior
+    majority = rules.by_name[MAJORITY].take(item_p).posterior
     lead = learned.accuracy - float(right_share(majority, truth_p).mean())
-    return _without_interval(LEARNED, lead, learned.n_labels, whole=len(item_p) == rules.backend.votes.shape[0])
+    return _without_interval(LEARNED, lead, learned.n_labels, whole=len(item_p) == len(rules.votes.items))
 
 
 def _without_interval(rule: str, lead: float, n_labels: int, *, whole: bool) -> Evidence:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from majorant.backend import Backend, Part, rows_alone
 from majorant.decide import Action, Answer, decide
 from majorant.evidence.evidence import Evidence, Source
 from majorant.evidence.identical import Difference, identical_evidence
 from majorant.evidence.labels import lead_evidence, leads_of
-from majorant.items import take_items
+from majorant.items import map_parts, take_items
 from majorant.methods.fit import Fit, chances
 from majorant.tabular import Records
 from majorant.values import Estimate
+from majorant.votes import Votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,7 +47,7 @@ class SliceAnswer:
 
 
 def answer_slices(
-    backend: Backend, present: Fit, other: Fit, whole: Answer, *, level: float, taught: bool
+    votes: Votes, present: Fit, other: Fit, whole: Answer, *, level: float, taught: bool
 ) -> Records[SliceAnswer]:
     """Answer for each slice; all answers hold at once with probability `level`.
 
@@ -57,23 +56,21 @@ def answer_slices(
     by how often the rules differ in the slice.  Assumptions that the whole file cannot test also lower the certainty of
     each slice.
     """
-    slices = backend.votes.slices
-    if backend.votes.slice_i is None:
+    slices = votes.slices
+    if votes.slice_i is None:
         return Records()
     n_rules = sum(
         one.source is Source.LABELS for one in whole.evidence
     )  # the same labels were used to choose among these rules
     alpha = (1 - level) / max(len(slices) * n_rules, 1)
     doubts = next((one.assumptions for one in whole.evidence if one.source is Source.IDENTICAL), ())
-    parts = list(
-        backend.map(partial(_slice_part, (rows_alone(present), rows_alone(other)), len(slices)), doing="comparing")
-    )
+    parts = list(map_parts(_slice_part, votes, present, other))
     differences = [Difference(*(sum(part[s][n] for part in parts) for n in range(2))) for s in range(len(slices))]
     every = Difference(*(sum(sizes) for sizes in zip(*differences, strict=True)))
     found = []
     for s, (value, difference) in enumerate(zip(slices, differences, strict=True)):
         mine = [part[s] for part in parts]
-        votes, labels = (sum(one[n] for one in mine) for n in (2, 3))
+        n_votes, labels = (sum(one[n] for one in mine) for n in (2, 3))
         evidence: list[Evidence] = [identical_evidence(other.method, difference, doubts)]
         if labels and not taught:
             lead_g, key_g = (np.concatenate([one[n] for one in mine]) for n in (4, 5))
@@ -82,7 +79,7 @@ def answer_slices(
             evidence += _from_whole(whole, difference.stake / every.stake if every.stake else 0.0)
         answer = decide(evidence, tolerance=whole.tolerance)
         found.append(
-            SliceAnswer(value=value, n_items=difference.items, n_votes=votes, differ=difference.differ, answer=answer)
+            SliceAnswer(value=value, n_items=difference.items, n_votes=n_votes, differ=difference.differ, answer=answer)
         )
     return Records(found)
 
@@ -103,14 +100,12 @@ def _from_whole(whole: Answer, scale: float) -> list[Evidence]:
     return [replace(basis, gain=Estimate(value))] if whole.action is Action.SWITCH else []
 
 
-def _slice_part(fits: tuple[Fit, Fit], n_slices: int, part: Part) -> list[tuple[Any, ...]]:
+def _slice_part(votes: Votes, present: Fit, other: Fit) -> list[tuple[Any, ...]]:
     """For each slice of a part: numbers of items, differences, votes and gold labels, and the leads on gold items."""
-    votes = part.votes
     assert votes.slice_i is not None
-    present, other = (part.of(fit) for fit in fits)
     differs_i = (chances(present.posterior) != chances(other.posterior)).any(axis=1) & (present.votes_i > 0)
     rows = []
-    for s in range(n_slices):
+    for s in range(len(votes.slices)):
         here = np.flatnonzero(votes.slice_i == s)
         voted = here[votes.votes_i[here] > 0]
         leads = leads_of(take_items(votes, here), present.take(here), other.take(here))

@@ -15,11 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.backend import as_backend, fit_of_items, of_fits
 from majorant.defaults import LEVEL
-from majorant.evidence.certificate.claims import votes_of_items
 from majorant.evidence.copies import Copies, find_copies
-from majorant.items import without_workers
+from majorant.items import MOST_STUDIED, sample_items, sum_parts, without_workers
 from majorant.methods.fit import Fit
 from majorant.results.calibrate import Refit
 from majorant.tabular import Tabular
@@ -155,10 +153,8 @@ class Workers(Tabular):
 
 
 def assess_workers(
-    votes: Any,
+    votes: Votes,
     fit: Fit,
-    some: Votes | None = None,
-    item_p: IntArray | None = None,
     *,
     level: float = LEVEL,
     copies: Copies | None = None,
@@ -167,14 +163,10 @@ def assess_workers(
 
     Parameters
     ----------
-    votes : Votes or Backend
-        All votes.
+    votes : Votes
+        The votes.  If there are very many, flags about single labels and speed come from a sample of the items.
     fit : Fit
-        A fit to all votes.
-    some : Votes, optional
-        Votes in memory, on all items or a sample, for the flags about single labels, speed and copies.
-    item_p : array of int, optional
-        Codes of the items of `some`; by default all.
+        A fit to these votes.
     level : float
         Confidence level of intervals and flags.
     copies : Copies, optional
@@ -185,18 +177,14 @@ def assess_workers(
     Workers
         One entry per worker, in the order of `votes.workers`.
     """
-    backend = as_backend(votes)
-    if some is None:
-        some = votes_of_items(backend, item_p)
-    of_some = fit
-    if item_p is not None or backend.whole is not some:
-        of_some = fit_of_items(backend, fit, np.arange(backend.votes.shape[0]) if item_p is None else item_p)
-    sums = backend.sum(of_fits(worker_sums, fit), doing="judging")
-    panel = is_panel(backend.votes.shape, backend.votes.n_votes)
-    workers = _rate(some.workers, sums, fit, panel=panel, level=level)
-    flags = _find_flags(some, of_some, workers, sums, find_copies(some) if copies is None else copies)
+    some = sample_items(votes)
+    of_some: Fit = some.of(fit)
+    sums = sum_parts(worker_sums, votes, fit)
+    panel = is_panel(votes.shape, votes.n_votes)
+    workers = _rate(votes.workers, sums, fit, panel=panel, level=level)
+    flags = _find_flags(some.votes, of_some, workers, sums, find_copies(votes) if copies is None else copies)
     flagged = replace(workers, flags=flags)
-    return replace(flagged, mistakes=_mistakes(flagged, some, of_some))
+    return replace(flagged, mistakes=_mistakes(flagged, some.votes, of_some))
 
 
 class WorkerSums(NamedTuple):
@@ -319,7 +307,12 @@ def removal(
     *,
     grounds: Sequence[FlagKind] | None = None,
 ) -> Removal | None:
-    """Refit without the workers flagged for one of these reasons; None if there are none, or nobody would remain."""
+    """Refit without the workers flagged for one of these reasons.
+
+    None if there are none, if nobody would remain, or if there are very many votes.
+    """
+    if votes.n_votes > MOST_STUDIED:
+        return None
     if grounds is None:  # if judges share mistakes, the one who disagrees may be right
         grounds = [kind for kind in FlagKind if kind not in (FlagKind.FEW_VOTES, FlagKind.DISAGREES)]
     gone_j = np.array([any(flag.kind in grounds for flag in flags) for flags in workers.flags], dtype=bool)

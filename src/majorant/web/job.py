@@ -21,8 +21,8 @@ from majorant.errors import ConfigError, MajorantError
 
 if TYPE_CHECKING:
     from majorant.ask.design import Design, Recognised
-    from majorant.backend import Backend, Part
     from majorant.read.files import NamedFile
+    from majorant.votes import Votes
 
 Tell = Callable[..., None]
 SEED = 0  # the default of the command line, so that both give the same numbers
@@ -48,68 +48,57 @@ def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """Run the whole check: write the files of the result, and draw items to label if labels would settle it."""
     labelled = _labelled(job)
     gold = _page_labels(job) if job["labels"] else _gold(job)
-    with _opened(job, tell, gold=gold if labelled is None or labelled.sample else None) as backend:
+    with _opened(job, tell, gold=gold if labelled is None or labelled.sample else None) as votes:
         from majorant.pipeline import check as whole_line
         from majorant.render.files import write_result
         from majorant.render.html import live_map
         from majorant.render.summary import result_summary
 
         how = {name: job[name] for name in ("tolerance", "level")}
-        result = whole_line(backend, rng=SEED, labelled=labelled, stage=tell, **how)
+        result = whole_line(votes, rng=SEED, labelled=labelled, stage=tell, **how)
         tell("writing")
         summary = result_summary(result, command=job["command"], seed=SEED)
         write_result(result, summary, Path(job["folder"]) / "results")
-        if labelled is None and result.answer.next.labels and backend.whole is not None:
+        if labelled is None and result.answer.next.labels:
             from majorant.ask.ask import ask as draw
 
-            _write_design(job, backend, draw(backend, n=0, rng=SEED, **how))
+            _write_design(job, votes, draw(votes, n=0, rng=SEED, **how))
     shown = ("answer", "votes", "accuracy", "rate", "map", "input", "sample", "level")
     return {**{name: summary[name] for name in shown if name in summary}, "live_map": live_map(summary)}
 
 
 def ask(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """Draw the items to label for a question other than the one that `check` draws items for."""
-    with _opened(job, tell, gold=_gold(job)) as backend:
+    with _opened(job, tell, gold=_gold(job)) as votes:
         from majorant.ask.ask import ask
 
         tell("comparing")
         how = {name: job[name] for name in ("between", "question", "tolerance", "level")}
-        _write_design(job, backend, ask(backend, n=0, rng=SEED, **how))
+        _write_design(job, votes, ask(votes, n=0, rng=SEED, **how))
     return {}
 
 
 @contextlib.contextmanager
-def _opened(job: Mapping[str, Any], tell: Tell, *, gold: NamedFile | None) -> Iterator[Backend]:
+def _opened(job: Mapping[str, Any], tell: Tell, *, gold: NamedFile | None) -> Iterator[Votes]:
     from majorant.read.options import ReadOptions
 
     options, file = ReadOptions(**job["settings"], gold_file=gold), _file(job["file"])
     tell("reading")
     if job["memory"] is None:
-        from majorant.backend import MemoryBackend
         from majorant.read import read_with
 
-        yield MemoryBackend(read_with(file, replace(options, progress=lambda rows: tell("reading", rows))))
+        yield read_with(file, replace(options, progress=lambda rows: tell("reading", rows)))
         return
-    from majorant.backend.files import FileBackend
-    from majorant.backend.prepare import prepare
-    from majorant.backend.workfolder import locked
+    from majorant.read.sort import prepare
+    from majorant.workfolder import locked
 
-    folder, reading = Path(job["folder"]) / "sorted", True
+    folder = Path(job["folder"]) / "sorted"
 
     def report(what: str, done: int, total: int | None) -> None:
-        tell("reading" if reading else None, done, total, what)
+        tell("reading", done, total, what)
 
     with locked(folder):
-        memory = job["memory"]
-        how = {"memory": memory, "report": report}
-        try:
-            stored = prepare(file, folder, options, resume=job["resume"], **how)
-        except ConfigError:
-            if not job["resume"]:
-                raise
-            stored = prepare(file, folder, options, **how)  # the earlier sort used different gold labels
-        reading = False
-        yield FileBackend(stored, memory, report)
+        yield prepare(file, folder, options, memory=job["memory"], resume=job["resume"], report=report)
 
 
 def _labelled(job: Mapping[str, Any]) -> Recognised | None:
@@ -143,7 +132,7 @@ def _file(given: Mapping[str, str]) -> NamedFile:
     return NamedFile(Path(given["path"]), given["name"])
 
 
-def _write_design(job: Mapping[str, Any], backend: Backend, design: Design) -> None:
+def _write_design(job: Mapping[str, Any], votes: Votes, design: Design) -> None:
     """Write the design, the file to label with its first items, and what the page shows for each item."""
     from majorant.ask.questions import FIRST_BATCH
     from majorant.ask.session import TEACHING
@@ -155,9 +144,9 @@ def _write_design(job: Mapping[str, Any], backend: Backend, design: Design) -> N
     known = design.order[:500]  # items whose text and votes are stored: nobody labels more in one sitting
     columns = _columns(job, known)
     first = {name: values[: len(design.items)] for name, values in columns.items()}
-    votes = _votes(backend, {str(item) for item in known})
+    votes_of = _votes(votes, {str(item) for item in known})
     items = [
-        {"own": {name: values[n] for name, values in columns.items()}, "votes": votes.get(str(item), [])}
+        {"own": {name: values[n] for name, values in columns.items()}, "votes": votes_of.get(str(item), [])}
         for n, item in enumerate(known)
     ]
     design.write(folder / TO_LABEL, columns=first)
@@ -178,20 +167,20 @@ def _columns(job: Mapping[str, Any], items: Sequence[Any]) -> dict[str, list[Any
     return {}
 
 
-def _votes(backend: Backend, wanted: set[str]) -> dict[str, list[list[str]]]:
+def _votes(votes: Votes, wanted: set[str]) -> dict[str, list[list[str]]]:
     """Who gave which label to these items."""
 
-    def of_part(part: Part) -> dict[str, list[list[str]]]:
-        votes, votes_of = part.votes, {}
-        for item in range(len(votes.votes_i)):
-            name = votes.items[item]
-            if str(name) in wanted:
-                own = slice(int(votes.offsets_i[item]), int(votes.offsets_i[item + 1]))
-                pairs = zip(votes.worker_n[own], votes.label_n[own], strict=True)
-                votes_of[str(name)] = [[str(votes.workers[j]), str(votes.labels[k])] for j, k in pairs]
-        return votes_of
+    import numpy as np
 
-    return {name: votes for part in backend.map(of_part, doing="comparing") for name, votes in part.items()}
+    from majorant.items import take_items
+
+    some = take_items(votes, np.array([i for i, item in enumerate(votes.items) if str(item) in wanted], dtype=np.int64))
+    votes_of = {}
+    for i, item in enumerate(some.items):
+        own = slice(int(some.offsets_i[i]), int(some.offsets_i[i + 1]))
+        pairs = zip(some.worker_n[own], some.label_n[own], strict=True)
+        votes_of[str(item)] = [[str(votes.workers[j]), str(votes.labels[k])] for j, k in pairs]
+    return votes_of
 
 
 def _teller(out: IO[str]) -> Tell:

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.backend import Backend, MemoryBackend, as_backend
 from majorant.defaults import LEVEL
 from majorant.evidence.certificate.anonymous import CountTests, as_histograms, claim_from_counts, examine_counts
 from majorant.evidence.certificate.assumption_tests import check_counts, check_exchangeable
@@ -46,13 +45,13 @@ from majorant.evidence.certificate.design import VotingDesign, design
 from majorant.evidence.certificate.gold import GoldCells, cells_of, claim_from_cells, gold_rows
 from majorant.evidence.copies import find_copies
 from majorant.evidence.evidence import Status, Tested
-from majorant.items import merge_equal_items, take_items
+from majorant.items import MOST_STUDIED, draw, merge_equal_items, take_items
 from majorant.limits import limit_native_threads
 from majorant.methods.dawid_skene import DawidSkene
 from majorant.methods.fit import Fit
 from majorant.methods.shared import SharedConfusion
-from majorant.read import Reading
-from majorant.tally import Patterns, is_panel, two_class_histograms
+from majorant.read import Reading, as_votes
+from majorant.tally import Patterns, find_patterns, is_panel, two_class_histograms, votes_by_worker
 from majorant.values import as_generator, as_level, as_seed
 from majorant.votes import IntArray, Votes
 
@@ -76,8 +75,6 @@ class ClaimInputs:
         Vote counts of all items, for two classes.
     sample : Votes
         All items, or a random sample of them, for the claims about workers.
-    item_p : array or None
-        Codes of the items in the sample; None for all.
     n_items : int
         Number of items that the sample was drawn from.
     gold : GoldCells or None
@@ -86,7 +83,6 @@ class ClaimInputs:
 
     histograms: Mapping[int, IntArray] | None
     sample: Votes
-    item_p: IntArray | None
     n_items: int
     gold: GoldCells | None
 
@@ -119,15 +115,14 @@ def certify(
     >>> str(claim.verdict), str(claim.certainty)
     ('optimal', 'proved')
     """
-    return certification(as_backend(votes, **reading), level=level, rng=rng).certificate
+    return certification(as_votes(votes, **reading), level=level, rng=rng).certificate
 
 
-def certification(votes: Votes | Backend, *, level: float = LEVEL, rng: int | np.random.Generator) -> Certification:
-    """Certify votes on any backend; also return the voting design and the fit."""
-    backend = MemoryBackend(votes) if isinstance(votes, Votes) else votes
-    known = (find_copies(backend).tested,) if is_panel(backend.votes.shape, backend.votes.n_votes) else ()
+def certification(votes: Votes, *, level: float = LEVEL, rng: int | np.random.Generator) -> Certification:
+    """Certify votes; also return the voting design and the fit."""
+    known = (find_copies(votes).tested,) if is_panel(votes.shape, votes.n_votes) else ()
     seed = as_seed(rng)
-    return certification_of(examine(claim_inputs(backend, rng=seed), level=level, rng=seed, known=known))
+    return certification_of(examine(claim_inputs(votes, rng=seed), level=level, rng=seed, known=known))
 
 
 def certification_of(examination: Examination) -> Certification:
@@ -145,61 +140,32 @@ class Counts(NamedTuple):
     votes_jl: NDArray[np.int64]
 
 
-def claim_inputs(backend: Backend, *, rng: int | np.random.Generator, counts: Counts | None = None) -> ClaimInputs:
+def claim_inputs(votes: Votes, *, rng: int | np.random.Generator, counts: Counts | None = None) -> ClaimInputs:
     """Collect the inputs of the claims: counts of all items, and their votes or, if there are very many, a sample."""
-    n_items, _, n_classes = backend.votes.shape
-    item_p = sample_codes(backend, backend.votes_by_worker() if counts is None else counts.votes_jl, rng=rng)
+    n_items, _, n_classes = votes.shape
     patterns = None
     if n_classes == 2:
-        patterns = backend.patterns() if counts is None else counts.patterns
+        patterns = find_patterns(votes) if counts is None else counts.patterns
     return ClaimInputs(
         histograms=None if patterns is None else two_class_histograms(patterns),
-        sample=votes_of_items(backend, item_p),
-        item_p=item_p,
+        sample=_sample(votes, votes_by_worker(votes) if counts is None else counts.votes_jl, rng=rng),
         n_items=n_items,
-        gold=_gold(backend),
+        gold=_gold(votes),
     )
 
 
-class Sample(NamedTuple):
-    """Votes in memory, on all items or on a random sample."""
-
-    votes: Votes
-    item_p: IntArray | None = None  # codes of the items; None for all
-
-
-def whole_or_sample(backend: Backend, *, rng: int | np.random.Generator) -> Sample:
-    """All votes if they are in memory, else those on the sample of items that claims about workers use."""
-    if backend.whole is not None:
-        return Sample(backend.whole)
-    item_p = sample_codes(backend, backend.votes_by_worker(), rng=rng)
-    return Sample(votes_of_items(backend, item_p), item_p)
+def _sample(votes: Votes, votes_jl: NDArray[np.int64], *, rng: int | np.random.Generator) -> Votes:
+    """The votes on the items that claims about workers use, drawn by hashes of their names and in that order."""
+    share = sampled_share(votes.n_votes, votes.shape[2], typical(votes_jl.sum(axis=1).astype(float)))
+    share = min(share, MOST_STUDIED / max(votes.n_votes, 1))
+    return votes if share >= 1 else take_items(votes, draw(votes, share, int(as_generator(rng).integers(2**32))))
 
 
-def sample_codes(backend: Backend, votes_jl: NDArray[np.int64], *, rng: int | np.random.Generator) -> IntArray | None:
-    """Codes of the items that claims about workers use, in the order of their hashes; None for all items.
-
-    Items are drawn by hashes of their names, so every backend draws the same ones.
-    """
-    share = sampled_share(backend.votes.n_votes, backend.votes.shape[2], typical(votes_jl.sum(axis=1).astype(float)))
-    if backend.whole is None:  # limited by memory
-        share = min(share, 5_000_000 / max(backend.votes.n_votes, 1))
-    return None if share >= 1 else backend.draw(share, int(as_generator(rng).integers(2**32)))
-
-
-def votes_of_items(backend: Backend, item_p: IntArray | None) -> Votes:
-    """Load the votes on the items with these codes into memory; None loads all votes."""
-    if item_p is None:
-        return backend.take(np.arange(backend.votes.shape[0])) if backend.whole is None else backend.whole
-    order_p = np.argsort(item_p)
-    return take_items(backend.take(item_p[order_p]), np.argsort(order_p))
-
-
-def _gold(backend: Backend) -> GoldCells | None:
+def _gold(votes: Votes) -> GoldCells | None:
     """Gold labels by vote count; None if no item with votes has a gold label."""
-    if not backend.has_gold:
+    if votes.gold_i is None:
         return None
-    rows = backend.patterns(gold_rows)
+    rows = find_patterns(votes, gold_rows)
     known_p = (rows.counts_pk[:, -1] > 0) & (rows.counts_pk[:, :-1].sum(axis=1) > 0)
     return cells_of(rows) if known_p.any() else None
 

@@ -8,12 +8,12 @@ import pytest
 from click.testing import CliRunner
 
 import majorant as mj
-from majorant.backend.workfolder import LIST, WORK_FOLDER, WORK_HEADER, WorkFolder, locked
 from majorant.cli import majorant as command_line
 from majorant.errors import ConfigError
 from majorant.output import votes_table, write_table
+from majorant.workfolder import LIST, WORK_FOLDER, WORK_HEADER, WorkFolder, locked
 
-OURS = ("orders.parquet", "votes.parquet", "bucket-7", "gold_i", "rows-3", ".store.json.majorant-abc", "store.json")
+OURS = ("orders.parquet", "votes.parquet", "items.arrow", "gold_i", "label_n", "votes.json.part", "votes.json")
 
 
 @pytest.fixture
@@ -50,12 +50,12 @@ def test_working_in_the_users_own_folder_removes_none_of_its_files(folder, more)
         done = run("aggregate", "votes.parquet", "--memory", "1GB", "--work", ".", "--out", "-", *more)
         assert done.exit_code == 0, done.exception
         assert contents(folder, apart=[WORK_FOLDER]) == before
-    assert (folder / WORK_FOLDER / "votes.parquet").exists()
+    assert (folder / WORK_FOLDER / "votes.json").exists()
 
 
 def test_folder_with_foreign_files_is_rejected(folder):
     (folder / WORK_FOLDER).mkdir()
-    (folder / WORK_FOLDER / "items.parquet").write_text("the user's")
+    (folder / WORK_FOLDER / "items.arrow").write_text("the user's")
     before = contents(folder)
     done = run("aggregate", "votes.parquet", "--memory", "1GB", "--work", ".", "--out", "-")
     assert "holds files that majorant did not write" in str(done.exception)
@@ -80,9 +80,11 @@ def test_files_put_into_a_working_folder_later_stay(folder):
 def test_an_input_inside_the_working_folder_is_refused_rather_than_cleared(folder):
     words = ["--memory", "1GB", "--work", ".", "--out", "-"]
     assert run("aggregate", "votes.parquet", *words).exit_code == 0
-    shutil.copy(folder / "votes.parquet", folder / WORK_FOLDER / "sorted.parquet")
+    names = ("sorted.parquet", "votes.parquet")
+    for name in names:
+        shutil.copy(folder / "votes.parquet", folder / WORK_FOLDER / name)
     before = contents(folder)
-    for name in ("sorted.parquet", "votes.parquet"):
+    for name in names:
         done = run("aggregate", f"{WORK_FOLDER}/{name}", *words)
         assert "is in the working folder" in str(done.exception)
         assert contents(folder) == before

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import majorant
-from majorant.backend.spark import session
 from majorant.errors import ConfigError
+from majorant.read import spark
 from needs import small_disk
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("spark")]
@@ -22,13 +22,10 @@ RUN = """
 import json, os, signal, sys, time
 from pathlib import Path
 import numpy as np
-from majorant.backend.spark.backend import SparkBackend, label_frame
-from majorant.backend.spark.reading import read_frame
-from majorant.backend.spark.session import spark_session
 from majorant.methods.one_coin import OneCoin
 from majorant.kernels import scatter
 from majorant.read.options import ReadOptions
-from majorant.results.labels import label_table
+from majorant.read.spark import pack_frame, spark_session
 from majorant.simulate import simulate
 from majorant.output import votes_table
 import pyarrow as pa
@@ -67,9 +64,9 @@ settings = {"spark.executorEnv.PYTHONPATH": source, "spark.executor.memory": "51
 settings["spark.sql.shuffle.partitions"] = "3"
 method = OneCoin(max_iter=2, tol=0.0)
 with spark_session("local-cluster[2,1,1024]", memory="1g", settings=settings) as spark:
-    votes = read_frame(spark.createDataFrame(pa.table(table)), ReadOptions(), partitions=6).votes
+    votes = pack_frame(spark.createDataFrame(pa.table(table)), ReadOptions(), partitions=6)
     def labels():
-        return label_frame(votes, [SparkBackend(votes).fit_with(method)], label_table).toArrow()
+        return method.fit(votes, engine=votes.engine).to_spark().toArrow()
 
     expected, before = votes.engine.map_sum(sums), labels()
     found = votes.engine.map_sum(sums_once_killed)
@@ -83,7 +80,7 @@ with spark_session("local-cluster[2,1,1024]", memory="1g", settings=settings) as
 def test_full_disk_on_an_executor_gives_a_message_and_leaves_no_files(tmp_path, size):
     """Spark's temporary files are on a small file system, which fills up and loses the earlier votes."""
     try:
-        session.require_spark()
+        spark.require_spark()
     except ConfigError as missing:
         pytest.skip(str(missing))
     disk, out = tmp_path / "disk", tmp_path / "out"
@@ -108,7 +105,7 @@ def test_full_disk_on_an_executor_gives_a_message_and_leaves_no_files(tmp_path, 
 
 def test_an_executor_that_dies_changes_nothing(tmp_path):
     try:
-        session.require_spark()
+        spark.require_spark()
     except ConfigError as missing:
         pytest.skip(str(missing))
     if not Path("/proc/self/stat").exists():

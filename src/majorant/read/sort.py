@@ -1,4 +1,4 @@
-"""Sort the votes of a file by item, once, with DuckDB, and store them in a folder.
+"""Sort the votes of a file by item, once, with DuckDB, into a folder of memory-mapped arrays.
 
 Our own reader stages the table as Parquet.  DuckDB then lists the items and sorts the rows by the first appearance of
 their item, within a memory limit.  The sorted rows go through the same rules as votes in memory, a few items at a time,
@@ -10,6 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
+import tempfile
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,27 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant import __version__, database
-from majorant.backend.stage import (
-    PartFacts,
-    Report,
-    Staged,
-    count_labels,
-    count_part,
-    find_workers,
-    is_empty_name,
-    locate_labels,
-    measure_coverage,
-    silent,
-    stage_table,
-    view_rows,
-    wide_table,
-)
-from majorant.backend.store import ITEMS_FILE, NameSlice, StoredNames, StoredVotes, StoreWriter, open_store, write_names
-from majorant.backend.workfolder import WorkFolder
 from majorant.database import connect, stream
 from majorant.errors import ConfigError, DataError
 from majorant.kernels import add_up
-from majorant.limits import BASE, require, spell, thread_count
+from majorant.limits import BASE, parse_memory, require, spell, thread_count
 from majorant.read.build import (
     Coded,
     Codes,
@@ -64,7 +50,25 @@ from majorant.read.gold import gold_of_file, one_gold
 from majorant.read.item_columns import item_text
 from majorant.read.opening import open_table
 from majorant.read.options import ReadOptions
+from majorant.read.stage import (
+    PartFacts,
+    Report,
+    Staged,
+    count_labels,
+    count_part,
+    find_workers,
+    is_empty_name,
+    locate_labels,
+    measure_coverage,
+    silent,
+    stage_table,
+    view_rows,
+    wide_table,
+)
 from majorant.read.table import decode
+from majorant.store import ITEMS_FILE, StoredNames, StoreWriter, open_store, write_names
+from majorant.votes import IntArray, Scratch, Votes, no_room
+from majorant.workfolder import WorkFolder, locked
 
 Stamp = list[tuple[str, int, int]]  # path, size and modification time of each file
 
@@ -72,15 +76,15 @@ Stamp = list[tuple[str, int, int]]  # path, size and modification time of each f
 def prepare(
     source: str | os.PathLike[str] | Sequence[str], folder: str | os.PathLike[str],
     options: ReadOptions | None = None, *, memory: int, resume: bool = False, report: Report = silent,
-) -> StoredVotes:  # fmt: skip
-    """Sort the votes of a file into a folder.
+) -> Votes:  # fmt: skip
+    """Sort the votes of a file into a folder, which is a cache: it can be deleted.
 
     Parameters
     ----------
     source
         A file, a folder or pattern of files, or a list of these.
     folder
-        A working folder: new, empty, or filled by an earlier call.
+        A folder: new, empty, or filled by an earlier call.
     options
         How to read the table.
     memory
@@ -93,7 +97,7 @@ def prepare(
     Raises
     ------
     ConfigError
-        If there is too little memory or disk space, or if `resume` finds votes of other files or options.
+        If there is too little memory or disk space.
     DataError
         If the table cannot be read, or a stored file is damaged.
     """
@@ -102,13 +106,8 @@ def prepare(
     files, stamp = _stamp(source, options)
     work = WorkFolder.open(folder, inputs=[path for path, *_ in stamp])
     fingerprint = _fingerprint(stamp, options)
-    if resume and (found := open_store(work.path)) is not None:
-        if found.fingerprint == fingerprint:
-            return replace(found, text=item_text(source, options, found.account))
-        raise ConfigError(
-            f"{_spell_files(files)} or the options changed since {work.path} was filled. Leave out resume=True to "
-            "start again."
-        )
+    if resume and (found := open_store(work.path, memory=memory, fingerprint=fingerprint)) is not None:
+        return replace(found, text=item_text(source, options, found.account))
     work.clear()
     try:
         _build(source, work, fingerprint, memory, report, options)
@@ -120,17 +119,43 @@ def prepare(
     except BaseException:
         work.clear()
         raise
-    stored = open_store(work.path, verify=False)
+    stored = open_store(work.path, memory=memory)
     assert stored is not None
     return replace(stored, text=item_text(source, options, stored.account))
 
 
-def no_room(folder: Path, reason: str) -> ConfigError:
-    """The error for a working folder that cannot be written."""
-    return ConfigError(
-        f"Cannot write to {folder}: {reason}. Sorting takes about 60 bytes of disk space per vote. Choose a folder "
-        "with more space with work='DIR'."
-    )
+def read_sorted(source: Any, options: ReadOptions) -> Votes:
+    """Sort the votes of files into a folder for `read`; without `work`, it is deleted with the votes.
+
+    Votes that are in memory already stay there, but what is computed from them is bounded.
+    """
+    memory, rows_read = parse_memory(str(options.memory)), options.progress or (lambda _: None)
+    if not all(
+        isinstance(one, str | os.PathLike) for one in (source if isinstance(source, list | tuple) else [source])
+    ):
+        from majorant.read import read_with  # imported here because it imports this module
+
+        votes = read_with(source, replace(options, memory=None))
+        return replace(votes, scratch=temporary_scratch(memory))
+
+    def report(step: str, done: int, total: int | None) -> None:  # noqa: ARG001
+        rows_read(done)
+
+    if options.work is not None:
+        with locked(options.work):
+            return prepare(source, options.work, options, memory=memory, resume=True, report=report)
+    scratch = temporary_scratch(memory)
+    assert scratch.folder is not None
+    return replace(prepare(source, scratch.folder, options, memory=memory, report=report), scratch=scratch)
+
+
+def temporary_scratch(memory: int | None) -> Scratch:
+    """A new folder that is deleted with the votes that use it."""
+    place = os.environ.get("TMPDIR") or ("/var/tmp" if os.access("/var/tmp", os.W_OK) else None)
+    folder = Path(tempfile.mkdtemp(prefix="majorant-votes-", dir=place))
+    scratch = Scratch(folder, memory)
+    weakref.finalize(scratch, shutil.rmtree, folder, ignore_errors=True)
+    return scratch
 
 
 def _stamp(source: Any, options: ReadOptions) -> tuple[list[str], Stamp]:
@@ -146,7 +171,7 @@ def _stamp(source: Any, options: ReadOptions) -> tuple[list[str], Stamp]:
 
 
 def _fingerprint(stamp: Stamp, options: ReadOptions) -> str:
-    content = json.dumps([__version__, stamp, repr(replace(options, threads=None))])
+    content = json.dumps([__version__, stamp, repr(replace(options, threads=None, memory=None, work=None))])
     return hashlib.sha256(content.encode()).hexdigest()
 
 
@@ -173,13 +198,13 @@ def _build(source: Any, work: WorkFolder, fingerprint: str, memory: int, report:
         _refuse_other_types("labels", named.labels)
         has_abstentions = int(uses.sum()) < staged.coded.n_rows
         resolver = _Resolver(staged.coded, named, options, items, workers, worker_of, has_abstentions)
-        writer = StoreWriter(work, "seconds" in table.columns)
+        writer = StoreWriter(work)
         facts: PartFacts | None = None
         in_order = staged.n_runs == len(items)
         for rows in _whole_items(_staged_rows(staged) if in_order else _sorted_rows(connection, staged)):
             start, votes, arrays = resolver.resolve(rows)
-            writer.add(start, votes, arrays)
-            part = resolver.count(start, votes, arrays)
+            writer.add(start, arrays)
+            part = resolver.count(start, votes, arrays.get("gold_i"), len(arrays["votes_i"]))
             facts = part if facts is None else add_up([facts, part])
             report("sorting", int(facts.votes_l.sum()), int(uses.sum()))
     staged.path.unlink()
@@ -238,7 +263,7 @@ def _find_items(connection: Any, staged: Staged, work: WorkFolder) -> StoredName
             yield name
 
     path = work.claim(ITEMS_FILE)
-    return StoredNames(path, write_names(path, names()))
+    return StoredNames(path, 0, write_names(path, names()))
 
 
 Rows = dict[str, NDArray[Any]]  # by column; `item` is an ascending item number, `row` the row of the table
@@ -310,29 +335,31 @@ class _Resolver:
             row_n=rows["row"],
         )
         nothing = np.empty(0, dtype=np.int32)
-        items = Ids(code_n=item_n, declared_n=nothing, values=NameSlice(self.items, start, stop))
+        items = Ids(code_n=item_n, declared_n=nothing, values=self.items[start:stop])
         workers = Ids(code_n=worker_n, declared_n=nothing, values=self.workers)
         vote_n = vote_mask(coded, self.labels, self.options.no_vote)
         votes, resolved = resolve_votes(coded, items, workers, self.named, vote_n, self.options.repeats)
         self.merged += resolved.merged
         self.dropped += resolved.dropped
-        arrays: dict[str, Any] = {"votes": np.bincount(votes.item_n, minlength=stop - start)}
+        votes_i = np.bincount(votes.item_n, minlength=stop - start)
+        arrays: dict[str, Any] = {"votes_i": votes_i, "worker_n": votes.worker_n, "label_n": votes.label_n}
+        if votes.seconds_n is not None:
+            arrays["seconds_n"] = votes.seconds_n
         if self.has_abstentions:
             none_i = np.zeros(stop - start, dtype=np.int32)
-            arrays["abstained"] = none_i if vote_n is None else abstained(items, workers, vote_n)
+            arrays["abstained_i"] = none_i if vote_n is None else abstained(items, workers, vote_n)
         if self.named.gold_map is not None:
-            arrays["gold"] = gold_codes(coded, items, self.named)
+            arrays["gold_i"] = gold_codes(coded, items, self.named)
         elif self.named.gold_i is not None:
-            arrays["gold"] = self.named.gold_i[start:stop]
+            arrays["gold_i"] = self.named.gold_i[start:stop]
         slice_i, self.slices = slices_of_items(coded, items)
         if slice_i is not None:
-            arrays["slice"] = slice_i
+            arrays["slice_i"] = slice_i
         return start, votes, arrays
 
-    def count(self, start: int, votes: SortedVotes, arrays: Mapping[str, NDArray[Any]]) -> PartFacts:
+    def count(self, start: int, votes: SortedVotes, gold_i: IntArray | None, n_items: int) -> PartFacts:
         """Count what the account reports about these votes."""
-        size = len(arrays["votes"]), len(self.workers), len(self.named.labels)
-        gold_i = arrays.get("gold")
+        size = n_items, len(self.workers), len(self.named.labels)
         return count_part(
             votes.item_n, votes.worker_n, votes.label_n, gold_i, size, lambda code_p: self.items.take(start + code_p)
         )

@@ -10,28 +10,27 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from majorant.backend.prepare import prepare
-from majorant.backend.workfolder import locked
 from majorant.cli import majorant as command
 from majorant.errors import ConfigError
 from majorant.ownership import RECORD
 from majorant.read.options import ReadOptions
+from majorant.read.sort import prepare
+from majorant.workfolder import locked
 from needs import small_disk
 
 MEMORY = 1_000_000_000
 # Where a run is cut off: (module, function, at which of its calls, or at what).  The last three come after sorting.
 MOMENTS = {
-    "reading": ("majorant.backend.stage", "encode_part", 1),
-    "sorting": ("majorant.backend.prepare", "resolve_votes", 3),
+    "reading": ("majorant.read.stage", "encode_part", 1),
+    "sorting": ("majorant.read.sort", "resolve_votes", 3),
     "fitting": ("majorant.methods.em", "largest_change", 4),
     "writing": ("majorant.output", "_fill_table", 3),
     "the last moment": ("majorant.atomic", "_keep_permissions", ".labels.csv"),
 }
 RUN = """
 import importlib, os, signal, sys, resource
-from majorant import database
-from majorant.backend import store
-store.NAMES_PER_GROUP, database.BATCH_ROWS = 64, 256
+from majorant import database, votes
+votes.AT_ONCE, database.BATCH_ROWS = 256, 256
 module, function, at, what, limit = {moment!r}
 if limit:
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))

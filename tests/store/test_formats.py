@@ -1,15 +1,14 @@
-"""Formats of other tools on other backends: they give the same votes as in memory, or a one-sentence error."""
+"""Formats of other tools, sorted: they give the same votes as in memory, or a one-sentence error."""
 
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import majorant
-from majorant.backend.prepare import prepare
 from majorant.errors import ConfigError
 from majorant.read.options import ReadOptions
+from majorant.read.sort import prepare
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "read"))
 from test_fixtures import CASES, HERE, ballots
@@ -33,7 +32,6 @@ def test_sorted_files_contain_the_same_votes_as_memory(name, settings, tmp_path)
             prepare(str(HERE / name), tmp_path / "work", ReadOptions(**settings), memory=MEMORY)
         return
     stored = prepare(str(HERE / name), tmp_path / "work", ReadOptions(**settings), memory=MEMORY)
-    again = stored.take_items(np.arange(len(stored.items)))
-    assert ballots(again) == ballots(votes)
-    assert (again.items, again.workers, again.labels) == (votes.items, votes.workers, votes.labels)
-    assert again.account.format == votes.account.format
+    assert ballots(stored) == ballots(votes)
+    assert (tuple(stored.items), stored.workers, stored.labels) == (votes.items, votes.workers, votes.labels)
+    assert stored.account.format == votes.account.format
