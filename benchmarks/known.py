@@ -1,6 +1,6 @@
 """How much do the judges' names gain without a label, on public panels of LLM judges?
 
-MAJORANT_DATA=FOLDER python benchmarks/known.py       two minutes
+MAJORANT_DATA=FOLDER python benchmarks/known.py [FIGURE.svg]       two minutes
 
 Points gained over the plain majority vote, a tie counting half.  Families are the repositories that publish the sets.
 The settings (half by name, 100 points for a factor of ten) were frozen before these figures.  Then the ratings are
@@ -118,6 +118,29 @@ def by_family(gains: dict[str, float]) -> tuple[float, float]:
     return float(means.mean()), float(means.std(ddof=1) / np.sqrt(len(means)))
 
 
+def draw(gains: dict[str, dict[str, float]], path: str) -> None:
+    """Draw the gain on each panel, half by name and by the best-rated judge alone."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    import matplotlib.pyplot as plt
+
+    mpl.rcParams.update({"svg.hashsalt": "majorant", "font.size": 9})
+    half, alone = gains["half by name"], gains["best-rated judge alone"]
+    names = sorted(half, key=lambda name: half[name])
+    figure, axes = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
+    rows = np.arange(len(names))
+    axes.barh(rows, [half[name] for name in names], color="#2a6f97", height=0.6, label="half by name (written)")
+    axes.plot([alone[name] for name in names], rows, "o", color="#d95f02", label="best-rated judge alone")
+    axes.axvline(0, color="black", linewidth=0.8)
+    axes.set_yticks(rows, names)
+    axes.set_xlabel("points gained over majority vote, without a label")
+    axes.legend(loc="lower right", frameon=False)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    figure.savefig(path, metadata={"Date": None})
+
+
 def main() -> None:
     """Print the tables and the goals."""
     folder = os.environ.get("MAJORANT_DATA")
@@ -153,6 +176,8 @@ def main() -> None:
             f"{rule:24} {all_gains.mean():+5.1f}  {mean:+.1f} +- {error:.1f}  {all_gains.min():+5.1f}  "
             f"{(all_gains >= 0.5).sum()} / {(all_gains <= -0.5).sum()}"
         )
+    if len(sys.argv) > 1:
+        draw(gains, sys.argv[1])
     drawn = {}
     for what, of_panel in draws.items():
         mean_of = {name: float(np.mean(gained)) for name, gained in of_panel.items()}

@@ -11,12 +11,14 @@ import pytest
 
 import majorant
 from majorant.errors import ConfigError, DataError
+from majorant.items import take_items
 from majorant.known import (
     Kind,
     RatingTable,
     find_rating,
     half_by_name,
     know_judges,
+    known_judges,
     public_ratings,
     read_ratings,
     vote_shares,
@@ -115,7 +117,7 @@ def test_trust_takes_precedence_and_names_a_judge_with_all_its_prompts():
     assert known.shares == pytest.approx({"gpt-4": 2 / 3.1, "ChatGPT": 1 / 3.1, "Ann": 0.1 / 3.1})
     with pytest.raises(ConfigError, match="no judge has this name"):
         know_judges(judges, TABLE, {"Bob": 1})
-    with pytest.raises(ConfigError, match="in points"):
+    with pytest.raises(ConfigError, match="a rating in points"):
         know_judges(judges, TABLE, {"Ann": "best"})
 
 
@@ -252,3 +254,44 @@ def test_bad_trust_is_refused_with_the_row(tmp_path, bad):
         read(path, trust_column="trust")
     with pytest.raises(ConfigError, match="no column 'trsut'"):
         read(path, trust_column="trsut")
+
+
+PANEL = "item,judge,label\n" + "".join(
+    f"{i},{j},{'yes' if (i * n) % 3 else 'no'}\n" for i in range(6) for n, j in enumerate(["GPT-4", "PaLM2", "me"])
+)
+
+
+def test_votes_carry_what_they_were_read_with(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text(PANEL)
+    assert [judge.model for judge in known_judges(read(path)).judges] == ["gpt-4", "palm-2", ""]
+    assert known_judges(read(path, trust={"me": 1300})).judges[2].weight == 1
+    assert known_judges(read(path, ratings=False)) is None
+    assert known_judges(read(path, ratings=False, trust={"me": 1300})).n_known == 1
+    assert known_judges(Votes.from_codes([0], [0], [0], items="a", workers=("gpt-4",), labels="y")) is None
+    some = take_items(read(path), np.array([1, 0]))
+    assert known_judges(some) == known_judges(read(path))
+
+
+def test_bad_trust_and_ratings_are_refused(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text(PANEL)
+    with pytest.raises(ConfigError, match="no judge has this name"):
+        read(path, trust={"you": 1300})
+    with pytest.raises(ConfigError, match="trust= is a dict"):
+        read(path, trust="me=1300")
+    with pytest.raises(ConfigError, match="give a file of ratings, or False"):
+        read(path, ratings=3)
+
+
+def test_the_command_line_takes_ratings(run, tmp_path):
+    (tmp_path / "votes.csv").write_text(PANEL)
+    for arguments, message in [
+        (["--trust", "me"], "--trust me: give a name and a rating in points"),
+        (["--trust", "you=1300"], "no judge has this name"),
+        (["--ratings", "none.csv"], "none.csv"),
+        (["--ratings", "none.csv", "--no-ratings"], "exclude each other"),
+    ]:
+        code, _, err = run("check", "votes.csv", *arguments)
+        assert code == 2
+        assert message in err

@@ -40,7 +40,7 @@ MAY_IMPORT = {
     "items": "votes kernels",
     "workfolder": "atomic",
     "store": "votes workfolder",
-    "read": "votes kernels store workfolder",
+    "read": "votes known kernels store workfolder",
     "datasets": "read votes",
     "tally": "votes kernels items",
     "simulate": "votes theory",

@@ -76,6 +76,8 @@ def take_items(votes: Votes, item_p: IntArray) -> Votes:
         gold_i=None if votes.gold_i is None else votes.gold_i[item_p],
         abstained_i=None if votes.abstained_i is None else votes.abstained_i[item_p],
         seconds_n=None if votes.seconds_n is None else votes.seconds_n[vote_n],
+        trust_j=votes.trust_j,
+        ratings=votes.ratings,
         slice_i=None if votes.slice_i is None else votes.slice_i[item_p],
         slices=votes.slices,
         ordered=votes.ordered,

@@ -33,6 +33,7 @@ from majorant.values import FloatArray
 from majorant.votes import Votes
 
 TENFOLD = 100.0  # a judge who trails by as many points counts a tenth
+MOST_JUDGES = 1_000  # more workers than that are a crowd, and their names are not looked up
 SMOOTHING = 0.02  # added to shares, so that one kind of share cannot veto a class
 TERMS = "LMArena, from github.com/lmarena/arena-catalog, which shows no licence; ratings are facts, quoted with source"
 
@@ -107,6 +108,34 @@ class RatingTable:
         True
         """
         return (today - datetime.date.fromisoformat(self.date)).days / 365.25 if self.date else None
+
+
+NO_TABLE = RatingTable((), "your own ratings", "", "", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Ratings:
+    """What the user wants to be known of the judges: a table, and ratings by name, which take precedence."""
+
+    table: RatingTable
+    trust: tuple[tuple[str, float], ...] = ()
+
+    @classmethod
+    def of(
+        cls, ratings: bool | str | PathLike[str] | None = None, trust: Mapping[str, float] | None = None
+    ) -> Ratings | None:
+        """Check the arguments of `read`; None for no ratings at all.
+
+        >>> Ratings.of(ratings=False) is None, Ratings.of(trust={"ann": 1300}).trust
+        (True, (('ann', 1300),))
+        """
+        if trust is not None and not isinstance(trust, Mapping):
+            raise ConfigError("trust= is a dict of ratings by the name of a judge, such as {'gpt-4': 1290}.")
+        given = tuple((str(name), points) for name, points in (trust or {}).items())
+        if ratings is False:
+            return cls(NO_TABLE, given) if given else None
+        table = public_ratings() if ratings is None or ratings is True else read_ratings(ratings)
+        return cls(table, given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +303,7 @@ def know_judges(
     given = _given_ratings(workers, trust or {})
     found = [given.get(n) or find_rating(worker, table) for n, worker in enumerate(workers)]
     if not any(rating and len(str(worker)) > 2 for rating, worker in zip(found, workers, strict=True)):
-        found = [None] * len(found)  # "o1" and "o3" may be persons
+        found = [given.get(n) for n in range(len(found))]  # "o1" and "o3" may be persons
     known = [rating.rating for rating in found if rating is not None]
     best, middle = (max(known), float(np.median(known))) if known else (0.0, 0.0)
     judges = []
@@ -292,17 +321,24 @@ def know_judges(
     return KnownJudges(tuple(judges), table)
 
 
+def known_judges(votes: Votes) -> KnownJudges | None:
+    """Who the workers are, by the ratings that the votes were read with; None without ratings or for a large crowd."""
+    if votes.ratings is None or len(votes.workers) > MOST_JUDGES:
+        return None
+    return know_judges(tuple(votes.workers), votes.ratings.table, dict(votes.ratings.trust))
+
+
 def _given_ratings(workers: Sequence[Hashable], trust: Mapping[str, float]) -> dict[int, Rating]:
     """The user's own ratings, by the position of the judge."""
     given: dict[int, Rating] = {}
     for name, points in trust.items():
         if isinstance(points, bool) or not isinstance(points, (int, float)) or not math.isfinite(points):
-            raise ConfigError(f"trust={{{name!r}: {points!r}}}: give the rating in points, for example 1300.")
+            raise ConfigError(f"The trust in {name!r} is {points!r}: give a rating in points, for example 1300.")
         exact = [n for n, worker in enumerate(workers) if str(worker) == name]
         positions = exact or [n for n, worker in enumerate(workers) if str(worker).split("/", 1)[0] == name]
         if not positions:
             some = ", ".join(str(worker) for worker in workers[:5])
-            raise ConfigError(f"trust={{{name!r}: ...}}: no judge has this name. The judges are {some}.")
+            raise ConfigError(f"Trust is given for {name!r}, but no judge has this name. The judges are {some}.")
         given |= {n: Rating(name, float(points)) for n in positions}
     return given
 

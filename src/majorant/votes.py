@@ -173,6 +173,7 @@ class Votes(Tabular):
     abstained_i: IntArray | None = None  # number of abstentions on each item
     seconds_n: NDArray[np.float64] | None = None  # time that each vote took
     trust_j: NDArray[np.float64] | None = None  # the user's figure for each worker's accuracy, NaN if unknown
+    ratings: Any = None  # majorant.known.Ratings: what the world and the user know of the workers; None for nothing
     slice_i: IntArray | None = None  # the slice that each item belongs to, -1 for none
     slices: tuple[Hashable, ...] = ()
     ordered: bool = False  # whether labels are listed from lowest to highest, in the user's order

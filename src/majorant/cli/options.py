@@ -21,7 +21,7 @@ FLAGS = {
         for name in (  # noqa: SIM905
             "item worker label gold gold_file status seconds by columns wide repeats empty format delimiter encoding "
             "workers sheet several allow_network order threshold codes fold_case max_classes threads overwrite memory "
-            "trust_column work resume design master method level target compare max_upload label_column"
+            "trust_column trust ratings work resume design master method level target compare max_upload label_column"
         ).split()
     },
     "rng": "--seed",
@@ -52,7 +52,8 @@ def _flag(name: str, values: list[str]) -> str:
 Command = Callable[..., Any]
 GROUPS = {  # groups of --help, in this order; other options are the command's own and come first
     "Output": "out report digest export overwrite spreadsheet masked",
-    "Columns": "item worker label gold gold_file design by text trust_column workers wide columns status seconds",
+    "Columns": "item worker label gold gold_file design by text workers wide columns status seconds",
+    "Judges": "trust ratings no_ratings trust_column",
     "Labels": "empty fold_case several threshold order codes repeats",
     "File format": "format delimiter encoding sheet allow_network max_classes",
     "Large files": "memory work resume engine master threads",

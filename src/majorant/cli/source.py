@@ -229,6 +229,11 @@ def input_options(command: Command) -> Command:
         click.option("--status", metavar="COLUMN", help="Status column (ok, abstain, error); none: ignore."),
         click.option("--seconds", metavar="COLUMN", help="Column with the duration of each vote."),
         click.option("--trust-column", metavar="COLUMN", help="Each worker's trust or earlier accuracy."),
+        click.option(
+            "--trust", metavar="NAME=RATING", multiple=True, help="Rating of a judge, in points; repeatable."
+        ),
+        click.option("--ratings", metavar="FILE", help="Ratings of models: a CSV file with model and rating."),
+        click.option("--no-ratings", is_flag=True, help="Do not weigh judges by public ratings of their names."),
         click.option("--text", metavar="COLUMN", help="Column with the item's text; none: ignore."),
         click.option("--columns", metavar="A,B,...", help="Column roles if there is no header; _ skips one."),
         click.option("--wide", is_flag=True, help="One row per item, one column per worker."),
@@ -278,10 +283,28 @@ def _with_source(values: dict[str, Any]) -> dict[str, Any]:
     }
     for name in ("gold", "status", "seconds", "text"):
         reading[name] = "" if reading[name] == NONE else reading[name]
+    if (unrated := values.pop("no_ratings", False)) and reading["ratings"] is not None:
+        raise ConfigError("--ratings and --no-ratings exclude each other.")
+    reading["ratings"] = False if unrated else reading["ratings"]
+    reading["trust"] = _trust(reading["trust"]) or None
     source = Source(values.pop("file"), ReadOptions.of(reading))
     for file in (*source.file, *([source.options.gold_file] if source.options.gold_file is not None else [])):
         note_input(file)
     return {"source": source, **values}
+
+
+def _trust(pairs: Sequence[str]) -> dict[str, float]:
+    """Ratings by name, from arguments such as gpt-4=1290; a name may contain an equals sign."""
+    trust = {}
+    for pair in pairs:
+        name, _, points = pair.rpartition("=")
+        try:
+            trust[name] = float(points)
+        except ValueError:
+            name = ""
+        if not name:
+            raise ConfigError(f"--trust {pair}: give a name and a rating in points, such as --trust gpt-4=1290.")
+    return trust
 
 
 def _given(command: Command, options: Sequence[Command], taken: Callable[[dict[str, Any]], dict[str, Any]]) -> Command:

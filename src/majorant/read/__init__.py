@@ -79,6 +79,10 @@ def read(source: Any, **reading: Unpack[Reading]) -> Votes:
     trust_column : str, optional
         A column with each worker's trust or earlier accuracy, from 0 to 1 or in percent. It weighs votes; it is
         ignored, with a note, if all workers have the same.
+    trust : dict, optional
+        Ratings by the name of a judge, in points, such as ``{"gpt-4": 1290}``; 100 points more count ten times as much.
+    ratings : str, path or False, optional
+        A CSV file with the columns model and rating, in place of the public ratings of language models; False for none.
     workers, wide, columns, sheet : optional
         For a table with a row per item: its worker columns, and whether it is one; for a table without a header, the
         role of each column, such as ``"worker,item,label"``; for a workbook, the sheet.

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.errors import DataError
+from majorant.known import NO_TABLE, Ratings, know_judges
 from majorant.limits import refuse_beyond
 from majorant.read.options import Progress, ReadOptions, name_words, says_position
 from majorant.read.table import (
@@ -711,7 +712,7 @@ def build_votes(coded: Coded, items: Ids, gold: Gold | None, options: ReadOption
     coverage = replace(coverage_of(votes), items=known["item"], workers=known["worker"])
     account = make_account(coded, coverage, named, resolved, options.repeats, gold)
     trust_j, trust_notes = trust_of_workers(coded, workers)
-    return replace(
+    votes = replace(
         votes,
         account=replace(account, notes=(*account.notes, *trust_notes)),
         slice_i=slice_i,
@@ -719,6 +720,15 @@ def build_votes(coded: Coded, items: Ids, gold: Gold | None, options: ReadOption
         ordered=options.scale.order is not None,
         trust_j=trust_j,
     )
+    return with_ratings(votes, options)
+
+
+def with_ratings(votes: Votes, options: ReadOptions) -> Votes:
+    """Votes with what is to be known of their judges; ratings given for names that nobody has are refused."""
+    ratings = Ratings.of(options.ratings, options.trust)
+    if ratings is not None and ratings.trust:
+        know_judges(tuple(votes.workers), NO_TABLE, dict(ratings.trust))
+    return replace(votes, ratings=ratings)
 
 
 def no_votes(coded: Coded) -> DataError:

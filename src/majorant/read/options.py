@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -194,6 +195,8 @@ class Reading(TypedDict, total=False):
     seconds: str | None
     by: str | None
     trust_column: str | None
+    trust: Mapping[str, float] | None
+    ratings: Any
     text: str | None
     columns: str | Sequence[str] | None
     gold_file: Any
@@ -230,6 +233,8 @@ class ReadOptions:
     seconds: str | None = None
     by: str | None = None  # column by which to slice the items
     trust_column: str | None = None  # column with each worker's trust or earlier accuracy
+    trust: Mapping[str, float] | None = None  # ratings by the name of a judge
+    ratings: Any = None  # a file of ratings, or False for none
     text: str | None = None  # column with the item text
     columns: str | Sequence[str] | None = None  # role of each column, for tables without a header
     gold_file: Any = None
@@ -371,6 +376,8 @@ def _check_types(options: ReadOptions) -> None:
     score: Any = options.threshold
     if score is not None and (isinstance(score, bool) or not isinstance(score, Real) or not math.isfinite(score)):
         raise ConfigError(f"threshold={score!r}: give a number.")
+    if not (options.ratings is None or isinstance(options.ratings, (bool, str, os.PathLike))):
+        raise ConfigError(f"ratings={options.ratings!r}: give a file of ratings, or False for none.")
     if options.codes is not None and not isinstance(options.codes, (str, Mapping)):
         raise ConfigError(f"codes={options.codes!r}: give a dict, or text such as '1=yes,2=no'.")
 

@@ -44,6 +44,7 @@ from majorant.read.build import (
     resolve_votes,
     slices_of_items,
     vote_mask,
+    with_ratings,
 )
 from majorant.read.files import STANDARD_INPUT, expanded, files_of, is_address
 from majorant.read.gold import gold_of_file, one_gold
@@ -102,12 +103,14 @@ def prepare(
         If the table cannot be read, or a stored file is damaged.
     """
     options = options or ReadOptions()
+    if options.trust_column is not None:
+        raise ConfigError("trust_column= weighs votes that are read into memory. Leave out memory=, or the column.")
     require(BASE, memory, "to read votes at all")
     files, stamp = _stamp(source, options)
     work = WorkFolder.open(folder, inputs=[path for path, *_ in stamp])
     fingerprint = _fingerprint(stamp, options)
     if resume and (found := open_store(work.path, memory=memory, fingerprint=fingerprint)) is not None:
-        return replace(found, text=item_text(source, options, found.account))
+        return with_ratings(replace(found, text=item_text(source, options, found.account)), options)
     work.clear()
     try:
         _build(source, work, fingerprint, memory, report, options)
@@ -121,7 +124,7 @@ def prepare(
         raise
     stored = open_store(work.path, memory=memory)
     assert stored is not None
-    return replace(stored, text=item_text(source, options, stored.account))
+    return with_ratings(replace(stored, text=item_text(source, options, stored.account)), options)
 
 
 def read_sorted(source: Any, options: ReadOptions) -> Votes:
@@ -171,7 +174,9 @@ def _stamp(source: Any, options: ReadOptions) -> tuple[list[str], Stamp]:
 
 
 def _fingerprint(stamp: Stamp, options: ReadOptions) -> str:
-    content = json.dumps([__version__, stamp, repr(replace(options, threads=None, memory=None, work=None))])
+    content = json.dumps(
+        [__version__, stamp, repr(replace(options, threads=None, memory=None, work=None, trust=None, ratings=None))]
+    )
     return hashlib.sha256(content.encode()).hexdigest()
 
 

@@ -58,6 +58,7 @@ from majorant.read.build import (
     resolve,
     too_many_labels,
     unclear_status,
+    with_ratings,
 )
 from majorant.read.gold import load_gold, match_gold, one_gold, spellings
 from majorant.read.opening import open_table
@@ -726,7 +727,7 @@ def _here(packed: Votes | SparkVotes, options: ReadOptions) -> Votes:
     assert scratch.folder is not None
     work = WorkFolder.open(scratch.folder)
     work.clear()
-    return replace(packed.to_folder(work), scratch=scratch)
+    return with_ratings(replace(packed.to_folder(work), scratch=scratch), options)
 
 
 def pack_files(
@@ -785,6 +786,8 @@ def _without_order(options: ReadOptions) -> ReadOptions:
     """The options for Spark; policies for repeated votes that depend on the order of rows are refused."""
     if options.repeats not in ("error", "each"):
         raise ConfigError(f"repeats={options.repeats}: rows on Spark have no order. Choose one of error, each.")
+    if options.trust_column is not None:
+        raise ConfigError("trust_column= weighs votes that are read into memory. Leave it out on Spark.")
     return replace(options, seconds="", threads=None, progress=None, memory=None)
 
 
