@@ -3,12 +3,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+ifneq ($(wildcard .data),)
+export MAJORANT_DATA ?= $(CURDIR)/.data
+endif
 unexport PYTHONDONTWRITEBYTECODE  # otherwise every process started by a test compiles the package again
 
-.PHONY: help demo test long coverage fuzz browser spark bench paper docs release-check format clean
+.PHONY: help demo data test long coverage fuzz browser spark bench paper docs release-check format clean
 
 help:
 	@echo "make demo           install into .venv and run the demo: a simulated crowd and a panel of judges"
+	@echo "make data           download the public data sets to .data, with checksums: the tests use them"
 	@echo "make test           install, then check format, lint and types and run all tests (as in CI)"
 	@echo "make long           also run the slow tests, with all random draws (make test uses a tenth)"
 	@echo "make coverage       run the tests and report line coverage"
@@ -44,6 +48,9 @@ $(VENV)/long.stamp: $(VENV)/dev.stamp
 
 demo: $(VENV)/run.stamp
 	$(BIN)/majorant data demo --out demo-out
+
+data: $(VENV)/run.stamp
+	MAJORANT_DATA=.data $(BIN)/python tools/get_data.py .data
 
 # mypy runs in parallel with the tests, because it uses only one core. Its output is printed after theirs.
 test: $(VENV)/dev.stamp
