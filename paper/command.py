@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from majorant.cli.options import common_options, is_quiet, prints_json
+from majorant.cli.options import is_quiet, prints_json, takes
+from majorant.options import Seed, Shown
 
 if TYPE_CHECKING:
     from paper.store import Finished
@@ -23,7 +24,7 @@ EXIT_UNEXPLAINED = 1
 @click.option("--out", metavar="DIR", default="paper-out", show_default=True, help="Where the files go.")
 @click.option("--quick", is_flag=True, help="Fewer draws and coarser grids: under a minute.")
 @click.option("--list", "only_list", is_flag=True, help="Name the tables and figures, and stop.")
-@common_options
+@takes(Seed, Shown)
 def reproduce(names: tuple[str, ...], out: str, quick: bool, only_list: bool, seed: int) -> None:
     """Reproduce the tables and figures of the paper, and compare them with the printed ones.
 

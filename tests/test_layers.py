@@ -20,6 +20,7 @@ EVERYONE = (
     "defaults",
     "values",
     "filetypes",
+    "options",
     "__version__",
 )  # import nothing
 BELOW_PIPELINE = (
@@ -29,7 +30,7 @@ BELOW_PIPELINE = (
 MAY_IMPORT = {
     "errors": "",
     "arguments": "read",  # the options of reading, which many functions hand on
-    **dict.fromkeys(("ownership", "defaults", "tabular", "limits", "values", "filetypes"), ""),
+    **dict.fromkeys(("ownership", "defaults", "tabular", "limits", "values", "filetypes", "options"), ""),
     "database": "",
     "atomic": "",
     "output": "atomic votes",

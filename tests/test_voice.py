@@ -32,7 +32,8 @@ def sentences(path):
             apart.add(id(body[0].value))
         if isinstance(node, ast.Raise) or (isinstance(node, ast.FunctionDef) and refuses_or_shows(node.name)):
             apart |= {id(part) for part in ast.walk(node)}
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "facts_of":  # names of fields
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("facts_of", "lock_exclusively"):
+            # names of fields, and the end of an error
             apart |= {id(part) for part in ast.walk(node)}
     texts = []
     for node in ast.walk(tree):  # a formatted text before its parts

@@ -46,6 +46,9 @@ RANGES = {  # by argument name, which means the same in every signature
     "gold": Range(0, 1),  # the share of simulated items with a gold label
     "noise": Range(0, 1),
     "price_per_vote": Range(0, 1e12),
+    "price_vote": Range(0, 1e12),
+    "price_label": Range(0, 1e12),
+    "at": Range(0, 1, "both"),
     "n": Range(0, 1e9),
     "n_items": Range(1, 1e9),
     "n_votes": Range(1, 1e9),

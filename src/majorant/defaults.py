@@ -9,3 +9,5 @@ WEIGHTED_VOTE = "weighted-vote"  # the rule name of the weighted vote
 COMBINED = ("one-coin", "hierarchical", "ebcc", MAJORITY)  # methods that the weighted vote averages
 WORKER_METHOD = "hierarchical"  # rates workers by default
 RESULT_FILES = ("report.html", "labels.csv", "workers.csv", "review.csv", "result.json")  # by check --out
+REPEATS = ("error", "first", "last", "each")  # which vote counts if a worker labels an item twice; the first is usual
+MAX_CLASSES = 1000  # distinct labels

@@ -11,9 +11,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from majorant.cli.options import as_flags, common_options
+from majorant.cli.options import as_flags, takes
 from majorant.cli.source import input_options
 from majorant.errors import DataError
+from majorant.options import Seed, Shown
 from majorant.read import read
 from majorant.read.options import Choice, find_roles
 
@@ -35,7 +36,7 @@ COMMANDS = re.findall(r"^\| [^|]+ \| `majorant check ([^`]+)` \|$", PAGE, re.MUL
 
 @click.command()
 @input_options
-@common_options
+@takes(Seed, Shown)
 def probe(source, **options):
     """Read the votes as any command does."""
     click.echo(json.dumps(source.read().shape))

@@ -12,11 +12,11 @@ import majorant as mj
 from majorant.cli.aggregate import EXPORT_ENDINGS
 from majorant.cli.ask import ask
 from majorant.cli.certify import certify
+from majorant.defaults import MAX_CLASSES, REPEATS
 from majorant.errors import DataError
 from majorant.filetypes import format_words
 from majorant.read import Reading, as_votes
 from majorant.read.consensus import EXPORTS
-from majorant.read.options import MAX_CLASSES, POLICIES
 from majorant.read.tasks import TASK_ENDINGS, TASK_FORMATS
 
 ROWS = [(item, worker, str(int((7 * item + 3 * worker) % 4 > 0))) for item in range(30) for worker in range(3)]
@@ -122,7 +122,7 @@ class TestIndexOfPandas:
 def test_the_command_line_offers_what_the_library_takes():
     """The lists are repeated there because `majorant --help` must not import the reading modules."""
     options = {option.name: option for option in certify.params}
-    assert tuple(options["repeats"].type.choices) == POLICIES
+    assert tuple(options["repeats"].type.choices) == REPEATS
     assert list(options["format"].type.choices) == format_words()
     assert options["max_classes"].default == MAX_CLASSES
     tools = next(option for option in ask.params if option.name == "tool").type.choices

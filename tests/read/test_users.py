@@ -15,9 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from majorant.cli.options import as_flags, common_options
+from majorant.cli.options import as_flags, takes
 from majorant.cli.source import input_options
 from majorant.errors import MajorantError
+from majorant.options import Seed, Shown
 from majorant.render.notes import note_text
 
 HERE = Path(__file__).parent / "fixtures"
@@ -29,7 +30,7 @@ LONG = [(i, w, label) for i, row in BALLOTS.items() for w, label in zip(WORKERS,
 
 @click.command()
 @input_options
-@common_options
+@takes(Seed, Shown)
 def probe(source, **options):
     """Read the votes as any command does."""
     votes = source.read()

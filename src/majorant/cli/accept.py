@@ -7,22 +7,16 @@ from pathlib import Path
 
 import click
 
-from majorant.cli.options import Grouped, common_options, level_option, overwrite_option, share_option, show
+from majorant.cli.options import Grouped, show, takes
 from majorant.cli.source import Source, input_options
 from majorant.errors import ConfigError
+from majorant.options import Accept, Common, Overwrite, Seed, Shown
 from majorant.ownership import refuse_unsafe
 
 
 @click.command(cls=Grouped)
 @input_options
-@share_option("--at", 0.95, "Accuracy that accepted labels must have.", min_open=True, max_open=True)
-@click.option("--exact", is_flag=True, help="Keep half of the labels apart to test: an exact promise, for fewer items.")
-@click.option("--price-vote", type=click.FloatRange(min=0), metavar="PRICE", help="Price of a vote, to see the cost.")
-@click.option("--price-label", type=click.FloatRange(min=0), metavar="PRICE", help="Price of an expert's label.")
-@click.option("--out", "folder", metavar="DIR", help="Also write accept.csv and escalate.csv to this folder.")
-@overwrite_option
-@level_option
-@common_options
+@takes(Accept, Overwrite, Common, Seed, Shown)
 def accept(
     source: Source,
     at: float,

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.options import Grouped, choice_option, common_options, show, spreadsheet_option, table_option
+from majorant.cli.options import Grouped, show, takes
 from majorant.cli.progress import at_work
 from majorant.cli.source import Engine, Source, input_options, memory_options
+from majorant.options import Aggregate, Overwrite, Seed, Shown, Spreadsheet
 
 if TYPE_CHECKING:
     from majorant.methods.fit import Fit
@@ -22,38 +23,11 @@ if TYPE_CHECKING:
 EXPORT_ENDINGS = {"label-studio": ".json", "argilla": ".json", "prodigy": ".jsonl"}  # by labelling tool
 
 
-def export_option(what: str) -> Callable[[Any], Any]:
-    """The option --export, with its help text."""
-    return click.option("--export", type=click.Choice([*EXPORT_ENDINGS]), metavar="TOOL", help=what)
-
-
 @click.command(cls=Grouped)
 @input_options
-@click.option(
-    "--method",
-    default="auto",
-    show_default=True,
-    metavar="NAME",
-    help="A method, a worker's name, a rule from --save-rule, or auto for the rule that check chooses.",
-)
-@choice_option(
-    "--ties",
-    "coin",
-    "flag",
-    "first",
-    "random",
-    "prior",
-    metavar="HOW",
-    help="How to break ties: coin (fixed by the item's name), flag (leave empty), first, random or prior.",
-)
-@table_option("labels.csv")
-@spreadsheet_option
-@export_option("Write a file that label-studio, argilla or prodigy can import instead.")
-@click.option(
-    "--save-rule", metavar="FILE", help="Also write what was learned about the workers, to label other votes with."
-)
+@takes(Aggregate, Overwrite, Spreadsheet)
 @memory_options
-@common_options
+@takes(Seed, Shown)
 def aggregate(
     source: Source,
     engine: Engine,

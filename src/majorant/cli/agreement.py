@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from majorant.cli.options import Grouped, common_options, level_option, overwrite_option, placed, show
+from majorant.cli.options import Grouped, placed, show, takes
 from majorant.cli.source import Engine, Source, input_options, memory_options
 from majorant.errors import ConfigError
+from majorant.options import Agreement, Common, Overwrite, Seed, Shown
 
 if TYPE_CHECKING:
     from majorant.results.agreement.scores import Scores
@@ -19,18 +20,9 @@ if TYPE_CHECKING:
 
 @click.command(cls=Grouped)
 @input_options
-@click.option(
-    "--scores",
-    "by_distance",
-    is_flag=True,
-    help="For numbers or ordered labels: also measure agreement by distance, and how far mean, median and majority are "
-    "from gold.",
-)
-@click.option("--out", help="With --scores: write mean, median and majority of each item: CSV, Parquet or a folder.")
-@overwrite_option
+@takes(Agreement, Overwrite)
 @memory_options
-@level_option
-@common_options
+@takes(Common, Seed, Shown)
 def agreement(source: Source, engine: Engine, by_distance: bool, out: str | None, level: float, seed: int) -> None:
     """Measure how well the workers agree, beyond chance."""
     if out is not None and not by_distance:

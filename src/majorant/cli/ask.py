@@ -11,19 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.options import (
-    Grouped,
-    choice_option,
-    common_options,
-    level_option,
-    overwrite_option,
-    placed,
-    show,
-    tolerance_option,
-)
+from majorant.cli.options import Grouped, placed, show, takes
 from majorant.cli.progress import at_work
 from majorant.cli.source import DATASET, Engine, Source, engine_options, input_options
 from majorant.errors import ConfigError, DataError
+from majorant.options import Ask, Common, Overwrite, Seed, Shown, Tolerance
 from majorant.ownership import refuse_unsafe
 
 if TYPE_CHECKING:
@@ -56,54 +48,9 @@ def _is_source(word: str) -> bool:
 
 @click.command(cls=_NameLists)
 @input_options
-@click.option(
-    "--teach",
-    is_flag=True,
-    help="First a random sample that trains a rule and measures every judge, then items that prove the rule. "
-    "Default for a panel of judges.",
-)
-@click.option(
-    "--between",
-    metavar="A B ...",
-    help="Rules to compare, the current one first: methods, auto (the weighted vote), or workers by name; a+b is the "
-    "majority of a and b.  [default for a crowd: majority auto]",
-)
-@click.option("--race", metavar="[A B C ...]", help="Find the best of several rules; by default each judge of a panel.")
-@click.option("--accuracy", is_flag=True, help="Measure how often --rule is right; takes hundreds of labels.")
-@click.option(
-    "--rate",
-    is_flag=True,
-    help="Draw a random sample to measure a pass rate with majorant rate: like --teach, with 60 items. With --more: "
-    "more items of the random sample.",
-)
-@click.option("--question", metavar="NAME", help="The question by name, as in mj.ask(question=...).")
-@click.option("--rule", default="auto", show_default=True, help="With --accuracy: the rule to measure.")
-@click.option("--n", type=click.IntRange(min=1), help="Number of items to label now.  [default: 30 to teach, else 25]")
-@click.option("--more", type=click.IntRange(min=1), help="Add this many items to an existing design.")
-@click.option("--design", metavar="FILE", help="With --more: the design to continue.")
-@click.option(
-    "--items", metavar="FILE", help="Table with a column item and columns to show the expert, such as the text."
-)
-@click.option(
-    "--expert-from",
-    metavar="FILE|COLUMN|WORKER",
-    help="Stand-in for the expert: a file of labels, a column of the votes, or a worker, whose votes are then used "
-    "for nothing else.",
-)
-@click.option("--by", hidden=True)  # passed on to the next command
-@tolerance_option
-@choice_option(
-    "--experts",
-    "majority",
-    "unanimous",
-    help="Which label counts if several experts label an item; if none does, the item counts as skipped.",
-)
-@choice_option("--tool", "csv", "label-studio", "argilla", "prodigy", help="File format for the items to label.")
-@click.option("--out", help="File or folder for the items; the design is written beside it.  [default: to_label.csv]")
-@overwrite_option
+@takes(Ask, Tolerance, Overwrite)
 @engine_options
-@level_option
-@common_options
+@takes(Common, Seed, Shown)
 def ask(source: Source, engine: Engine, **options: Any) -> None:
     """Choose which items an expert should label, so that a few labels settle which rule is better."""
     from majorant.read.tasks import TASK_ENDINGS, design_path

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import click
 
-from majorant.cli.options import Grouped, claim_option, common_options, level_option, show
+from majorant.cli.options import Grouped, show, takes
 from majorant.cli.progress import at_work
 from majorant.cli.source import Engine, Source, input_options, memory_options
 from majorant.errors import ConfigError
+from majorant.options import Claim, Common, Seed, Shown
 
 
 @click.command(cls=Grouped)
 @input_options
-@claim_option
 @memory_options
-@level_option
-@common_options
+@takes(Claim, Common, Seed, Shown)
 def certify(source: Source, engine: Engine, claim: str | None, level: float, seed: int) -> None:
     """Certify whether majority vote is as good as the best possible rule.
 

@@ -10,24 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.aggregate import EXPORT_ENDINGS, export_option, export_text
-from majorant.cli.options import (
-    Grouped,
-    claim_option,
-    common_options,
-    emphasised,
-    level_option,
-    overwrite_option,
-    prints_json,
-    show,
-    spreadsheet_option,
-    target_option,
-    tolerance_option,
-)
+from majorant.cli.aggregate import EXPORT_ENDINGS, export_text
+from majorant.cli.options import Grouped, emphasised, prints_json, show, takes
 from majorant.cli.progress import stages_of_check
 from majorant.cli.source import Engine, Source, engine_options, input_options
 from majorant.defaults import RESULT_FILES
 from majorant.errors import ConfigError
+from majorant.options import Check, Claim, Common, Overwrite, Seed, Shown, Spreadsheet, Tolerance
 from majorant.ownership import refuse_unsafe
 
 if TYPE_CHECKING:
@@ -37,49 +26,9 @@ if TYPE_CHECKING:
 
 @click.command(cls=Grouped)
 @input_options
-@click.option(
-    "--out",
-    metavar="DIR",
-    help="Write the labels, tables and report to this folder.",
-)
-@overwrite_option
-@spreadsheet_option
-@click.option("--report", metavar="FILE", help="Write only the report, as one HTML file.")
-@export_option("With --out: also write a file that a labelling tool imports.")
-@click.option(
-    "--summary",
-    "digest",
-    metavar="FILE",
-    help="Write the answer as Markdown, e.g. for CI; - prints it.",
-)
-@click.option("--mask", "masked", is_flag=True, help="Replace the names of items and workers with numbers.")
-@click.option(
-    "--method",
-    metavar="NAME",
-    help="Rule to compare: method, worker or a+b.",
-)
-@click.option("--no-gold-labels", is_flag=True, help="Do not copy gold labels into labels.csv.")
-@click.option("-v", "--verbose", is_flag=True, help="Print more details.")
-@tolerance_option
-@target_option
-@click.option("--by", metavar="COLUMN", help="Also check each value of this column separately.")
-@click.option("--design", metavar="FILE", help="Design file written by ask, if it was moved.")
-@click.option("--compare", is_flag=True, help="Add a table that compares all methods.")
-@click.option(
-    "--fail-on",
-    type=click.Choice(["switch", "unproved", "not-optimal"]),
-    metavar="WHAT",
-    help="Exit with 1 on switch, unproved or not-optimal.",
-)
-@click.option(
-    "--log-progress/--no-log-progress",
-    default=None,
-    help="Print a line per stage.",
-)
+@takes(Check, Spreadsheet, Overwrite, Tolerance)
 @engine_options
-@claim_option
-@level_option
-@common_options
+@takes(Claim, Common, Seed, Shown)
 def check(source: Source, engine: Engine, by: str | None, out: str | None, **options: Any) -> None:
     """Decide whether to keep majority vote or switch to another rule, and get the best labels.
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from majorant.cli.options import common_options, is_quiet, overwrite_option, prints_json, show, shown_options
+from majorant.cli.options import is_quiet, prints_json, show, takes
+from majorant.options import DataDemo, DataGet, Overwrite, Seed, Shown
 
 if TYPE_CHECKING:
     from majorant.results.result import Result
@@ -21,7 +22,7 @@ def data() -> None:
 
 
 @data.command("list")
-@shown_options
+@takes(Shown)
 def list_sets() -> None:
     """List the data sets; use one with `majorant check data:NAME`."""
     from majorant.datasets import BUNDLED, REGISTRY
@@ -38,9 +39,7 @@ def list_sets() -> None:
 
 @data.command("get")
 @click.argument("names", nargs=-1, required=True)
-@overwrite_option
-@click.option("--out", metavar="DIR", help="Copy the files into this folder.")
-@shown_options
+@takes(DataGet, Overwrite, Shown)
 def get_sets(names: tuple[str, ...], out: str | None) -> None:
     """Download data sets, verify them, and print where their files are."""
     from majorant.atomic import make_folder, whole_file
@@ -60,9 +59,7 @@ def get_sets(names: tuple[str, ...], out: str | None) -> None:
 
 
 @data.command("demo")
-@click.option("--out", metavar="DIR", default="demo-out", show_default=True, help="Output folder.")
-@overwrite_option
-@common_options
+@takes(DataDemo, Overwrite, Seed, Shown)
 def demo(out: str, seed: int) -> None:
     """Check simulated votes of a crowd and of a panel, and compare the answers with the truth."""
     from majorant.atomic import make_folder

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.options import Grouped
+from majorant.cli.options import Grouped, takes
 from majorant.errors import ConfigError, DataError, MajorantError
+from majorant.options import Label
 
 if TYPE_CHECKING:
     from majorant.ask.label_file import LabelFile
@@ -21,12 +22,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=Grouped)
 @click.argument("file")
-@click.option("--design", metavar="FILE", help="Design file, if it is not beside FILE.")
-@click.option("--all", "to_the_end", is_flag=True, help="Continue after the question is settled.")
-@click.option(
-    "--restore", is_flag=False, flag_value=0, type=click.IntRange(min=0), metavar="[N]",
-    help="Bring back state N of FILE from its journal; without N, list the states.",
-)  # fmt: skip
+@takes(Label)
 def label(file: str, design: str | None, to_the_end: bool, restore: int | None) -> None:
     """Label items in the terminal with single keys, until the question is settled.
 

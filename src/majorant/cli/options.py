@@ -1,33 +1,32 @@
-"""Options that several commands share, and the translation of library messages into command-line terms.
+"""Click options from the table of options, the pages of --help, and what commands print.
 
 The library says `repeats='first'` and the command line --repeats first.
 """
 
 from __future__ import annotations
 
+import functools
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import click
 
-from majorant.defaults import LEVEL, TARGET, TOLERANCE
+from majorant.arguments import RANGES
 from majorant.errors import ConfigError, respell
+from majorant.options import GROUPS, INPUT, Option, options_of, tables
 from majorant.ownership import allow_overwrite
 
-FLAGS = {
-    **{
-        name: f"--{name.replace('_', '-')}"
-        for name in (  # noqa: SIM905
-            "item worker label gold gold_file status seconds by columns wide repeats empty format delimiter encoding "
-            "workers sheet several allow_network order threshold codes fold_case max_classes threads overwrite memory "
-            "trust_column trust ratings work resume design master method level target compare max_upload label_column"
-        ).split()
-    },
-    "rng": "--seed",
-    "limits": "--range",
-}
 NONE = "none"  # on the command line, means that there is no such column
+
+
+@functools.cache
+def flags() -> dict[str, str]:
+    """The flag of each argument of the library, by its name in Python."""
+    found: dict[str, str] = {}
+    for table in tables().values():
+        found = {one.argument or one.name: one.flag for one in options_of(table)} | found
+    return found
 
 
 def as_flags(text: str) -> str:
@@ -40,25 +39,16 @@ def as_flags(text: str) -> str:
     >>> as_flags("votes.csv has no column 'item=1' to take for the item.")
     "votes.csv has no column 'item=1' to take for the item."
     """
-    return respell(text, FLAGS, _flag)
+    return respell(text, flags(), _flag)
 
 
 def _flag(name: str, values: list[str]) -> str:
     if not values:
-        return FLAGS[name]
-    return f"{FLAGS[name]} {'|'.join(map(shlex.quote, values)) if any(values) else NONE}"
+        return flags()[name]
+    return f"{flags()[name]} {'|'.join(map(shlex.quote, values)) if any(values) else NONE}"
 
 
 Command = Callable[..., Any]
-GROUPS = {  # groups of --help, in this order; other options are the command's own and come first
-    "Output": "out report digest export overwrite spreadsheet masked",
-    "Columns": "item worker label gold gold_file design by text workers wide columns status seconds",
-    "Judges": "trust ratings no_ratings trust_column",
-    "Labels": "empty fold_case several threshold order codes repeats",
-    "File format": "format delimiter encoding sheet allow_network max_classes",
-    "Large files": "memory work resume engine master threads",
-    "General": "level claim seed as_json verbose quiet log_progress help",
-}
 EXAMPLES = {
     "check": (
         "majorant check votes.csv",
@@ -100,29 +90,114 @@ EXAMPLES = {
 }
 
 
+class TableOption(click.Option):
+    """An option from the table."""
+
+    def __init__(self, param_decls: Sequence[str], *, entry: Option, **how: Any) -> None:
+        super().__init__(param_decls, help=entry.help, hidden=entry.hidden, required=entry.required, **how)
+        self.entry = entry
+
+
+def takes(*tables: type) -> Callable[[Command], Command]:
+    """Add the options of some tables to a command, in their order."""
+    entries = [entry for table in tables for entry in options_of(table)]
+
+    def add(command: Command) -> Command:
+        for entry in reversed(entries):
+            names = [entry.name, *([entry.short] if entry.short else []), entry.flag]
+            command = click.option(*names, cls=TableOption, entry=entry, **_click_facts(entry))(command)
+        return command
+
+    return add
+
+
+def _click_facts(entry: Option) -> dict[str, Any]:
+    """The type of an option and how its text is parsed, for click."""
+    hint, facts = entry.hint.removesuffix(" | None"), dict[str, Any]()
+    if entry.default is not None and entry.default is not False and not entry.required:
+        facts["default"] = entry.default
+    facts["show_default"] = entry.show_default
+    if entry.metavar:
+        facts["metavar"] = entry.metavar
+    if entry.kind == "said":
+        return facts | {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _remember}
+    if entry.kind == "overwrite":
+        return facts | {"is_flag": True, "expose_value": False, "callback": _allow_overwrite}
+    if hint == "bool":
+        return facts | ({"default": entry.default} if "/" in entry.flag else {"is_flag": True})
+    if entry.kind:
+        facts["callback"] = (
+            functools.partial(PARSED[entry.kind], entry) if entry.kind == "table" else PARSED[entry.kind]
+        )
+    if entry.choices:
+        facts["type"] = click.Choice(entry.choices)
+    elif hint == "int":
+        facts["type"] = click.IntRange(min=entry.least, max=entry.most)
+        if entry.bare is not None:
+            facts |= {"is_flag": False, "flag_value": entry.bare}
+    elif hint == "float":
+        ends = RANGES.get(entry.argument or entry.name)
+        facts["type"] = float if ends is None else click.FloatRange(
+            ends.low, ends.high, min_open=ends.open in ("low", "both"), max_open=ends.open in ("high", "both")
+        )  # fmt: skip
+    return facts | ({"multiple": True} if entry.several else {})
+
+
 class Grouped(click.Command):
-    """A command whose help begins with examples, and whose options are grouped."""
+    """A command whose help begins with examples, and whose options are grouped and on up to three pages."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The parameters, with --help-input and --help-all if the command has such options."""
+        pages = {one.entry.page for one in self.params if isinstance(one, TableOption) and not one.hidden}
+        more = [_help_page(flag, page) for flag, page, _ in HELP_PAGES if page in pages]
+        return [*super().get_params(ctx), *more]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write examples, then the options group by group, the command's own first."""
-        if self.name in EXAMPLES:
+        """Write examples, then the options of this page group by group, the command's own first."""
+        page = ctx.meta.get("majorant.page", "main")
+        if self.name in EXAMPLES and page != "input":
             with formatter.section("Examples"):
                 for example in EXAMPLES[self.name]:
                     formatter.write(f"{'':{formatter.current_indent}}{example}\n")
-        reads_votes = any(parameter.name == "item" for parameter in self.params)  # else --workers names no column
-        groups = {group: names for group, names in GROUPS.items() if reads_votes or group != "Columns"}
-        home = {name: group for group, names in groups.items() for name in names.split()}
         shown: dict[str, list[tuple[str, str]]] = {group: [] for group in ("Options", *GROUPS)}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
-            if record is not None and isinstance(parameter, click.Option):
-                group = "General" if "--help" in parameter.opts else home.get(parameter.name or "", "Options")
+            if record is not None and isinstance(parameter, click.Option) and _is_on(page, parameter):
+                group = parameter.entry.group if isinstance(parameter, TableOption) else "General"
                 default = f" [{parameter.default}]" if parameter.show_default else ""
-                shown[group].append((record[0], f"{parameter.help or ''}{default}"))
+                shown[group or "Options"].append((record[0], f"{parameter.help or ''}{default}"))
         for group, records in shown.items():
             if records:
                 with formatter.section(group):
                     formatter.write_dl(records, col_max=26)
+        others = {flag for one in self.get_params(ctx) for flag in one.opts}
+        more = [f"{flag} ({about})" for flag, other, about in HELP_PAGES if flag in others and other != page]
+        if more and page == "main":
+            formatter.write(f"\nMore options: {', '.join(more)}\n")
+
+
+def _is_on(page: str, parameter: click.Option) -> bool:
+    """Whether a page of the help shows an option."""
+    if not isinstance(parameter, TableOption):
+        return page != "input"
+    if page == "input":
+        return parameter.entry.group in INPUT
+    return page == "all" or parameter.entry.page == "main"
+
+
+HELP_PAGES = (("--help-input", "input", "how votes are read"), ("--help-all", "all", "everything"))
+
+
+def _help_page(flag: str, page: str) -> click.Option:
+    """A flag that prints a page of the help."""
+
+    def write(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: ARG001
+        if value and not ctx.resilient_parsing:
+            ctx.meta["majorant.page"] = page
+            click.echo(ctx.get_help(), color=ctx.color)
+            ctx.exit()
+
+    return click.Option([flag], is_flag=True, is_eager=True, expose_value=False, hidden=True, callback=write)
 
 
 def placed(out: str, usual: str) -> str:
@@ -173,79 +248,21 @@ def emphasised(text: str, sign: str) -> str:
     return "\n".join([click.style(first, fg={"keep": "green", "switch": "yellow"}[sign], bold=True), *rest])
 
 
-def spreadsheet_option(command: Command) -> Command:
-    """Add --spreadsheet, for commands that write tables."""
-    text = "Escape cells that a spreadsheet would run as formulas."
-    return click.option("--spreadsheet", is_flag=True, help=text)(command)
-
-
-def common_options(command: Command) -> Command:
-    """Add --json, --seed and -q, for commands that use random numbers."""
-    seed = click.option(
-        "--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Random seed."
-    )
-    return shown_options(seed(command))
-
-
-def shown_options(command: Command) -> Command:
-    """Add --json and -q, which `show` and the progress displays look up."""
-    how: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _remember}
-    quiet = click.option("-q", "--quiet", help="Print only the answer.", **how)
-    return click.option("--json", "as_json", help="Print the full result as JSON.", **how)(quiet(command))
-
-
 def _remember(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     ctx.meta[f"majorant.{param.name}"] = value
 
 
-def share_option(flag: str, default: float, help: str, **ends: Any) -> Callable[[Command], Command]:
-    """An option whose value is a share, between 0 and 1 unless `ends` say otherwise."""
-    kind = click.FloatRange(**{"min": 0, "max": 1, **ends})
-    return click.option(flag, type=kind, default=default, show_default=True, metavar="SHARE", help=help)
+def _allow_overwrite(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: ARG001
+    if value:
+        allow_overwrite()
 
 
-def choice_option(
-    flag: str, *values: str, help: str | None = None, metavar: str | None = None
-) -> Callable[[Command], Command]:
-    """An option whose value is one of several words, by default the first."""
-    kind = click.Choice(values)
-    return click.option(flag, type=kind, default=values[0], show_default=True, metavar=metavar, help=help)
-
-
-level_option = share_option("--level", LEVEL, "Confidence level.", min=0.5, min_open=True, max_open=True)
-tolerance_option = share_option(
-    "--tolerance",
-    TOLERANCE,
-    "Difference in accuracy that is too small to matter.",
-    max_open=True,
-)
-target_option = share_option("--target", TARGET, "Accuracy to plan for.", min_open=True)
-claim_option = click.option(
-    "--claim",
-    type=click.Choice(["anonymous", "named", "gold"]),
-    metavar="CLAIM",
-    help="Claim for the exit code: anonymous, named or gold.",
-)
-
-
-overwrite_option = click.option(
-    "--overwrite", is_flag=True, expose_value=False, help="Replace files that majorant did not write.",
-    callback=lambda _ctx, _param, value: allow_overwrite() if value else None,
-)  # fmt: skip
-
-
-def table_option(default: str, usual: str | None = None) -> Callable[[Command], Command]:
-    """Add --out for a table: a file, a folder (for the file `usual`), or - for standard output."""
-
-    def place(ctx: click.Context, param: click.Parameter, value: str) -> str:  # noqa: ARG001
-        out = placed(value, usual or default)
-        if out == "-" and prints_json():
-            raise ConfigError("--json and the table cannot both go to standard output: name a file with --out.")
-        return out
-
-    text = "CSV or Parquet file, or a folder; - prints CSV."
-    out = click.option("--out", default=default, show_default=True, callback=place, help=text)
-    return lambda command: out(overwrite_option(command))
+def _place_table(entry: Option, ctx: click.Context, param: click.Parameter, value: str) -> str:  # noqa: ARG001
+    """The file for a table: the value, or its usual name in a folder; not both a table and JSON on standard output."""
+    out = placed(value, entry.usual or entry.default)
+    if out == "-" and prints_json():
+        raise ConfigError("--json and the table cannot both go to standard output: name a file with --out.")
+    return out
 
 
 def number_list(ctx: click.Context, param: click.Parameter, value: str | None) -> list[float] | None:
@@ -268,3 +285,33 @@ def number_rows(ctx: click.Context, param: click.Parameter, value: str | None) -
 def name_list(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str] | None:  # noqa: ARG001
     """Parse a list of names such as no,yes."""
     return None if value is None else value.split(",")
+
+
+def vote_counts(ctx: click.Context, param: click.Parameter, value: str) -> list[int]:
+    """Parse a list of whole numbers such as 3,5,7."""
+    try:
+        return [int(number) for number in value.split(",")]
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a list of whole numbers such as 3,5,7", ctx, param) from None
+
+
+def vote_count(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
+    """Parse a number such as 5, or counts with weights such as 3:1,5:2."""
+    try:
+        if value is None or ":" not in value:
+            return None if value is None else int(value)
+        pairs = [part.split(":") for part in value.split(",")]
+        return [int(count) for count, _ in pairs], [float(weight) for _, weight in pairs]
+    except ValueError:
+        text = f"{value!r} is neither a whole number nor a list such as 3:1,5:2 (count:weight)"
+        raise click.BadParameter(text, ctx, param) from None
+
+
+PARSED: dict[str, Callable[..., Any]] = {  # how the text of an option is parsed, by its kind
+    "table": _place_table,
+    "numbers": number_list,
+    "rows": number_rows,
+    "names": name_list,
+    "counts": vote_counts,
+    "vote-counts": vote_count,
+}

@@ -8,22 +8,16 @@ from typing import Any
 
 import click
 
-from majorant.cli.options import Grouped, common_options, level_option, number_list, overwrite_option, show
+from majorant.cli.options import Grouped, show, takes
 from majorant.cli.source import Source, input_options, print_notes
 from majorant.errors import ConfigError
+from majorant.options import Common, Overwrite, Rank, Seed, Shown
 from majorant.ownership import refuse_unsafe
 
 
 @click.command(cls=Grouped)
 @input_options
-@click.option("--by", required=True, metavar="COLUMN", help="The system that gave each answer.")
-@click.option("--pair", metavar="COLUMN", help="The question that several systems answered, if no item name shows it.")
-@click.option("--label", "wanted", metavar="CLASS", help="The class to rank by, such as pass.")
-@click.option("--range", "limits", metavar="LOW,HIGH", callback=number_list, help="Range of the scores, such as 1,7.")
-@click.option("--out", "folder", metavar="DIR", help="Also write rank.csv, pairs.csv and rank.svg to this folder.")
-@overwrite_option
-@level_option
-@common_options
+@takes(Rank, Overwrite, Common, Seed, Shown)
 def rank(source: Source, by: str, pair: str | None, wanted: str | None, folder: str | None, **how: Any) -> None:
     """Rank systems: which differences are real, which cannot be told apart, and what would separate them."""
     from majorant.output import write_files

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.options import Grouped, common_options, level_option, number_list, overwrite_option, prints_json, show
+from majorant.cli.options import Grouped, prints_json, show, takes
 from majorant.cli.source import Engine, Source, engine_options, input_options, print_notes
 from majorant.errors import ConfigError
+from majorant.options import Common, Overwrite, Rate, Seed, Shown
 from majorant.ownership import refuse_unsafe
 
 if TYPE_CHECKING:
@@ -24,26 +25,7 @@ if TYPE_CHECKING:
 @click.command(cls=Grouped)
 @input_options
 @engine_options
-@click.option("--label", "wanted", metavar="CLASS", help="The class whose share to measure, such as pass.")
-@click.option("--by", metavar="COLUMN", help="Compare the rates of each value of a column, such as system.")
-@click.option("--range", "limits", metavar="LOW,HIGH", callback=number_list, help="Range of the scores, such as 1,7.")
-@click.option(
-    "--at-n",
-    is_flag=True,
-    help="Narrower intervals, if you fixed the number of labels before you saw any (at least 20).",
-)
-@click.option(
-    "--at-least", "bar", type=float, metavar="RATE", help="Exit with 1 unless the labels show a rate above this."
-)
-@click.option(
-    "--summary",
-    "digest",
-    metavar="FILE",
-    help='Also write the answer as Markdown; - prints it. Appends to "$GITHUB_STEP_SUMMARY".',
-)
-@overwrite_option
-@level_option
-@common_options
+@takes(Rate, Overwrite, Common, Seed, Shown)
 def rate(
     source: Source,
     engine: Engine,

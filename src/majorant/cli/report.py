@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import click
 
-from majorant.cli.options import Grouped, overwrite_option, placed, show, shown_options
+from majorant.cli.options import Grouped, placed, show, takes
+from majorant.options import Overwrite, Report, Shown
 
 
 @click.command(cls=Grouped)
 @click.argument("result", metavar="RESULT.json", type=click.Path())
-@click.option("--out", default="report.html", show_default=True, help="Output file or folder.")
-@overwrite_option
-@shown_options
+@takes(Report, Overwrite, Shown)
 def report(result: str, out: str) -> None:
     """Rebuild the report of a saved result."""
     from pathlib import Path

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import click
 
-from majorant.cli.options import Grouped
+from majorant.cli.options import Grouped, takes
+from majorant.options import Serve
 
 
 @click.command(cls=Grouped)
 @click.argument("file", nargs=-1)
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1.  [default: a free one]")
-@click.option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
-@click.option(
-    "--memory",
-    default="2GB",
-    show_default=True,
-    metavar="SIZE",
-    help="Memory limit; larger files are processed on disk.",
-)
-@click.option("--max-upload", default="4GB", show_default=True, metavar="SIZE", help="Maximum size of an upload.")
+@takes(Serve)
 def serve(file: tuple[str, ...], port: int, no_browser: bool, memory: str, max_upload: str) -> None:
     """Open a local web page to check a file and label a few items.
 

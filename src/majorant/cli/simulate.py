@@ -7,67 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.options import (
-    Grouped,
-    common_options,
-    name_list,
-    number_list,
-    number_rows,
-    show,
-    table_option,
-)
+from majorant.cli.options import Grouped, show, takes
 from majorant.errors import ConfigError
+from majorant.options import Overwrite, Seed, Shown, Simulate
 
 if TYPE_CHECKING:
     from majorant.simulate import Simulation
 
 
-def _vote_count(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
-    """Parse a number such as 5, or counts with weights such as 3:1,5:2."""
-    try:
-        if value is None or ":" not in value:
-            return None if value is None else int(value)
-        pairs = [part.split(":") for part in value.split(",")]
-        return [int(count) for count, _ in pairs], [float(weight) for _, weight in pairs]
-    except ValueError:
-        text = f"{value!r} is neither a whole number nor a list such as 3:1,5:2 (count:weight)"
-        raise click.BadParameter(text, ctx, param) from None
-
-
 @click.command(cls=Grouped)
-@click.option("--items", type=click.IntRange(min=1), required=True, help="Number of items.")
-@click.option(
-    "--votes",
-    metavar="NUMBER",
-    callback=_vote_count,
-    help="Votes on each item, or 3:1,5:2 (count:weight).  [default with --skills: all]",
-)
-@click.option(
-    "--prior", metavar="LIST", callback=number_list, help="Probability of each class: .5,.5  [default: all equal]"
-)
-@click.option(
-    "--confusion", metavar="ROWS", callback=number_rows, help="Shared by all workers, a row per class: .8,.2/.3,.7"
-)
-@click.option("--skills", metavar="LIST", callback=number_list, help="Instead, the accuracy of each worker: .9,.8,.6")
-@click.option("--workers", type=click.IntRange(min=1), help="Number of workers that share the confusion matrix.")
-@click.option(
-    "--difficulty",
-    type=float,
-    metavar="C",
-    help="Let items differ in difficulty: Dirichlet concentration C; smaller means larger differences.",
-)
-@click.option("--dependence", type=float, default=0.0, help="Probability that a vote copies its group's shared vote.")
-@click.option(
-    "--groups",
-    metavar="LIST",
-    callback=name_list,
-    help="Group of each worker, for --dependence: a,a,b  [default: one group]",
-)
-@click.option("--labels", metavar="LIST", callback=name_list, help="Names of the classes: no,yes  [default: 0,1,...]")
-@click.option("--gold", type=float, default=0.0, help="Share of items with their true label.")
-@table_option("-", usual="votes.csv")
-@click.option("--truth", help="Also write the true label of every item to this file.")
-@common_options
+@takes(Simulate, Overwrite, Seed, Shown)
 def simulate(out: str, truth: str | None, seed: int, **model: Any) -> None:
     """Simulate the votes of a crowd or a panel with known true labels."""
     if truth is not None and truth in ("-", out):

@@ -15,15 +15,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from majorant.cli.options import NONE, choice_option, is_quiet
+from majorant.cli.options import NONE, is_quiet, takes
 from majorant.cli.progress import at_work, stages
 from majorant.errors import ConfigError
-from majorant.filetypes import format_words
 from majorant.limits import THREADS_VARIABLE
+from majorant.options import Cluster, Files, Ratings, Read
 from majorant.ownership import note_input
 
 if TYPE_CHECKING:
@@ -181,23 +181,16 @@ ENGINES: dict[str, Callable[[Engine, Source, str | None, bool], AbstractContextM
     MEMORY: _in_memory,
     "spark": _on_spark,
 }
-_FILES = (
-    click.option("--memory", metavar="SIZE", help="Memory limit, e.g. 2GB: process votes on disk."),
-    click.option("--work", metavar="DIR", help="With --memory: folder to keep the sorted votes in."),
-    click.option("--resume", is_flag=True, help="With --memory: resume, reusing the sorted votes."),
-)
 
 
 def memory_options(command: Command) -> Command:
     """Add --memory, --work and --resume to a command, which receives them as `engine`."""
-    return _given(command, _FILES, _with_engine)
+    return _given(command, takes(Files), _with_engine)
 
 
 def engine_options(command: Command) -> Command:
     """Add --engine and --master in addition to the options of `memory_options`."""
-    where = click.option("--engine", metavar="|".join(ENGINES), default=MEMORY, show_default=True, help="Where to run.")
-    master = click.option("--master", metavar="URL", help="Spark master URL; default: local[*].")
-    return _given(command, (*_FILES, where, master), _with_engine)
+    return _given(command, takes(Files, Cluster), _with_engine)
 
 
 def _with_engine(values: dict[str, Any]) -> dict[str, Any]:
@@ -219,50 +212,7 @@ def _with_engine(values: dict[str, Any]) -> dict[str, Any]:
 
 def input_options(command: Command) -> Command:
     """Add FILE and the reading options to a command, which receives them as `source`."""
-    options = (
-        click.argument("file", nargs=-1, required=True),
-        click.option("--item", metavar="COLUMN", help="Item column; several: question,model."),
-        click.option("--worker", metavar="COLUMN", help="Worker or judge column; file: one file per worker."),
-        click.option("--label", metavar="COLUMN", help="Label column."),
-        click.option("--gold", metavar="COLUMN|FILE", help="True labels: a column or a file; none: ignore."),
-        click.option("--gold-file", metavar="FILE", help="True labels: a file with items and labels."),
-        click.option("--status", metavar="COLUMN", help="Status column (ok, abstain, error); none: ignore."),
-        click.option("--seconds", metavar="COLUMN", help="Column with the duration of each vote."),
-        click.option("--trust-column", metavar="COLUMN", help="Each worker's trust or earlier accuracy."),
-        click.option(
-            "--trust", metavar="NAME=RATING", multiple=True, help="Rating of a judge, in points; repeatable."
-        ),
-        click.option("--ratings", metavar="FILE", help="Ratings of models: a CSV file with model and rating."),
-        click.option("--no-ratings", is_flag=True, help="Do not weigh judges by public ratings of their names."),
-        click.option("--text", metavar="COLUMN", help="Column with the item's text; none: ignore."),
-        click.option("--columns", metavar="A,B,...", help="Column roles if there is no header; _ skips one."),
-        click.option("--wide", is_flag=True, help="One row per item, one column per worker."),
-        click.option("--workers", metavar="A,B,...", help="Worker columns of a wide table, e.g. 'Dr_*'."),
-        click.option("--several", is_flag=True, help="A vote may have several labels (a list, or a|b)."),
-        click.option("--order", metavar="LOW,...,HIGH", help="Labels from lowest to highest."),
-        click.option("--threshold", type=float, metavar="SCORE", help="Turn scores into two classes, split at SCORE."),
-        click.option("--codes", metavar="1=yes,...", help="Meaning of label codes."),
-        click.option("--fold-case", is_flag=True, help="Merge labels that differ in case or spaces."),
-        click.option("--allow-network", is_flag=True, help="Fetch s3://, gs:// and https:// addresses."),
-        click.option("--sheet", metavar="NAME", help="Sheet of an Excel workbook."),
-        choice_option(
-            "--repeats", "error", "first", "last", "each", metavar="WHICH",
-            help="Repeated votes: error, first, last or each.",
-        ),
-        click.option("--empty", metavar="TEXT", multiple=True, help="Label that means no vote, e.g. NA; repeatable."),
-        click.option(
-            "--format", type=click.Choice(format_words()), metavar="TYPE",
-            help=f"{', '.join(format_words())}; overrides the extension.",
-        ),
-        click.option("--delimiter", metavar="SIGN", help="Field separator."),
-        click.option("--encoding", metavar="NAME", help="Text encoding; UTF-8 and UTF-16 are detected."),
-        click.option(
-            "--max-classes", type=click.IntRange(min=1), default=1000, show_default=True, metavar="N",
-            help="Maximum number of distinct labels.",
-        ),
-        click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Number of threads; default: all."),
-    )  # fmt: skip
-    with_source = _given(command, options, _with_source)
+    with_source = click.argument("file", nargs=-1, required=True)(_given(command, takes(Read, Ratings), _with_source))
     with_source.__doc__ = f"""{command.__doc__}
 
     FILE: CSV, TSV, JSON, JSONL, Parquet, Excel, a judge log or a labelling tool's export; also several
@@ -307,13 +257,11 @@ def _trust(pairs: Sequence[str]) -> dict[str, float]:
     return trust
 
 
-def _given(command: Command, options: Sequence[Command], taken: Callable[[dict[str, Any]], dict[str, Any]]) -> Command:
+def _given(command: Command, options: Command, taken: Callable[[dict[str, Any]], dict[str, Any]]) -> Command:
     """Add options to a command, which receives their values as converted by `taken`."""
 
     @functools.wraps(command)
     def with_options(**values: Any) -> Any:
         return command(**taken(values))
 
-    for option in reversed(options):
-        with_options = option(with_options)
-    return with_options
+    return cast(Command, options(with_options))

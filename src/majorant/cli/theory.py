@@ -9,17 +9,10 @@ from typing import Any
 
 import click
 
-from majorant.cli.options import (
-    Grouped,
-    choice_option,
-    name_list,
-    number_list,
-    number_rows,
-    show,
-    shown_options,
-)
+from majorant.cli.options import Grouped, show, takes
 from majorant.cli.simulate import simulate
 from majorant.errors import ConfigError, DataError
+from majorant.options import Shown, Theory
 
 
 class _Theory(Grouped, click.Group):
@@ -30,28 +23,8 @@ class _Theory(Grouped, click.Group):
         self.format_commands(ctx, formatter)
 
 
-def _vote_counts(ctx: click.Context, param: click.Parameter, value: str) -> list[int]:
-    """Parse a list of whole numbers such as 3,5,7."""
-    try:
-        return [int(number) for number in value.split(",")]
-    except ValueError:
-        raise click.BadParameter(f"{value!r} is not a list of whole numbers such as 3,5,7", ctx, param) from None
-
-
 @click.group(cls=_Theory, invoke_without_command=True)
-@click.option("--prior", metavar="LIST", callback=number_list, help="Probability of each class: .6,.4")
-@click.option("--confusion", metavar="ROWS", callback=number_rows, help="Shared by all, a row per class: .8,.2/.3,.7")
-@click.option(
-    "--panel",
-    metavar="FILE",
-    help="Instead, a confusion matrix per voter: a JSON list, or an object with voter names as keys; - is stdin.",
-)
-@click.option(
-    "--votes", metavar="LIST", callback=_vote_counts, default="3,5,7", show_default=True, help="Votes per item."
-)
-@choice_option("--ties", "exclude", "first", "prior", "random")
-@click.option("--labels", metavar="LIST", callback=name_list, help="Names of the classes: no,yes")
-@shown_options
+@takes(Theory, Shown)
 @click.pass_context
 def theory(
     ctx: click.Context,

@@ -11,19 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from majorant.cli.options import (
-    Grouped,
-    common_options,
-    level_option,
-    share_option,
-    show,
-    spreadsheet_option,
-    table_option,
-)
+from majorant.cli.options import Grouped, show, takes
 from majorant.cli.progress import at_work
 from majorant.cli.source import Engine, Source, input_options, memory_options, print_notes
-from majorant.defaults import WORKER_METHOD
 from majorant.errors import ConfigError
+from majorant.options import Common, Overwrite, Seed, Shown, Spreadsheet, Workers
 from majorant.ownership import refuse_unsafe
 
 if TYPE_CHECKING:
@@ -34,18 +26,9 @@ if TYPE_CHECKING:
 
 @click.command(cls=Grouped)
 @input_options
-@click.option("--method", default=WORKER_METHOD, show_default=True, help="Model for the estimates.")
-@share_option("--bar", 0.9, "Accuracy that the gate requires; if you set it, exit with 1 unless a judge meets it.")
-@click.option(
-    "--position",
-    metavar="COLUMN",
-    help="For pairs judged in both orders: column that says which one came first (order and swapped are detected).",
-)
-@table_option("workers.csv")
-@spreadsheet_option
+@takes(Workers, Overwrite, Spreadsheet)
 @memory_options
-@level_option
-@common_options
+@takes(Common, Seed, Shown)
 def workers(
     source: Source, engine: Engine, method: str, bar: float, position: str | None, out: str, spreadsheet: bool,
     level: float, seed: int,

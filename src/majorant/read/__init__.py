@@ -11,6 +11,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
+from majorant.defaults import MAX_CLASSES
 from majorant.errors import ConfigError, DataNote
 from majorant.kernels import Engine
 from majorant.read.build import build_votes, collect_codes, ids_of
@@ -18,7 +19,7 @@ from majorant.read.gold import gold_of_file, one_gold
 from majorant.read.item_columns import item_text
 from majorant.read.matrix import open_matrix
 from majorant.read.opening import label_type, open_table
-from majorant.read.options import MAX_CLASSES, Reading, ReadOptions, reading_signature
+from majorant.read.options import Reading, ReadOptions, reading_signature
 from majorant.read.table import named_faults
 from majorant.votes import Votes
 

@@ -13,8 +13,10 @@ from numbers import Real
 from pathlib import PurePath
 from typing import Any, TypedDict
 
+from majorant.defaults import REPEATS
 from majorant.errors import ConfigError, DataError
 from majorant.filetypes import PACKINGS, type_of_ending
+from majorant.options import Read
 from majorant.read.table import is_empty, sort_labels
 from majorant.votes import Note, NoteKind
 
@@ -98,8 +100,6 @@ class Choice:
 
 
 Progress = Callable[[int], None]  # called with the number of rows read so far
-POLICIES = ("error", "first", "last", "each")
-MAX_CLASSES = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,40 +222,9 @@ class Reading(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadOptions:
-    """Validated options with defaults; None means that it is detected automatically."""
+class ReadOptions(Read):
+    """The options for reading votes, checked; `Read` in options.py declares them."""
 
-    item: str | Sequence[str] | None = None  # several columns may name an item together
-    worker: str | None = None
-    label: str | None = None
-    gold: Any = None  # a column, or a file, frame, Series or dict of true labels
-    status: str | None = None
-    seconds: str | None = None
-    by: str | None = None  # column by which to slice the items
-    trust_column: str | None = None  # column with each worker's trust or earlier accuracy
-    trust: Mapping[str, float] | None = None  # ratings by the name of a judge
-    ratings: Any = None  # a file of ratings, or False for none
-    text: str | None = None  # column with the item text
-    columns: str | Sequence[str] | None = None  # role of each column, for tables without a header
-    gold_file: Any = None
-    repeats: str = "error"
-    empty: str | Sequence[str] = ()
-    encoding: str | None = None
-    delimiter: str | None = None
-    format: str | None = None
-    wide: bool = False
-    workers: str | Sequence[str] | None = None  # names or patterns of worker columns in a wide table
-    sheet: str | None = None  # of a workbook
-    several: bool = False  # a list of labels means a yes or no for each
-    order: str | Sequence[Any] | None = None
-    threshold: float | None = None
-    codes: str | Mapping[Any, Any] | None = None
-    fold_case: bool = False  # merge labels that differ only in case, spaces or invisible characters
-    allow_network: bool = False
-    max_classes: int = MAX_CLASSES
-    threads: int | None = None
-    memory: str | int | None = None  # limit on memory: larger files are sorted into a folder
-    work: str | None = None  # this folder, to keep it; by default a temporary one
     progress: Progress | None = field(default=None, compare=False, repr=False)
     needed: tuple[str, ...] = VOTE_ROLES  # the roles that must be found
     gold_key: tuple[str, ...] = ()  # the columns that name the items in the votes
@@ -263,8 +232,8 @@ class ReadOptions:
     scale: Scale = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.repeats, str) or self.repeats not in POLICIES:
-            raise ConfigError(f"repeats={self.repeats!r}: choose one of {', '.join(POLICIES)}.")
+        if not isinstance(self.repeats, str) or self.repeats not in REPEATS:
+            raise ConfigError(f"repeats={self.repeats!r}: choose one of {', '.join(REPEATS)}.")
         if _is_gold_table(self.gold):
             if self.gold_file is not None:
                 raise ConfigError("gold= and gold_file= both give true labels. Leave one out.")
@@ -384,13 +353,10 @@ def _check_types(options: ReadOptions) -> None:
 
 def reading_signature(first: str) -> Signature:
     """A signature for `help`: a first parameter, then these options with their defaults."""
-    hints = Reading.__annotations__
+    default = {one.name: one.default for one in fields(ReadOptions)}
     options = [
-        Parameter(
-            option.name, Parameter.KEYWORD_ONLY, default=option.default, annotation=hints[option.name].__forward_arg__
-        )
-        for option in fields(ReadOptions)
-        if option.name in hints
+        Parameter(name, Parameter.KEYWORD_ONLY, default=default[name], annotation=hint.__forward_arg__)
+        for name, hint in Reading.__annotations__.items()
     ]
     source = Parameter(first, Parameter.POSITIONAL_OR_KEYWORD, annotation="Any")
     return Signature([source, *options], return_annotation="Votes")

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.defaults import MAX_CLASSES
 from majorant.errors import ConfigError, DataError
 from majorant.read.formats import recognise_table
 from majorant.read.guess import WORKER_WORDS, find_other_columns, sample_columns
 from majorant.read.options import (
     ALIASES,
-    MAX_CLASSES,
     VOTE_ROLES,
     Choice,
     ReadOptions,

@@ -10,36 +10,13 @@ from typing import Any
 
 from majorant.defaults import TOLERANCE
 from majorant.errors import ConfigError, respell
+from majorant.options import Check, Files, Read, Tolerance, options_of
 
 ROLES = ("item", "worker", "label", "gold")
 NO_COLUMN = "-"  # choice in a list of columns that means there is none
-FIELDS = {  # the name of each argument of `read` in the form
-    "item": "Item",
-    "worker": "Worker",
-    "label": "Label",
-    "gold": "True label",
-    "gold_file": "Labels of an expert",
-    "columns": "No header row",
-    "wide": "One column per worker",
-    "workers": "One column per worker",
-    "repeats": "Repeated votes",
-    "empty": "Means no vote",
-    "several": "Several labels per item",
-    "order": "Labels from lowest to highest",
-    "threshold": "Two classes of scores",
-    "sheet": "Sheet",
-    "encoding": "Encoding",
-    "delimiter": "Field separator",
-    "design": "Labels of an expert",
-    "tolerance": "Difference too small to matter",
-}
-PLACES = {  # the id on the page of each field that a message can link to
-    **{name: name for name in ("item", "worker", "label", "gold", "repeats", "empty", "order", "threshold", "sheet")},
-    "encoding": "encoding",
-    "delimiter": "delimiter",
-    "gold_file": "labelled",
-    "design": "labelled",
-}
+_FORM = [one for table in (Read, Check, Tolerance) for one in options_of(table) if one.field]
+FIELDS = {one.name: one.field for one in _FORM}  # the name of each argument in the form
+PLACES = {one.name: one.place for one in _FORM if one.place}  # the id on the page of each field that a message can name
 REPEATS_WORDS = {
     "error": "stop with an error",
     "first": "the first counts",
@@ -66,8 +43,8 @@ def in_page_words(message: str) -> str:
         shown = [value for value in values if value not in ("NAME", "")]
         return f"“{FIELDS[name]}”" + (f" ({', '.join(shown)})" if name == "repeats" and shown else "")
 
-    flags = ("format", "max_classes", "allow_network", "status", "seconds", "by", "memory", "threads")
-    return respell(message, [*FIELDS, *flags], spell)
+    others = [one.name for table in (Read, Files, Check) for one in options_of(table) if one.name not in FIELDS]
+    return respell(message, [*FIELDS, *others, "by"], spell)
 
 
 def troubled_fields(message: str) -> list[str]:
