@@ -9,9 +9,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from majorant.errors import ConfigError
+from majorant.defaults import MAJORITY
+from majorant.errors import ConfigError, DataError
 from majorant.pipeline import aggregate
 from majorant.read import from_matrix
+from majorant.results.rules import AUTO
 
 try:
     from sklearn.base import BaseEstimator
@@ -23,24 +25,35 @@ except ImportError:
 class VoteAggregator(BaseEstimator):  # type: ignore[misc]
     """One label for each row of a matrix of votes, computed by any of our methods; `y` is ignored.
 
+    By default, the labels are those that `mj.check` writes (majority vote if there are too many classes for it).
     `labels_` are numbers as in the matrix, `probabilities_` has a column for each of `classes_`, and `skill_` is the
-    skill of each column, if the method learns it. Ties go to the first class; a row without votes gets NaN.
+    skill of each column, if the method learns it. A tied row gets the first of its classes or, with `ties="abstain"`,
+    NaN; so does a row without votes.
 
     >>> matrix = np.array([[1, 1, 0], [0, 0, np.nan], [1, np.nan, 1]])
     >>> VoteAggregator("majority").fit_predict(matrix).tolist()
     [1.0, 0.0, 1.0]
     """
 
-    def __init__(self, method: str = "dawid-skene", random_state: int = 0) -> None:
+    def __init__(self, method: str = AUTO, ties: str = "first", random_state: int = 0) -> None:
         self.method = method
+        self.ties = ties
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Fit to a matrix of votes, items by workers."""
+        if self.ties not in ("first", "abstain"):
+            raise ConfigError(f"ties must be first or abstain, not {self.ties!r}.")
         matrix = validate_data(self, X, ensure_all_finite="allow-nan", dtype=np.float64)
-        fit = aggregate(from_matrix(np.where(matrix == -1, np.nan, matrix)), self.method, rng=self.random_state)
+        votes = from_matrix(np.where(matrix == -1, np.nan, matrix))
+        try:
+            fit = aggregate(votes, self.method, rng=self.random_state)
+        except DataError:  # too many classes
+            if self.method != AUTO:
+                raise
+            fit = aggregate(votes, MAJORITY)
         self.classes_ = np.array(fit.label_values, dtype=float)
-        code_i = fit.codes("first")
+        code_i = fit.codes("first" if self.ties == "first" else "flag")
         self.labels_ = np.where(code_i < 0, np.nan, self.classes_[code_i])
         self.probabilities_ = np.array(fit.posterior)
         self.skill_ = None if fit.skill is None else np.array(fit.skill)

@@ -44,7 +44,7 @@ class MACE:
         For EM: pseudo-votes added to "copies", "does not copy" and each habit; the authors use .01 / classes. None
         means variational Bayes with the priors below.
     copies
-        Prior Beta(copies, copies) of the probability of copying.
+        Prior Beta(copies, copies) of the probability of copying; or a pair, for copying and for not copying.
     habit
         Prior Dirichlet(habit) of the habits.
     max_iter, tol, accelerate, clamp_gold
@@ -55,7 +55,7 @@ class MACE:
     traits: ClassVar[Traits] = Traits(iterative=True, monotone=True, distributed=True, tables_per_worker=1)
 
     smoothing: float | None = None
-    copies: float = 0.5
+    copies: float | tuple[float, float] = 0.5
     habit: float = 10.0
     max_iter: int = 1_000
     tol: float = 1e-6
@@ -96,13 +96,14 @@ class MACE:
         own_jl = np.maximum(counts.votes_jgl.sum(axis=1) - copied_jk, 0.0)
         votes_j2 = np.stack([copied_jk.sum(axis=1), own_jl.sum(axis=1)], axis=1)
         if self.smoothing is None:
-            return HabitParams(votes_j2 + self.copies, own_jl + self.habit)
+            return HabitParams(votes_j2 + np.asarray(self.copies), own_jl + self.habit)
         return HabitParams(shares(votes_j2 + self.smoothing), shares(own_jl + self.smoothing))
 
     def objective(self, params: HabitParams, counts: ExpectedCounts) -> float:
         """The evidence lower bound or, with smoothing, the log-posterior up to a constant."""
         if self.smoothing is None:
-            base_2, base_l = np.full(2, self.copies), np.full(params.habit_jl.shape[1], self.habit)
+            base_2 = np.broadcast_to(np.asarray(self.copies, dtype=float), 2)
+            base_l = np.full(params.habit_jl.shape[1], self.habit)
             return counts.evidence + (-divergence(params.copies_j2, base_2) - divergence(params.habit_jl, base_l))
         if self.smoothing == 0:
             return counts.evidence
