@@ -5,6 +5,7 @@ All sentences about claims and their assumptions are made here, from typed facts
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Hashable, Iterable
 
 from majorant.evidence.certificate.certificate import Certificate, Claim, Dependence, Family, Model, Reason, Verdict
@@ -12,6 +13,13 @@ from majorant.evidence.certificate.design import VotingDesign
 from majorant.evidence.evidence import Status, Tested
 from majorant.render.assumptions import ASSUMPTION_TEXT, said_assumptions
 from majorant.render.missing import missing_text
+from majorant.render.optimality import (
+    answer_sentence,
+    fact_lines,
+    grade_sentence,
+    optimality_summary,
+    tipping_sentence,
+)
 from majorant.render.plain import Facts, facts_of, plain
 from majorant.render.words import level_percent, listed, points_and_ends, shown
 from majorant.values import Estimate
@@ -27,9 +35,11 @@ TITLES = {
 
 
 def certificate_sentence(certificate: Certificate) -> str:
-    """The main claim and the claim about all rules, in one or two sentences."""
+    """The answer with its grade; by gold, or without one, the main claim and the claim about all rules."""
     first = claim_sentence(certificate.standing)
-    named = certificate.named
+    named, found = certificate.named, certificate.optimality
+    if found is not None and certificate.standing is certificate.anonymous:
+        return f"{answer_sentence(found)} {grade_sentence(found)}"
     if named is None or _same_gap(certificate.standing, named):
         return first
     return f"{first} {claim_sentence(named)}"
@@ -159,7 +169,12 @@ def worth_text(dependence: Dependence) -> str:
 
 def certificate_text(certificate: Certificate) -> str:
     """The certificate in one sentence, then each claim with its numbers and assumptions."""
-    lines = [certificate_sentence(certificate)]
+    lines, found = [certificate_sentence(certificate)], certificate.optimality
+    if found is not None:
+        by_gold = [] if certificate.standing is certificate.anonymous else lines
+        said = (("Answer", answer_sentence), ("Grade", grade_sentence), ("Unless", tipping_sentence))
+        lines = [*by_gold, *(line for title, tell in said for line in _wrapped(title, tell(found)))]
+        lines += ["", *_facts(fact_lines(found))]
     for claim in certificate.claims:
         lines += ["", *_claim_lines(claim)]
     if certificate.design is not None:
@@ -167,6 +182,13 @@ def certificate_text(certificate: Certificate) -> str:
     if certificate.dependence is not None:
         lines += ["", "Do workers share mistakes?", *_facts(_dependence_facts(certificate))]
     return "\n".join(lines)
+
+
+def _wrapped(title: str, text: str) -> list[str]:
+    """A line with a title, wrapped."""
+    return textwrap.wrap(
+        f"{title:<8} {text}", 116, subsequent_indent=" " * 9, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def _claim_lines(claim: Claim) -> list[str]:
@@ -232,6 +254,7 @@ def certificate_summary(certificate: Certificate) -> Facts:
         "untested_sentence": untested_sentence(certificate.claims),
         **{name: None if claim is None else claim_summary(claim) for name, claim in claims.items()},
         "design": None if certificate.design is None else design_summary(certificate.design),
+        "optimality": optimality_summary(certificate.optimality),
     }
 
 

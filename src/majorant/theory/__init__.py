@@ -33,11 +33,13 @@ from majorant.theory.two_class import (
     optimal_votes,
     perturbation_radius,
 )
+from majorant.theory.window import Window, window
 
 __all__ = [
     "Description",
     "OptimalVotes",
     "Region",
+    "Window",
     "Witness",
     "accuracy_region",
     "describe",
@@ -59,6 +61,7 @@ __all__ = [
     "panel_witness",
     "perturbation_radius",
     "verdict",
+    "window",
 ]
 
 for _name in __all__:

@@ -7,8 +7,9 @@ docs/theory/certificate.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -45,8 +46,10 @@ from majorant.evidence.certificate.count_models import (
     nonempty_cells,
     opposite,
     resampled_models,
+    sides,
     suprema,
 )
+from majorant.evidence.certificate.optimality import SettledCounts
 from majorant.evidence.evidence import Assumption, Certainty, Status, Tested
 from majorant.limits import sizes_within
 from majorant.values import Estimate, FloatArray, Missing, as_generator, as_level
@@ -105,6 +108,8 @@ class CountTests:
         Whether votes are independent given the class.
     assumptions : tuple of Tested
         Assumptions of the claim, with their status.
+    mirrored : bool
+        Whether class 0 is the second label.
     """
 
     histograms: Histograms
@@ -113,12 +118,22 @@ class CountTests:
     theta_3: FloatArray | None
     independence: Tested
     assumptions: tuple[Tested, ...]
+    mirrored: bool = False
+
+    def by_label(self) -> tuple[FloatArray, Histograms]:
+        """The model and the histograms with the first label as class 0."""
+        assert self.theta_3 is not None
+        if not self.mirrored:
+            return self.theta_3, self.histograms
+        a, r, nu = self.theta_3
+        return np.array([-r, -a, -nu]), {h: items_k[::-1] for h, items_k in self.histograms.items()}
 
 
 def examine_counts(histograms: Histograms, rng: np.random.Generator) -> CountTests:
     """Fit two binomials to the histograms, and test their assumptions."""
     totals = {h: float(items_k.sum()) for h, items_k in histograms.items()}
-    kept = _in_fixed_order({h: histograms[h] for h in sizes_within(totals)})
+    given = {h: histograms[h] for h in sizes_within(totals)}
+    kept = _in_fixed_order(given)
     untested = (Assumption.EXCHANGEABLE_WORKERS, Assumption.BETTER_THAN_GUESSING, Assumption.INDEPENDENT_ITEMS)
     assumptions, theta_3 = tuple(Tested(one, Status.UNTESTED) for one in untested), None
     independence = Tested(Assumption.INDEPENDENT_VOTES, Status.UNTESTABLE)
@@ -134,6 +149,7 @@ def examine_counts(histograms: Histograms, rng: np.random.Generator) -> CountTes
         theta_3=theta_3,
         independence=independence,
         assumptions=assumptions,
+        mirrored=kept is not given,
     )
 
 
@@ -268,6 +284,37 @@ def verdict_by_ratios(ratio: float, against: float, level: float) -> Verdict:
     if ratio > ratio_cut(level):
         return Verdict.OPTIMAL
     return Verdict.NOT_OPTIMAL if against > ratio_cut(level) else Verdict.OPEN
+
+
+def settled_counts(
+    histograms: Histograms, sizes: Sequence[int], labels: Sequence[Hashable], level: float
+) -> tuple[SettledCounts, ...]:
+    """The counts on which majority's label is the most probable at the level, for each number of votes and class.
+
+    The counts of a class are tested from unanimity inwards, up to the first failure: the hypotheses are nested, so each
+    test is at the full level. The cut allows for both classes, and for the number of different numbers of votes.
+
+    >>> found = settled_counts({3: np.array([520.0, 480.0, 480.0, 520.0])}, [3], ("no", "yes"), 0.95)
+    >>> [(one.label, one.smallest, one.share) for one in found]
+    [('no', 2, 0.5), ('yes', 2, 0.5)]
+    """
+    cells, items_n = nonempty_cells(histograms)
+    total = float(items_n.sum())
+    tasks = [
+        (h, label, [h - k for k in range(h - narrowest_majority(h) + 1)])
+        for h in sizes
+        for label in (0, 1)  # votes for the label, from unanimity inwards
+    ]
+    rows = [(h, own, -1) if label == 0 else (h, h - own, 1) for h, label, owns in tasks for own in owns]
+    value_p = suprema(cells, items_n[None], join_sides(EVERYWHERE, sides(rows)))[0][0]
+    leads, cut, found = iter(value_p[0] - value_p[1:]), float(gammaincinv(0.5, 1 - (1 - level) / len(sizes))), []
+    for h, label, owns in tasks:
+        passed = [own for own, _ in takewhile(lambda pair: pair[1] > cut, [(own, next(leads)) for own in owns])]
+        items_k = histograms[h]
+        items = sum(float(items_k[own if label == 0 else h - own]) for own in passed) / total
+        smallest = passed[-1] if passed else None
+        found.append(SettledCounts(n_votes=h, label=labels[label], smallest=smallest, share=items))
+    return tuple(found)
 
 
 def is_proved(histograms: Histograms, evidence: CountEvidence, level: float) -> bool:

@@ -332,17 +332,22 @@ class PanelCounts(NamedTuple):
 
 def count_cells(sets: WorkerSets, models: PanelModels) -> PanelCounts:
     """Probabilities of the vote counts on the items of these worker sets, under each model."""
-    total, share_s = np.zeros(()), sets.items_s / sets.items_s.sum()
-    for worker_h, share in zip(sets.worker_sh, share_s, strict=True):
-        given_bkc, count_lc = count_distribution(models.confusion[:, worker_h])
-        total = total + share * given_bkc
-    joint_bkc = models.prior_bk[:, :, None] * total
+    joint_bkc, count_lc = count_joint(sets, models)
     top_lc = count_lc == count_lc.max(axis=0)
     own_c, row_c = top_lc.argmax(axis=0), np.arange(count_lc.shape[1])
     own_bc, drawn_bc = joint_bkc[:, own_c, row_c], (joint_bkc * top_lc).sum(axis=1) / top_lc.sum(axis=0)
     joint_bkc[:, own_c, row_c] = 0.0
     items = float(sets.items_s.sum())
     return PanelCounts(sets.n_votes, items, own_bc, joint_bkc.max(axis=1), drawn_bc, top_lc.sum(axis=0) > 1)
+
+
+def count_joint(sets: WorkerSets, models: PanelModels) -> tuple[FloatArray, IntArray]:
+    """P(class, vote counts) on the items of these worker sets, under each model, and the counts."""
+    total, share_s = np.zeros(()), sets.items_s / sets.items_s.sum()
+    for worker_h, share in zip(sets.worker_sh, share_s, strict=True):
+        given_bkc, count_lc = count_distribution(models.confusion[:, worker_h])
+        total = total + share * given_bkc
+    return models.prior_bk[:, :, None] * total, count_lc
 
 
 def _is_beaten_on_counts(

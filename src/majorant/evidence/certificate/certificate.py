@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Literal
 
 from majorant.evidence.certificate.design import VotingDesign
+from majorant.evidence.certificate.optimality import Optimality
 from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status, Tested
 from majorant.values import Estimate, Missing
 
@@ -192,6 +193,8 @@ class Certificate:
         For a panel, whether its workers err together.
     design : VotingDesign or None
         Panel or crowd; None if the voters are unknown.
+    optimality : Optimality or None
+        The answer if votes are independent, its grade, and what would overturn it; None if no item has three votes.
     """
 
     level: float
@@ -200,6 +203,7 @@ class Certificate:
     gold: Claim | None = None
     dependence: Dependence | None = None
     design: VotingDesign | None = None
+    optimality: Optimality | None = None
 
     @property
     def claims(self) -> tuple[Claim, ...]:

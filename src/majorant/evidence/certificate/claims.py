@@ -7,7 +7,7 @@ certificate does not depend on the order of rows or the names of workers and lab
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Unpack
 
@@ -43,6 +43,7 @@ from majorant.evidence.certificate.certificate import (
 from majorant.evidence.certificate.dependence import dependence
 from majorant.evidence.certificate.design import VotingDesign, design
 from majorant.evidence.certificate.gold import GoldCells, cells_of, claim_from_cells, gold_rows
+from majorant.evidence.certificate.plug_in import Plugged, answer_question, plug_counts, plug_panel, plug_shared
 from majorant.evidence.copies import find_copies
 from majorant.evidence.evidence import Status, Tested
 from majorant.items import MOST_STUDIED, draw, merge_equal_items, take_items
@@ -338,6 +339,8 @@ def make_certificate(examination: Examination, case: Case | None) -> Certificate
     each = level if gold is None else (1 + level) / 2
     replicates = _resample(examination, case, examination.named, "named")
     anonymous = _anonymous(examination, replicates, each)
+    plugged = _plug_in(examination)
+    is_panel, labels = examination.design.kind == "panel", _labels(examination)
     return Certificate(
         level=level,
         anonymous=replace(anonymous, level=level),
@@ -345,7 +348,23 @@ def make_certificate(examination: Examination, case: Case | None) -> Certificate
         gold=None if gold is None else replace(claim_from_cells(gold, level=each), level=level),
         dependence=examination.dependence,
         design=examination.design,
+        optimality=None if plugged is None else answer_question(plugged, anonymous, labels, panel=is_panel),
     )
+
+
+def _plug_in(examination: Examination) -> Plugged | None:
+    """The most likely model of the votes, the same as that of the anonymous claim; None if there is none."""
+    if examination.counts is not None:
+        return plug_counts(examination.counts, _labels(examination), examination.level)
+    if examination.by_label is not None:
+        return plug_shared(examination.by_label)
+    return None if examination.panel is None else plug_panel(examination.panel)
+
+
+def _labels(examination: Examination) -> tuple[Hashable, ...]:
+    """The labels in the order of the classes of the model."""
+    votes = examination.inputs.sample if examination.counts is not None else examination.ordered.votes
+    return tuple(votes.labels)
 
 
 def _resample(
