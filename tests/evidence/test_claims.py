@@ -148,7 +148,9 @@ def test_the_commands_certify_and_plan(tmp_path, monkeypatch, capsys):
 
     code, text = run("certify", "votes.csv")
     assert code == 0
-    assert text.startswith("No rule that ignores who voted beats majority vote (proved, 95%).")
+    assert text.startswith("Answer   If these votes are independent given the truth, majority vote is optimal")
+    assert "\nGrade    Proved" in text
+    assert "\nUnless   " in text
     code, as_json = run("certify", "votes.csv", "--json", "--claim", "named")
     facts = json.loads(as_json)
     assert (facts["anonymous"]["verdict"], facts["anonymous"]["certainty"]) == ("optimal", "proved")

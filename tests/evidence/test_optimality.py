@@ -8,7 +8,7 @@ from scipy.special import expit, logit
 from scipy.stats import betabinom
 
 from majorant.evidence.certificate.anonymous import settled_counts
-from majorant.evidence.certificate.claims import certify
+from majorant.evidence.certificate.claims import certify, could_support
 from majorant.evidence.certificate.count_models import flatten
 from majorant.evidence.certificate.optimality import PublicCheck, check_record, grade, public_checks, scaled_loss
 from majorant.evidence.certificate.tipping import (
@@ -21,7 +21,7 @@ from majorant.evidence.certificate.tipping import (
 from majorant.evidence.evidence import Certainty
 from majorant.render.optimality import answer_sentence, fact_lines, grade_sentence, tipping_sentence
 from majorant.simulate import one_coin_workers, simulate
-from majorant.tally import counts
+from majorant.tally import counts, distinct_counts
 from majorant.theory import majority_margin, window
 from majorant.votes import Votes
 
@@ -94,6 +94,28 @@ def test_without_three_votes_there_is_no_answer():
     assert certify(votes).optimality is None
     empty = Votes.from_codes([], [], [], items=(), workers=(), labels=("no", "yes"))
     assert certify(empty).optimality is None
+
+
+# --- whether a certificate is worth computing
+
+
+@pytest.mark.parametrize(
+    ("votes", "panel", "workers_differ", "wanted"),
+    [
+        (simulate([0.5, 0.5], one_coin_workers([0.75] * 7), 500, 7, rng=0).votes, True, False, True),
+        (crowd([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], 5), False, False, True),
+        (crowd([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], 5), False, True, False),
+        (crowd([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], 3), False, False, False),  # independence cannot be tested
+        (crowd([0.9, 0.1], ASYMMETRIC, 5), False, False, False),
+        (Votes.from_codes([], [], [], items=(), workers=(), labels=("no", "yes")), False, False, False),
+    ],
+)
+def test_a_certificate_is_computed_only_if_it_could_support_the_answer(votes, panel, workers_differ, wanted):
+    patterns = distinct_counts(counts(votes))
+    assert could_support(patterns, panel=panel, workers_differ=workers_differ) is wanted
+    if not wanted and len(votes.items) and not workers_differ:
+        claim = certify(votes).anonymous
+        assert (claim.verdict, claim.certainty) != ("optimal", "supported")
 
 
 # --- the grade

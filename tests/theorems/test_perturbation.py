@@ -113,3 +113,31 @@ def test_invalid_input_error_names_the_entry():
         perturbation_radius([0.2, 0.3, 0.5], np.eye(3), 3)
     with pytest.raises(ConfigError, match=r"confusion\[0\] sums to"):
         perturbation_radius([0.5, 0.5], [[0.5, 0.4], [0, 1]], 3)
+
+
+def expected_gap(prior, confusion, sigma, nodes=12):
+    """E[optimal - majority] for three voters moved uniformly within sigma, by quadrature over the moves."""
+    at, weight = np.polynomial.legendre.leggauss(nodes)
+    place = np.array(list(product(range(nodes), repeat=3)))
+    crew_bhkl = np.asarray(confusion) + (sigma * at[place])[..., None, None] * MOVE
+    ballot_ph = np.array(list(product((0, 1), repeat=3)))
+    given_bpk = np.prod([crew_bhkl[:, h][:, :, ballot_ph[:, h]] for h in range(3)], axis=0).transpose(0, 2, 1)
+    joint_bpk = given_bpk * np.asarray(prior)
+    majority_p = (ballot_ph.sum(axis=1) > 1).astype(int)
+    gap_b = (joint_bpk.max(axis=2) - joint_bpk[:, np.arange(8), majority_p]).sum(axis=1)
+    return float((weight[place].prod(axis=1) / 8) @ gap_b)
+
+
+def test_accuracies_are_equal_in_expectation_up_to_the_radius_and_no_further():
+    rng = np.random.default_rng(0)
+    prior_bk, confusion_bkl = draw(rng, many(400, quick=80))
+    tried = 0
+    for prior, confusion in zip(prior_bk, confusion_bkl, strict=True):
+        radius, most = perturbation_radius(prior, confusion, 3), float(np.min(confusion))
+        if not 0.005 < radius < most / 1.6:
+            continue
+        tried += 1
+        assert expected_gap(prior, confusion, 0.999 * radius) < 1e-15
+        assert expected_gap(prior, confusion, 1.5 * radius) > 0
+    assert tried >= 10
+    assert expected_gap([0.6, 0.4], [[0.7, 0.3], [0.2, 0.8]], 1.5 * 0.0194) == pytest.approx(1.1e-4, rel=0.3)

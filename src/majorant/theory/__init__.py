@@ -24,6 +24,7 @@ from majorant.theory.margin import (
     verdict,
 )
 from majorant.theory.panel import panel_margin, panel_witness
+from majorant.theory.stopping import stopping_margin
 from majorant.theory.two_class import (
     OptimalVotes,
     Region,
@@ -60,6 +61,7 @@ __all__ = [
     "panel_margin",
     "panel_witness",
     "perturbation_radius",
+    "stopping_margin",
     "verdict",
     "window",
 ]

@@ -31,6 +31,7 @@ from majorant.evidence.certificate.bootstrap_claims import (
 )
 from majorant.evidence.certificate.canonical import Canonical, canonical_order
 from majorant.evidence.certificate.certificate import (
+    RARE_SHARE,
     Certificate,
     Claim,
     Dependence,
@@ -53,6 +54,7 @@ from majorant.methods.fit import Fit
 from majorant.methods.shared import SharedConfusion
 from majorant.read import Reading, as_votes
 from majorant.tally import Patterns, find_patterns, is_panel, two_class_histograms, votes_by_worker
+from majorant.theory.margin import majority_margins
 from majorant.values import as_generator, as_level, as_seed
 from majorant.votes import IntArray, Votes
 
@@ -327,6 +329,34 @@ def fit_workers(votes: Votes) -> Case | None:
 
 
 # --- the claims
+
+
+def could_support(patterns: Patterns, *, panel: bool, workers_differ: bool) -> bool:
+    """Whether a certificate of these vote counts could say that majority vote is optimal, with tests that passed.
+
+    This is quick, so that `check` computes a certificate only if it can change the answer. It cannot if no item has
+    enough votes to test independence, if workers of a crowd differ, or if majority vote is not optimal at the most
+    likely model. A panel needs the model of its workers, so it is not judged by its counts.
+
+    Parameters
+    ----------
+    patterns : Patterns
+        The vote counts of all items.
+    panel : bool
+        Whether the same workers label (nearly) all items.
+    workers_differ : bool
+        Whether workers differ by more than chance.
+    """
+    votes_p, n_classes = patterns.votes_p, patterns.counts_pk.shape[1]
+    items_h = np.bincount(votes_p, weights=patterns.items_p)
+    common = np.flatnonzero(items_h >= RARE_SHARE * max(1.0, items_h[1:].sum()))
+    sizes = [int(h) for h in common if h > 0]
+    if n_classes < 2 or max(sizes, default=0) < (4 if n_classes == 2 else 3):
+        return False
+    if panel:
+        return True
+    prior_k, confusion_kl = SharedConfusion().fit_counts(patterns)
+    return not workers_differ and all(float(majority_margins(prior_k, confusion_kl, h)) > 0 for h in sizes)
 
 
 def make_certificate(examination: Examination, case: Case | None) -> Certificate:

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, xlog1py, xlogy
 
 from majorant.evidence.certificate.anonymous import CountTests, count_margin, deciding_sizes, settled_counts
 from majorant.evidence.certificate.bootstrap import Case
@@ -135,7 +135,7 @@ def plug_counts(tests: CountTests, labels: Sequence[Hashable], level: float) -> 
     cells, items_c = flatten(histograms)
     a, r, nu = (float(share) for share in expit(theta_3))
     log_joint = [
-        np.log(share) + cells.zeros_c * safe_log(chance) + (cells.votes_c - cells.zeros_c) * safe_log(1 - chance)
+        np.log(share) + xlogy(cells.zeros_c, chance) + xlog1py(cells.votes_c - cells.zeros_c, -chance)
         for share, chance in ((max(nu, 1e-300), a), (max(1 - nu, 1e-300), r))
     ]
     kept, items_n = nonempty_cells(histograms)
