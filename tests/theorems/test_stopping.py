@@ -41,7 +41,7 @@ def test_one_coin_needs_the_papers_condition_to_the_power_of_the_lead(lead):
         coin = [[1 - r, r], [r, 1 - r]]
         found = stopping_margin([nu, 1 - nu], coin, lead)
         assert found == pytest.approx(lead * np.log((1 - r) / r) - abs(np.log(nu / (1 - nu))), abs=1e-9)
-        if r < 0.5:  # a maximum that leaves only full leads, or none that is smaller, changes nothing
+        if lead <= 2:  # then no smaller lead is left but a tie
             assert found == pytest.approx(stopping_margin([nu, 1 - nu], coin, lead, most_votes=lead), abs=1e-9)
 
 
@@ -54,7 +54,7 @@ def test_a_maximum_without_a_lead_in_reach_is_a_fixed_number_of_votes():
 
 def test_unequal_classes_are_never_safe_without_a_maximum():
     assert stopping_margin([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], 3) == -np.inf
-    assert stopping_margin([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], 3, 9) > 0
+    assert stopping_margin([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], 3, 4) > 0
     assert stopping_margin([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], 1) > 0  # one vote is always enough
 
 
