@@ -66,66 +66,6 @@ def test_results_hold_facts_and_no_sentences():
     for path in [*modules(*RESULTS), *(ROOT / name for name in RESULTS_FILES)]:
         found = [text for text in sentences(path) if n_words(text) >= SENTENCE and not is_markup(text)]
         assert not found, f"{name_of(path)}: the sentence belongs in render/"
-@pytest.mark.parametrize("path", [*modules(*RESULTS), *(ROOT / name for name in RESULTS_FILES)], ids=name_of)
-def test_results_hold_facts_and_no_sentences(path):
-    assert not [text for text in sentences(path) if n_words(text) >= SENTENCE and not is_markup(text)]
-
-
-# Texts in results, each the name of something; whatever else a result says is an enum or a number.
-NAMES = {
-    "rule": "a rule by its name",
-    "rules": "rules by their names",
-    "other": "a rule by its name",
-    "present": "a rule by its name",
-    "baseline": "a rule by its name",
-    "tie_breaker": "a rule by its name",
-    "leader": "a rule by its name",
-    "alive": "rules by their names",
-    "right": "rules by their names, and how often each is right",
-    "fits": "fits by the names of their rules",
-    "by_name": "rules by their names",
-    "members": "fits by the names of their methods",
-    "method": "a method by its name",
-    "distance": "rules by their names",
-    "nearer": "rules by their names",
-    "rule_i": "rules by their names",
-    "judged_by": "the judge who wrote the labels",
-    "truth": "the name of the column with true labels",
-    "kind": "a question by its name in the table of questions",
-    "verdict": "what a question found: each question has words of its own",
-    "facts": "what a question adds to its outcome, by name",
-    "experts": "how experts are combined, by name",
-    "call": "the command that drew a design",
-    "votes": "the digest of the votes",
-    "name": "a data set, a judge or a group by its name",
-    "expert": "labels by the items' names",
-    "text": "an item's own text",
-    "same_as": "rules by name",
-    "family": "a publication of data sets by its name",
-    "ties": "a rule by its name",
-    "shape": "a model by its name",
-    "why": "how a search ended, by name",
-    "rows": "the rows of a user's file",
-}
-
-
-def text_fields(path):
-    """Fields of the public classes of a module that may hold text, as `Class.field`."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-            for part in node.body:
-                if isinstance(part, ast.AnnAssign) and re.search(r"\bstr\b", ast.unparse(part.annotation)):
-                    yield f"{node.name}.{part.target.id}"
-
-
-@pytest.mark.parametrize(
-    "path",
-    [*modules("evidence", "ask", "results"), *(ROOT / f"{name}.py" for name in ("pipeline", "decide", "values"))],
-    ids=name_of,
-)
-def test_texts_in_results_are_names(path):
-    assert not [field for field in text_fields(path) if field.partition(".")[2] not in NAMES]
 
 
 def texts_in(value, at=""):
