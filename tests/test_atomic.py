@@ -18,13 +18,20 @@ import pytest
 
 import majorant as mj
 from majorant import atomic
+from majorant.ask.label_file import LabelFile
 from majorant.atomic import whole_file
 from majorant.errors import ConfigError
 from majorant.output import write_files
-from majorant.ownership import RECORD, digest_of
-from majorant.read.label_table import LabelTable
+from majorant.ownership import digest_of, result_digest
 
 CALLS = ("replace", "fsync", "link", "unlink")
+
+
+def result_of(digests):
+    """A result that lists the files of its set, and itself."""
+    files = {name: f"sha256:{digest}" for name, digest in digests.items()}
+    own = f"sha256:{result_digest({'files': files})}"
+    return json.dumps({"files": {**files, "result.json": own}})
 
 
 def contents(folder, generation):
@@ -37,14 +44,14 @@ def contents(folder, generation):
         folder / "quoted.csv": {**rows, "item": [f"{name}, quoted" for name in rows["item"]]},
         folder / "turns.csv": iter([rows, rows]),
         folder / "table.parquet": rows,
-        folder / "result.json": lambda digests: json.dumps(dict(digests)),
+        folder / "result.json": result_of,
     }
 
 
 def texts(folder, generation):
     """A set that takes no time."""
     files = {folder / f"{name}.csv": f"{generation} {name}\n" for name in "abcdef"}
-    return {**files, folder / "result.json": lambda digests: json.dumps(dict(digests))}
+    return {**files, folder / "result.json": result_of}
 
 
 def outcome(files):
@@ -57,7 +64,7 @@ def outcome(files):
 
 
 def state(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != RECORD}
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def both_sets(folder, make):
@@ -128,7 +135,7 @@ def test_failed_call_leaves_the_old_or_new_files_complete(sets, monkeypatch, nam
 
 def test_written_files_are_removed_when_a_later_write_fails(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        FailsOnce(patch, ("replace",), 4)
+        FailsOnce(patch, ("replace",), 3)
         with pytest.raises(ConfigError, match=r"plain\.csv"):
             write_files(contents(tmp_path, "new"))
     assert list(tmp_path.iterdir()) == []
@@ -217,8 +224,7 @@ def test_kill_at_any_call_leaves_whole_files_and_mixed_sets_are_detected(quick_s
             now = {name: content for name, content in state(folder).items() if not name.startswith(".")}
             assert set(now) == set(old)
             assert all(now[name] in (old[name], new[name]) for name in now)
-            listed = {name: f"sha256:{digest}" for name, digest in json.loads(now["result.json"]).items()}
-            foreign = foreign_files({"files": listed}, folder / "result.json")
+            foreign = foreign_files(json.loads(now["result.json"]), folder / "result.json")
             one_set = now in (old, new)
             assert bool(foreign) == (not one_set)
             mixed += not one_set
@@ -232,9 +238,9 @@ def test_kill_at_any_call_leaves_whole_files_and_mixed_sets_are_detected(quick_s
 
 
 def test_files_of_a_running_process_are_not_leftovers(tmp_path):
-    with whole_file(tmp_path / "a.txt") as first:
+    with whole_file(tmp_path / "a.txt", overwrite=True) as first:
         first.write_text("first")
-        with whole_file(tmp_path / "a.txt") as second:
+        with whole_file(tmp_path / "a.txt", overwrite=True) as second:
             second.write_text("second")
         assert (tmp_path / "a.txt").read_text() == "second"
         assert first.exists()
@@ -255,7 +261,7 @@ def test_running_writer_leaves_no_backup(tmp_path):
     write_files({target: "first"})
     with target.open() as first:  # the run that wrote it holds its lock until it ends
         fcntl.flock(first, fcntl.LOCK_EX)
-        write_files({target: "second"})
+        write_files({target: "second"}, overwrite=True)
     assert state(tmp_path) == {"a.txt": b"second"}
 
 
@@ -269,8 +275,9 @@ def test_concurrent_runs_leave_one_consistent_set(tmp_path):
         thread.start()
     for thread in threads:
         thread.join()
-    listed = json.loads((tmp_path / "result.json").read_text())
-    assert listed == {name: digest_of(tmp_path / name) for name in listed}
+    listed = json.loads((tmp_path / "result.json").read_text())["files"]
+    del listed["result.json"]
+    assert listed == {name: f"sha256:{digest_of(tmp_path / name)}" for name in listed}
     assert len(state(tmp_path)) == 7
 
 
@@ -319,7 +326,7 @@ def test_links_are_followed_and_permissions_kept(tmp_path):
     real.chmod(0o600)
     link.symlink_to(real)
     dangling.symlink_to(tmp_path / "far" / "new.txt")
-    write_files({link: "new", dangling: "new"})
+    write_files({link: "new", dangling: "new"}, overwrite=True)
     assert link.is_symlink()
     assert dangling.is_symlink()
     assert real.read_text() == (tmp_path / "far" / "new.txt").read_text() == "new"
@@ -340,7 +347,7 @@ def test_backup_is_a_copy_where_hard_links_are_unsupported(sets, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(atomic.os, "link", refused)
-        FailsOnce(patch, ("replace",), 4)
+        FailsOnce(patch, ("replace",), 3)
         with pytest.raises(ConfigError):
             write_files(contents(folder, "new"))
     assert state(folder) == old
@@ -351,25 +358,30 @@ def test_failed_call_keeps_files_of_ask_and_label_whole(tmp_path, monkeypatch):
                      "label": ["ny"[(n * n // 7) % 2] for n in range(90)]})  # fmt: skip
     path, first = tmp_path / "to_label.csv", mj.ask(votes, question="accuracy", n=3, rng=0)
     first.write(path)
-    old, larger = state(tmp_path), first.more(4)
+    design, larger = tmp_path / "to_label.design.json", first.more(4)
+    old = state(tmp_path)
+
+    def more():
+        larger.write_more(path, 3, design=design)
 
     def label():
-        write_files({path: LabelTable.read(path).with_labels({0: "y"}).to_bytes()}, update=[path])
+        LabelFile.read(path, design).write(1, "y")
 
-    for write in (lambda: larger.write(path), label):
+    for write in (more, label):
         n, failures, done = 0, 0, False
         while not done:
             n += 1
             with monkeypatch.context() as patch:
-                broken = FailsOnce(patch, ("fsync", "replace", "link"), n)
+                broken = FailsOnce(patch, ("open", "fsync", "replace", "link"), n)
                 try:
                     write()
                 except ConfigError:
                     failures += 1
-                    assert state(tmp_path) == old, (n, broken.failed)
+                    now = {name: content for name, content in state(tmp_path).items() if name != "to_label.csv.journal"}
+                    assert now == old, (n, broken.failed)
                     continue
             done = broken.failed is None
-            assert set(state(tmp_path)) == set(old)
+            assert set(state(tmp_path)) == {*old, "to_label.csv.journal"}
             assert state(tmp_path) != old
             for name, content in old.items():
                 (tmp_path / name).write_bytes(content)
@@ -440,8 +452,8 @@ def test_failed_call_keeps_the_old_files_with_one_message(check_out, tmp_path, m
         assert code == 2
         assert re.fullmatch(SENTENCE, said), said
         assert state(folder) == old, (n, broken.failed)
-    assert failed["fsync"] == 7  # the five files, the folder, and the record of them
-    assert failed["replace"] == 6
+    assert failed["fsync"] == 6  # the five files and the folder
+    assert failed["replace"] == 5
     assert failed["open"] >= 10
 
 

@@ -11,7 +11,6 @@ import pytest
 import majorant as mj
 from corpus.orders import answer_facts, difference, rename, shuffle_rows
 from majorant import datasets
-from majorant.ownership import RECORD
 from majorant.render import files as files_of_results
 from majorant.render.files import write_result
 from majorant.render.summary import result_summary
@@ -35,7 +34,7 @@ def shuffled(columns, seed):
 def files(columns, folder):
     result = mj.check(columns, rng=0)
     write_result(result, result_summary(result), folder)
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.name != RECORD}
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
 def rows(content, key):
@@ -121,7 +120,7 @@ def test_answer_does_not_depend_on_row_order(run, tmp_path, monkeypatch, shape, 
             csv.writer(file).writerows([some, *zip(*some.values(), strict=True)])
         code, _, err = run("check", "votes.csv", "--out", "out", "-q", *options, *where)
         assert code == 0, err
-        written = sorted(path for path in (folder / "out").iterdir() if path.name != RECORD)
+        written = sorted(path for path in (folder / "out").iterdir())
         found.append({path.name: path.read_bytes() for path in written})
     first, again, mixed = found
     assert set(first) == {"labels.csv", "workers.csv", "review.csv", "report.html", "result.json"}

@@ -18,13 +18,13 @@ import tempfile
 import time
 from collections.abc import Collection, Iterable, Iterator
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from majorant.errors import ConfigError
-from majorant.ownership import RECORD, digest_of, note_written, record_text, replaceable_digest
+from majorant.ownership import NotOursError, digest_of, note_written, replaceable_digest
 
 fcntl: Any
 try:
@@ -46,7 +46,7 @@ def whole_file(path: str | os.PathLike[str], *, guard: bool = True, overwrite: b
     >>> with whole_file(folder / "a.txt") as name:
     ...     _ = name.write_text("all of it")
     >>> (folder / "a.txt").read_text(), sorted(path.name for path in folder.iterdir())
-    ('all of it', ['.majorant-files.json', 'a.txt'])
+    ('all of it', ['a.txt'])
     """
     target = Path(path)
     with whole_files([target], guard=guard, overwrite=overwrite) as parts:
@@ -58,19 +58,27 @@ def whole_file(path: str | os.PathLike[str], *, guard: bool = True, overwrite: b
 
 @contextlib.contextmanager
 def whole_files(
-    paths: Iterable[Path], *, guard: bool = True, overwrite: bool = False, update: Collection[Path] = ()
+    paths: Iterable[Path],
+    *,
+    guard: bool = True,
+    overwrite: bool = False,
+    update: Collection[Path] = (),
+    tables: bool = False,
 ) -> Iterator[list[Path]]:
     """Yield temporary files that replace the targets, in this order and all or none, if the block succeeds.
 
-    `ownership` decides what may be replaced, before anything is computed and again at the end; `update` lists files
-    whose new content is derived from the current one.
+    `ownership` decides what may be replaced, before anything is computed; a file that changes until the end is not
+    replaced.  `update` lists files whose new content is derived from the current one.  With `tables`, a file that
+    majorant may not have written is only refused if its content would change.
 
     Links are followed. A pipe or a character device is written to after everything else is on disk; a folder, a socket
     or a block device is refused before anything is computed.
     """
     with contextlib.ExitStack() as stack:
-        guards = _Guard(guard, overwrite, update)
-        pieces = [stack.enter_context(_piece(path, guards)) for path in paths]
+        paths = list(paths)
+        guards = _Guard(guard, overwrite, update, tables)
+        guards.approve(paths)
+        pieces = [stack.enter_context(_piece(path)) for path in paths]
         stay = [piece.target for piece in pieces if not piece.through]
         for target in stay:
             if stay.count(target) > 1:
@@ -89,20 +97,36 @@ def extra_file(part: Path) -> Iterator[Path]:
 
 @dataclass(frozen=True, slots=True)
 class _Guard:
-    """Whether files that majorant did not write may be replaced."""
+    """Whether files that majorant did not write may be replaced, and which files were found at the targets."""
 
     on: bool
     overwrite: bool
     update: Collection[Path]
+    tables: bool = False
+    found: dict[Path, str | None] = field(default_factory=dict)
 
-    def digest(self, target: Path, given: Path) -> str | None:
-        """The digest of the file to replace, if it is ours; a file that may not be replaced is refused."""
-        if not self.on:
-            return None
-        return replaceable_digest(target, given, overwrite=self.overwrite, update=given in self.update)
+    def approve(self, paths: Iterable[Path]) -> None:
+        """Refuse files that may not be replaced, and remember the others."""
+        for path in paths if self.on else ():
+            try:
+                target, through = _destination(path)
+                if not through and path not in self.update:
+                    with _locked(target.parent):  # otherwise another run may be putting a set in place
+                        self.found[target] = replaceable_digest(target, path, overwrite=self.overwrite)
+            except NotOursError:
+                if not self.tables:
+                    raise
+                self.found[target] = None  # looked at again when its new content is known
+            except OSError as error:
+                raise cannot_write(path, error) from error
 
-
-_UNGUARDED = _Guard(on=False, overwrite=False, update=())
+    def refuse_changed(self, pieces: Iterable[_Piece]) -> None:
+        """Refuse files that appeared or changed since they were approved, unless another run of ours wrote them."""
+        for piece in pieces:
+            if piece.target in self.found and piece.target.exists():
+                known, now = self.found[piece.target], digest_of(piece.target)
+                if now not in (known, digest_of(piece.part) if self.tables else None):
+                    replaceable_digest(piece.target, piece.given, overwrite=self.overwrite)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,20 +151,17 @@ class _Piece:
 
 
 @contextlib.contextmanager
-def _piece(path: Path, guard: _Guard, *, given: Path | None = None) -> Iterator[_Piece]:
-    """A temporary file for `path`; error messages name `given` instead, if it is not None."""
-    given = given or path
+def _piece(path: Path) -> Iterator[_Piece]:
+    """A temporary file for `path`."""
     with contextlib.ExitStack() as stack:
         try:
             target, through = _destination(path)
-            if not through:
-                guard.digest(target, path)
             folder = Path(tempfile.gettempdir()) if through else target.parent
             remove_leftovers(folder, ("part", "rows"))
             identity, part = stack.enter_context(_temporary(folder, target.name, ".part"))
         except OSError as error:
-            raise cannot_write(given, error) from error
-        yield _Piece(given, target, through, part, identity)
+            raise cannot_write(path, error) from error
+        yield _Piece(path, target, through, part, identity)
 
 
 def _destination(path: Path) -> tuple[Path, bool]:
@@ -206,32 +227,10 @@ def _replace_all(pieces: list[_Piece], guard: _Guard) -> None:
     with contextlib.ExitStack() as stack:
         for folder in folders:
             stack.enter_context(_locked(folder))
-        records = [_record(folder, stay, guard, stack) for folder in folders if guard.on]
-        _swap([*records, *stay])
+        guard.refuse_changed(stay)
+        _swap(stay)
     if guard.on:
         note_written(piece.target for piece in stay if piece.given not in guard.update)
-
-
-def _record(folder: Path, pieces: list[_Piece], guard: _Guard, stack: contextlib.ExitStack) -> _Piece:
-    """The new record of a folder; it is put in place before the files that it lists."""
-    own = [piece for piece in pieces if piece.target.parent == folder]
-    record = stack.enter_context(_piece(folder / RECORD, _UNGUARDED, given=own[0].given))
-    try:
-        digests = {piece.target.name: (digest_of(piece.part), guard.digest(piece.target, piece.given)) for piece in own}
-        record.part.write_text(record_text(folder, digests), encoding="utf-8")
-        _finish(record)
-    except OSError as error:
-        raise cannot_write(own[0].given, error) from error
-    return record
-
-
-def record_folder(folder: Path) -> None:
-    """Record a folder as ours although another library wrote it."""
-    place = folder.parent
-    with _locked(place), _piece(place / RECORD, _UNGUARDED) as record:
-        record.part.write_text(record_text(place, {folder.name: (digest_of(folder), None)}), encoding="utf-8")
-        _finish(record)
-        _swap([record])
 
 
 def _swap(pieces: list[_Piece]) -> None:

@@ -248,7 +248,7 @@ class Overwrite:
     """For commands that write files."""
 
     overwrite: bool = option(
-        False, "Replace files that majorant did not write.", group="Output", page="all", kind="overwrite"
+        False, "Replace existing files, but no input or label file.", group="Output", page="all", kind="overwrite"
     )
 
 

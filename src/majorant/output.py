@@ -14,7 +14,7 @@ from typing import Any
 
 from majorant.atomic import cannot_write, extra_file, whole_files
 from majorant.database import connect
-from majorant.ownership import digest_of
+from majorant.ownership import digest_of, sealed
 from majorant.tabular import arrow_column
 from majorant.votes import Votes
 
@@ -24,16 +24,20 @@ Content = PlainContent | Callable[[Mapping[str, str]], str]
 
 
 def write_files(
-    contents: Mapping[Path, Content], *, overwrite: bool = False, update: Collection[Path] = ()
+    contents: Mapping[Path, Content],
+    *,
+    overwrite: bool = False,
+    update: Collection[Path] = (),
+    tables: bool = False,
 ) -> list[Path]:
     """Write several files in this order, replacing older ones; if one cannot be written, none is.
 
     Content may be a function, which gets the SHA-256 of the files before it, by name, and returns the text. Files that
-    majorant did not write are replaced only with `overwrite`; `update` lists files whose new content is derived from
-    the current one.
+    majorant did not write are replaced only with `overwrite`, or with `tables` if their content stays the same;
+    `update` lists files whose new content is derived from the current one.
     """
     digests: dict[str, str] = {}
-    with whole_files(contents, overwrite=overwrite, update=update) as parts:
+    with whole_files(contents, overwrite=overwrite, update=update, tables=tables) as parts:
         for (path, content), part in zip(contents.items(), parts, strict=True):
             try:
                 _fill(part, path, content(digests) if callable(content) else content)
@@ -125,7 +129,9 @@ def write_or_print(contents: Mapping[Path, Content], *, update: Collection[Path]
         copy = Path(folder) / "table.csv"
         if printed in contents:
             write_files({copy: contents[printed]})
-        write_files({path: content for path, content in contents.items() if path != printed}, update=update)
+        write_files(
+            {path: content for path, content in contents.items() if path != printed}, update=update, tables=True
+        )
         if printed in contents:
             with copy.open("rb") as file:
                 shutil.copyfileobj(file, sys.stdout.buffer)
@@ -140,7 +146,7 @@ def write_summary(text: str, path: str | os.PathLike[str]) -> Path:
     """Write Markdown to a file, or append it to a job summary, which other commands write to as well."""
     target = Path(path)
     if not is_job_summary(path):
-        return write_files({target: text})[0]
+        return write_files({target: sealed(text)})[0]
     try:
         with target.open("a", encoding="utf-8") as file:
             file.write(f"{text}\n")

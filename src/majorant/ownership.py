@@ -1,8 +1,8 @@
 """Decides which existing files may be replaced: those that majorant wrote and nobody has changed since.
 
-Next to its output, majorant keeps `.majorant-files.json` with the name and the SHA-256 of each of its files in that
-folder. A file that is not listed there, or has another digest, belongs to the user and is replaced only with
-overwrite=True. An input of the running command is never replaced.
+What majorant wrote says so itself: result.json lists the digests of the files beside it and its own, and a page or
+summary ends with its digest.  Any other file belongs to the user and is replaced only with overwrite=True.  An input of
+the running command is never replaced, and neither is what people typed: items to label, their design and journal.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from majorant.errors import ConfigError
 
 DRAW_COLUMN, DESIGN_COLUMN = "majorant_draw", "majorant_design"  # columns and fields of items to label
 JOURNAL_ENDING = ".journal"
-RECORD = ".majorant-files.json"
-RECORD_FORMAT = "majorant-files"
+RESULT = "result.json"
+SEAL = re.compile(rb"\n<!-- majorant sha256:([0-9a-f]{64}) -->\n\Z")
 
 
 @dataclass(slots=True)
@@ -65,8 +66,10 @@ def note_input(path: str | os.PathLike[str]) -> None:
         command.input_paths.add(Path(path).resolve())
 
 
-def refuse_unsafe(paths: Iterable[Path], *, overwrite: bool = False) -> None:
-    """Refuse to replace an input, or a file that majorant did not write.
+def refuse_unsafe(paths: Iterable[Path], *, overwrite: bool = False, tables: bool = False) -> None:
+    """Refuse to replace an input, what a person typed, or a file that majorant did not write.
+
+    A table cannot say who wrote it, so with `tables` such a file is refused only later, if its content would change.
 
     Raises
     ------
@@ -75,19 +78,27 @@ def refuse_unsafe(paths: Iterable[Path], *, overwrite: bool = False) -> None:
     """
     for path in paths:
         if path.is_file() or path.is_dir():
-            replaceable_digest(path.resolve(), path, overwrite=overwrite)
+            try:
+                replaceable_digest(path.resolve(), path, overwrite=overwrite)
+            except NotOursError:
+                if not tables:
+                    raise
 
 
-def replaceable_digest(target: Path, given: Path, *, overwrite: bool = False, update: bool = False) -> str | None:
-    """The digest of the file of ours to be replaced; None if there is no file, or the user allows replacing any.
+class NotOursError(ConfigError):
+    """An existing file that does not say that majorant wrote it."""
 
-    With `update`, the new content is derived from the current one, as when a label is added, so nothing is lost and
-    any file may be replaced.
+
+def replaceable_digest(target: Path, given: Path, *, overwrite: bool = False) -> str | None:
+    """The digest of the file that may be replaced; None if there is no file, or the user allows replacing any.
+
+    Raises
+    ------
+    ConfigError
+        If there is one that may not be replaced.
     """
     remedy = "Name another place for the output, or replace it with overwrite=True."
     command = _command.get() or _Command(overwrite=False)
-    if update:
-        return None
     if target in command.written:
         raise ConfigError(f"Cannot write {given}: this command writes two outputs to it. Name another place for one.")
     try:
@@ -97,24 +108,21 @@ def replaceable_digest(target: Path, given: Path, *, overwrite: bool = False, up
     inside = target.is_dir() and any(path.is_relative_to(target) for path in command.input_paths)
     if inside or (status.st_dev, status.st_ino) in command.inputs:
         raise ConfigError(f"Cannot write {given}: it is an input of this command. Name another place for the output.")
-    known = _read_record(target.parent).get(target.name, [])
-    if known and (digest := digest_of(target)) in known:
-        return digest
+    if is_human_input(target):
+        raise ConfigError(
+            f"Cannot write {given}: it belongs to items that people label, and no output ever replaces these, also not "
+            "with overwrite=True. Name another place for the output."
+        )
     if overwrite or command.overwrite:
         return None
-    if known:
-        raise ConfigError(f"{given} was changed after majorant wrote it. {remedy}")
-    raise ConfigError(f"{given} exists, and majorant did not write it. {remedy}")
-
-
-def record_text(folder: Path, digests: Mapping[str, tuple[str, str | None]]) -> str:
-    """The record to write before files in a folder are replaced: their new digests and their old ones.
-
-    With both, a run that is killed in between leaves no file of ours that looks like one of the user's.
-    """
-    known = {name: listed for name, listed in _read_record(folder).items() if (folder / name).exists()}
-    known |= {name: [new, *([old] if old not in (None, new) else [])] for name, (new, old) in digests.items()}
-    return json.dumps({"format": RECORD_FORMAT, "version": 1, "files": dict(sorted(known.items()))}, indent=1) + "\n"
+    if target.is_dir():
+        raise ConfigError(f"{given} exists. {remedy}")
+    digest, listed = digest_of(target), _listed_digests(target.parent).get(target.name, [])
+    if digest in listed or _seals_itself(target):
+        return digest
+    if listed:
+        raise NotOursError(f"{given} was changed after majorant wrote it. {remedy}")
+    raise NotOursError(f"{given} exists, and nothing beside it says that majorant wrote it. {remedy}")
 
 
 def note_written(paths: Iterable[Path]) -> None:
@@ -124,24 +132,61 @@ def note_written(paths: Iterable[Path]) -> None:
 
 
 def digest_of(path: Path) -> str:
-    """The SHA-256 of a file's content as hexadecimal digits; for a folder, that of its file names and sizes."""
-    if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if not file.is_dir())
-        listed = [f"{file.relative_to(path).as_posix()} {file.stat().st_size}" for file in files]
-        return hashlib.sha256("\n".join(listed).encode("utf-8", "surrogateescape")).hexdigest()
+    """The SHA-256 of a file's content as hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _read_record(folder: Path) -> dict[str, list[str]]:
-    """The digests in a folder's record by file name; none if it is missing, damaged or not ours."""
+def sealed(page: str) -> str:
+    """A page or a summary with its digest at the end, in a comment that no reader sees."""
+    text = page if page.endswith("\n") else f"{page}\n"
+    return (
+        f"{text}<!-- majorant sha256:{hashlib.sha256(text[:-1].encode('utf-8', 'backslashreplace')).hexdigest()} -->\n"
+    )
+
+
+def result_digest(content: Mapping[str, Any]) -> str:
+    """The digest of a result, without the entry that holds it."""
+    files = {name: digest for name, digest in content.get("files", {}).items() if name != RESULT}
+    text = json.dumps({**content, "files": files}, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _seals_itself(path: Path) -> bool:
+    """Whether a file holds its own digest, and it is right."""
     try:
-        content = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-        if content["format"] != RECORD_FORMAT:
-            return {}
-        return {str(name): [str(digest) for digest in listed] for name, listed in content["files"].items()}
+        content = path.read_bytes()
+        if path.suffix == ".json":
+            result = json.loads(content)
+            return bool(result["files"][RESULT] == f"sha256:{result_digest(result)}")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return {}
+        return False
+    seal = SEAL.search(content[-200:])
+    return seal is not None and hashlib.sha256(content[: -len(seal[0])]).hexdigest() == seal[1].decode()
+
+
+def _listed_digests(folder: Path) -> dict[str, list[str]]:
+    """The digests in a folder's result.json, and in one that a run was about to put there when it was killed."""
+    digests: dict[str, list[str]] = {}
+    for path in (folder / RESULT, *folder.glob(f".{RESULT}.majorant-*.part")):
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            for name, digest in json.loads(path.read_text(encoding="utf-8"))["files"].items():
+                digests.setdefault(str(name), []).append(str(digest).removeprefix("sha256:"))
+    return digests
+
+
+def is_human_input(path: Path) -> bool:
+    """Whether a file holds what people typed, or what gives it its meaning: items to label, a design, a journal."""
+    if path.is_dir():
+        return False
+    if path.with_name(path.name + JOURNAL_ENDING).exists() or is_label_file(path):
+        return True
+    try:
+        with path.open("rb") as file:
+            head = file.read(1 << 12)
+    except OSError:
+        return False
+    return b'"majorant-design"' in head or b'"majorant-journal"' in head
 
 
 def is_label_file(path: Path) -> bool:

@@ -106,10 +106,13 @@ def test_item_texts_come_from_a_separate_table(run, truth, tmp_path):
 def test_labels_are_not_overwritten(run, truth, tmp_path):
     run("ask", "votes.csv", *BETWEEN)
     path = tmp_path / "to_label.csv"
-    path.write_text(path.read_text().replace("?,\n", "?,yes\n").replace('?",\n', '?",yes\n'))
-    code, _, err = run("ask", "votes.csv", *BETWEEN)
+    path.write_text(path.read_text().replace('?",,', '?",yes,'))
+    before = path.read_bytes()
+    code, _, err = run("ask", "votes.csv", *BETWEEN, "--out", "to_label.csv")
     assert code == 2
     assert "holds labels" in err
+    assert "Wrote    to_label-2.csv" in run("ask", "votes.csv", *BETWEEN)[1]
+    assert path.read_bytes() == before
 
 
 def label_with(monkeypatch, run, keys, *arguments):

@@ -16,7 +16,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from majorant.cli import COMMANDS, majorant
-from majorant.ownership import RECORD
 
 GOOD = "item,worker,label\na,w,yes\na,x,yes\na,y,no\nb,w,no\nb,x,no\nb,y,yes\n"
 
@@ -49,10 +48,10 @@ def test_json_text_and_file_agree(run):
     code, out, _ = run("check", "votes.csv", "--json", "--out", "results")
     assert code == 0
     saved = json.loads(Path("results/result.json").read_text())
-    assert sorted(saved.pop("files")) == [name for name in FILES if name != "result.json"]  # the digests of the others
+    assert sorted(saved.pop("files")) == FILES  # the digests of the others, and its own
     assert json.loads(out) == saved
     kept = {path.name: path.read_bytes() for path in Path("results").iterdir()}
-    assert sorted(kept) == [RECORD, *FILES]
+    assert sorted(kept) == FILES
     _, again, _ = run("check", "votes.csv", "--json", "--out", "results")
     assert again == out  # the same input and seed, the same bytes
     assert {path.name: path.read_bytes() for path in Path("results").iterdir()} == kept
@@ -97,7 +96,7 @@ def test_aggregate_says_how_ties_were_decided(run):
     assert "60 items labelled by majority vote, 20 of them ties (coin)" in run("aggregate", "votes.csv")[1]
     assert (
         "40 items labelled by majority vote, 20 tied and left empty"
-        in run("aggregate", "votes.csv", "--ties", "flag")[1]
+        in run("aggregate", "votes.csv", "--ties", "flag", "--overwrite")[1]
     )
     labels = [line.split(",")[1] for line in Path("labels.csv").read_text().splitlines()[1:]]
     assert labels.count("") == 20
@@ -106,7 +105,7 @@ def test_aggregate_says_how_ties_were_decided(run):
 def test_ties_are_left_open_or_broken_as_asked(run):
     write("votes.csv", "item,worker,label\na,w,yes\na,x,no\n")
     for ties, label in (("flag", ""), ("first", "no"), ("random", "no")):
-        run("aggregate", "votes.csv", "--method", "majority", "--ties", ties, "--seed", "1")
+        run("aggregate", "votes.csv", "--method", "majority", "--ties", ties, "--seed", "1", "--overwrite")
         assert Path("labels.csv").read_text().splitlines()[1].split(",")[1] in {
             label,
             "yes" if ties == "random" else label,

@@ -12,7 +12,6 @@ from click.testing import CliRunner
 
 from majorant.cli import majorant as command
 from majorant.errors import ConfigError
-from majorant.ownership import RECORD
 from majorant.read.options import ReadOptions
 from majorant.read.sort import prepare
 from majorant.workfolder import locked
@@ -66,7 +65,7 @@ def mostly_long(*short):
 
 
 def entries(folder):
-    return sorted(path.name for path in folder.iterdir() if path.name != RECORD)
+    return sorted(path.name for path in folder.iterdir())
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from majorant.ask.question import UNASKED, Codes, Outcome, Question
 from majorant.ask.session import Session
 from majorant.errors import ConfigError, DataError
 from majorant.output import write_files
-from majorant.ownership import DESIGN_COLUMN, DRAW_COLUMN, note_input
+from majorant.ownership import DESIGN_COLUMN, DRAW_COLUMN, is_human_input, is_label_file, note_input
 from majorant.read.files import NamedFile
 from majorant.read.label_table import LabelTable
 from majorant.read.tasks import (
@@ -38,11 +38,16 @@ from majorant.read.tasks import (
     digest_of,
     extended_file,
     find_design,
+    free_name,
     has_drawn,
     is_file,
+    is_intact,
+    is_taken,
     may_be_drawn,
     read_answers,
+    read_design,
     refuse_changed_rows,
+    renamed,
     sample_size,
     task_file,
 )
@@ -181,10 +186,13 @@ class Design:
         format: str = "csv",
         columns: Mapping[str, Sequence[Any]] | None = None,
         labels: Mapping[Any, Any] | None = None,
+        next_name: bool = False,
     ) -> list[Path]:
         """Write the items to label and, next to them, the design; both files are written or neither.
 
         `columns` holds further columns to show, with a value for each of `items`; `labels` holds known labels by item.
+        Items to label and designs are never replaced, because somebody may be labelling them: with `next_name`, the
+        files are then called to_label-2.csv and so on.
         """
         target = Path(path)
         if not target.name:
@@ -194,7 +202,38 @@ class Design:
         if labels:
             known = {row: str(labels[item]) for row, item in enumerate(self.items) if item in labels}
             files[target] = LabelTable.parse(files[target], str(target)).with_labels(known).to_bytes()
-        return write_files({**files, design_path(target): self.to_json()})
+        files[design_path(target)] = self.to_json()
+        if next_name:
+            free = free_name(target, files)
+            files = {renamed(file, target, free): content for file, content in files.items()}
+        elif is_taken(target, files) and not self._extends(target, files[target]):
+            raise ConfigError(
+                f"{target} or its design belongs to items that somebody may be labelling. Add items with --more and "
+                f"--design, or name another file, such as {free_name(target, files)}."
+            )
+        elif is_label_file(target) and isinstance(files[target], bytes) and target.read_bytes() != files[target]:
+            from majorant.ask.journal import note_save
+
+            note_save(target, files[target], {"added": len(self.asked)})
+        return write_files(files, update=[file for file in files if file.exists() and is_human_input(file)])
+
+    def _extends(self, target: Path, content: bytes | str) -> bool:
+        """Whether a file to label, if it is there, is of this design with fewer items, and all its labels are kept."""
+        before = read_design(design_path(target))
+        if before is None or design_id(before) != self.id or not is_intact(before):
+            return False
+        if tuple(before["asked"]) != self.asked[: len(before["asked"])]:
+            return False
+        if not target.exists():
+            return True
+        if isinstance(content, str) or not is_label_file(target):
+            return False
+        old, new = LabelTable.read(target), LabelTable.parse(content.decode(), str(target))
+        place = new.columns.labels[0]
+        return old.names == new.names and all(
+            cells[:place] == other[:place] and cells[place] in ("", other[place])
+            for cells, other in zip(old.rows, new.rows, strict=False)
+        )
 
     @validated
     def write_more(

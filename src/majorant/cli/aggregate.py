@@ -55,7 +55,7 @@ def aggregate(
         raise ConfigError("--export writes for a labelling tool, not for a spreadsheet: leave out --spreadsheet.")
     if export is not None and out == "labels.csv":
         out = f"labels{EXPORT_ENDINGS[export]}"
-    refuse_unsafe([Path(file) for file in (out, save_rule) if file not in ("-", None)])
+    refuse_unsafe([Path(file) for file in (out, save_rule) if file not in ("-", None)], tables=True)
     account, fit, counts = _aggregate(source, engine, method, ties, seed, out, export, spreadsheet, save_rule)
     from majorant.render.notes import account_facts
     from majorant.render.summary import labels_facts

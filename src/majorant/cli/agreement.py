@@ -59,5 +59,5 @@ def _write(distances: Scores, out: str | None) -> list[str]:
     if out is None:
         return []
     path = placed(out, "scores.csv")
-    write_files({Path(path): distances.table()})
+    write_files({Path(path): distances.table()}, tables=True)
     return [f"Wrote    {path}"]

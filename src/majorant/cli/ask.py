@@ -16,7 +16,7 @@ from majorant.cli.progress import at_work
 from majorant.cli.source import DATASET, Engine, Source, engine_options, input_options
 from majorant.errors import ConfigError, DataError
 from majorant.options import Ask, Common, Overwrite, Seed, Shown, Tolerance
-from majorant.ownership import refuse_unsafe
+from majorant.ownership import is_human_input, refuse_unsafe
 
 if TYPE_CHECKING:
     from majorant.ask.design import Design, Recognised
@@ -69,8 +69,9 @@ def ask(source: Source, engine: Engine, **options: Any) -> None:
     usual = f"to_label{TASK_ENDINGS[options['tool']]}"
     out = Path(placed(options["out"] or usual, usual))
     if options["more"] is None:
-        _refuse_labelled(out)
-        refuse_unsafe([out, design_path(out)])
+        if options["out"] is not None:
+            _refuse_labelled(out)
+        refuse_unsafe(file for file in (out, design_path(out)) if not is_human_input(file))
     gold_file = source.options.gold_file
     if options["more"] is not None:  # the file holds labels of the design, not gold labels
         source = replace(source, options=replace(source.options, gold_file=None))
@@ -216,7 +217,8 @@ def _show(source: Source, design: Design, out: Path, labels: dict[Any, Any], opt
     written = []
     if design.items:
         columns = _columns(source, design.items, options)
-        written = design.write(out, format=options["tool"], columns=columns, labels=labels)
+        how = {"format": options["tool"], "columns": columns, "labels": labels}
+        written = design.write(out, **how, next_name=options["out"] is None)
     facts = _facts(design, written)
     if labels:
         lines = substitute_lines(design.evaluate(labels), facts["files"], facts["check"])
@@ -239,7 +241,7 @@ def _show(source: Source, design: Design, out: Path, labels: dict[Any, Any], opt
 
 
 def _refuse_labelled(out: Path) -> None:
-    """Refuse to overwrite labels."""
+    """Refuse to overwrite labels, before anything is computed."""
     from majorant.read.tasks import read_answers
 
     if not out.is_file():

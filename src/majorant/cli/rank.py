@@ -28,7 +28,7 @@ def rank(source: Source, by: str, pair: str | None, wanted: str | None, folder: 
     if source.is_dataset:
         raise ConfigError(f"--by {by}: the public data sets have no other columns.")
     files = {} if folder is None else {name: Path(folder) / name for name in ("rank.csv", "pairs.csv", "rank.svg")}
-    refuse_unsafe(list(files.values()))
+    refuse_unsafe(list(files.values()), tables=True)
     gold = source.options.gold_file
     votes, options, question_i = read_systems(source.files, replace(source.options, gold_file=None), by, pair)
     notes = tuple(note for note in votes.account.notes if note.kind is not NoteKind.NUMBER_LABELS)
@@ -50,7 +50,7 @@ def rank(source: Source, by: str, pair: str | None, wanted: str | None, folder: 
 
         make_folder(folder)
         contents = (ranking.systems.table(), ranking.pairs.table(), draw_ranking(ranking))
-        write_files(dict(zip(files.values(), contents, strict=True)))
+        write_files(dict(zip(files.values(), contents, strict=True)), tables=True)
     lines = rank_text(ranking).split("\n")
     lines += [f"Wrote    {', '.join(files)} in {folder}"] if files else []
     show(rank_facts(ranking), lines, quiet=lines[:1])

@@ -16,13 +16,14 @@ def report(result: str, out: str) -> None:
     from pathlib import Path
 
     from majorant.output import write_files
+    from majorant.ownership import sealed
     from majorant.render.files import foreign_files, mixed_set, read_summary, render_saved
 
     out = placed(out, "report.html")
     summary = read_summary(result)
     page = render_saved(summary, result)
     foreign = foreign_files(summary, result)  # checked before the report may replace one of them
-    write_files({Path(out): page})
+    write_files({Path(out): sealed(page)})
     if foreign:
         click.echo(f"majorant: {mixed_set(result, foreign)}", err=True)
     show(summary, [f"Wrote    {out}"])

@@ -38,7 +38,7 @@ def workers(
     \b
     Exit codes: 0 success, 1 --bar is not met, 2 bad arguments or input, 130 interrupted
     """
-    refuse_unsafe([Path(out)] if out != "-" else [])
+    refuse_unsafe([Path(out)] if out != "-" else [], tables=True)
     has_bar = click.get_current_context().get_parameter_source("bar") is not ParameterSource.DEFAULT
     if engine.flag and position is not None:
         raise ConfigError(f"--position needs all votes in memory: leave out {engine.flag}.")

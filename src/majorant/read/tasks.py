@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.errors import ConfigError, DataError
-from majorant.ownership import DESIGN_COLUMN, DRAW_COLUMN, is_label_file
+from majorant.ownership import DESIGN_COLUMN, DRAW_COLUMN, JOURNAL_ENDING, is_human_input, is_label_file
 from majorant.read.files import File, NamedFile, identify
 from majorant.read.formats import recognise
 from majorant.read.formats.base import Context, reporting_structure
@@ -246,6 +247,34 @@ def design_path(path: str | os.PathLike[str]) -> Path:
     return target.with_name(target.name.removesuffix(target.suffix) + DESIGN_ENDING)
 
 
+def is_taken(path: Path, files: Mapping[Path, str | bytes]) -> bool:
+    """Whether writing these files, of which `path` is the one to label, would replace anything of another drawing."""
+    beside = [design_path(path), path.with_name(path.name + JOURNAL_ENDING)]
+    for file in {*files, *beside}:
+        if file.exists() and is_human_input(file):
+            text = files.get(file)
+            if text is None or file.read_bytes() != (text if isinstance(text, bytes) else text.encode()):
+                return True
+    return beside[1].exists()
+
+
+def free_name(path: Path, files: Mapping[Path, str | bytes]) -> Path:
+    """The first of to_label.csv, to_label-2.csv, ... whose files can be written without replacing another drawing."""
+    stem = path.name.removesuffix(path.suffix)
+    names = chain([path], (path.with_name(f"{stem}-{number}{path.suffix}") for number in count(2)))
+    return next(
+        name
+        for name in names
+        if not is_taken(name, {renamed(file, path, name): content for file, content in files.items()})
+    )
+
+
+def renamed(file: Path, path: Path, name: Path) -> Path:
+    """A file that belongs to the one to label, `path`, if that is called `name`."""
+    stem, other = (one.name.removesuffix(one.suffix) for one in (path, name))
+    return file.with_name(other + file.name.removeprefix(stem))
+
+
 def is_file(source: Any) -> bool:
     """Whether a source is a file that can be read twice."""
     return isinstance(source, str | os.PathLike) and Path(source).is_file()
@@ -318,11 +347,16 @@ def has_drawn(content: Mapping[str, Any], labelled: ExpertLabels) -> bool:
     return 2 * fitting >= rows
 
 
+def _n_asked(path: Path) -> tuple[int, str]:
+    """Sorts designs: those that asked the most first."""
+    content = read_design(path)
+    return 0 if content is None else -len(content["asked"]), path.name
+
+
 def find_design(path: Path | NamedFile, labelled: ExpertLabels) -> Path | None:
     """The design in a file's folder that drew its items, the one with the file's name first; None if it is gone."""
     beside = design_path(path)
-    others = sorted(Path(path).parent.glob(f"*{DESIGN_ENDING}"))
-    for candidate in [beside, *(other for other in others if other != beside)]:
+    for candidate in [beside, *sorted(Path(path).parent.glob(f"*{DESIGN_ENDING}"), key=_n_asked)]:
         content = read_design(candidate)
         if content is not None and has_drawn(content, labelled):
             return candidate

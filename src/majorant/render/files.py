@@ -17,7 +17,7 @@ from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 from majorant.errors import DataError
 from majorant.methods.fit import Fit
 from majorant.output import Columns, Content, write_files
-from majorant.ownership import digest_of, note_input
+from majorant.ownership import RESULT, digest_of, note_input, result_digest, sealed
 from majorant.render.html import render
 from majorant.render.plain import Facts, to_json
 from majorant.render.summary import SCHEMA
@@ -56,7 +56,7 @@ def write_result(
             place / "workers.csv": guard_columns(workers) if spreadsheet else workers,
             place / "review.csv": guard_columns(result.review.table()),
             **(more or {}),
-            place / "report.html": render(summary),
+            place / "report.html": sealed(render(summary)),
             place / "result.json": partial(_with_digests, summary),
         },
         overwrite=overwrite,
@@ -111,8 +111,10 @@ def _label_part(
 
 
 def _with_digests(summary: Facts, digests: Mapping[str, str]) -> str:
-    """The summary as JSON, with the digests of the other files of the set."""
-    return to_json({**summary, "files": {name: f"sha256:{digest}" for name, digest in digests.items()}})
+    """The summary as JSON, with the digests of the other files of the set and its own."""
+    files = {name: f"sha256:{digest}" for name, digest in digests.items()}
+    own = result_digest(json.loads(to_json({**summary, "files": files})))
+    return to_json({**summary, "files": {**files, RESULT: f"sha256:{own}"}})
 
 
 def read_summary(path: str | os.PathLike[str]) -> Facts:
@@ -172,7 +174,7 @@ def foreign_files(summary: Facts, path: str | os.PathLike[str]) -> list[str]:
     listed = summary.get("files")
     if not isinstance(listed, dict):
         return []
-    beside = {name: Path(path).parent / name for name in listed if Path(name).name == name}
+    beside = {name: Path(path).parent / name for name in listed if Path(name).name == name != RESULT}
     return [name for name, file in beside.items() if file.is_file() and f"sha256:{digest_of(file)}" != listed[name]]
 
 

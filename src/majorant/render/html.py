@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from majorant.output import write_files
+from majorant.ownership import sealed
 from majorant.render.answer import rule_name
 from majorant.render.cards import answer_cards
 from majorant.render.certificate import certificate_summary
@@ -86,7 +87,7 @@ def render(summary: dict[str, Any]) -> str:
 
 def write_report(summary: dict[str, Any], path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
     """Write the report atomically."""
-    return write_files({Path(path): render(summary)}, overwrite=overwrite)[0]
+    return write_files({Path(path): sealed(render(summary))}, overwrite=overwrite)[0]
 
 
 def figure(result: Result, name: str) -> Figure:
@@ -106,7 +107,7 @@ def figure(result: Result, name: str) -> Figure:
 def report(result: Result, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
     """Write the report as one self-contained HTML file.
 
-    A file that majorant did not write, or that has changed since, is replaced only with `overwrite`.
+    A file that is no unchanged page of majorant is replaced only with `overwrite`.
 
     >>> import majorant as mj, tempfile
     >>> votes, truth = mj.simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=60, n_votes=3)
