@@ -92,7 +92,8 @@ class Answer:
     @property
     def n_labels(self) -> int:
         """How many gold or expert labels the evidence had, whether or not they decided."""
-        return max((one.n_labels for one in self.evidence if one.source is Source.LABELS), default=0)
+        by_labels = (Source.LABELS, Source.EARNED)
+        return max((one.n_labels for one in self.evidence if one.source in by_labels), default=0)
 
 
 def decide(evidence: Sequence[Evidence], *, tolerance: float = TOLERANCE) -> Answer:
@@ -132,13 +133,18 @@ def decide(evidence: Sequence[Evidence], *, tolerance: float = TOLERANCE) -> Ans
         return answer(Action.SWITCH, Certainty.PROVED, max(better, key=_rounded_gain))
 
     # No rule is worth switching to: each is excluded by labels, or changes too few of them.
-    rules = dict.fromkeys(one.other for one in every if one.source in (Source.LABELS, Source.IDENTICAL))
+    taught = [one for one in every if one.source is Source.EARNED]
+    rules = dict.fromkeys(one.other for one in every if one.source in (Source.LABELS, Source.IDENTICAL, Source.EARNED))
     excluding = [_excluding(every, rule, tolerance) for rule in rules]
     against = [one for one in excluding if one is not None]
     if against and len(against) == len(rules):
         return answer(Action.KEEP, Certainty.PROVED, max(against, key=_strength))
 
-    # A rule learned from the labels leads in cross-validation, which gives no interval.
+    # A rule learned from the labels is expected to gain; that is announced only if the labels have earned it.
+    if taught:
+        return answer(Action.SWITCH, Certainty.LIKELY if taught[0].earned else Certainty.UNKNOWN, taught[0])
+
+    # A method that learns from gold labels leads in cross-validation, which gives no interval.
     if learned := [one for one in labels if one.gain.low is None and (one.gain.value or 0.0) > 0]:
         return answer(Action.SWITCH, Certainty.LIKELY, max(learned, key=_rounded_gain))
 
@@ -207,6 +213,8 @@ def _has_doubts(one: Evidence) -> bool:
 def _lowered(certainty: Certainty, basis: Evidence) -> Certainty:
     """The certainty that is left if an assumption failed or cannot be tested."""
     if not _has_doubts(basis):
+        return certainty
+    if basis.source is Source.EARNED:
         return certainty
     return Certainty.LIKELY if basis.source is Source.LABELS else Certainty.UNKNOWN
 

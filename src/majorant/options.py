@@ -346,8 +346,12 @@ class Ask:
     """`majorant ask`."""
 
     teach: bool = option(
-        False, "First a random sample that trains a rule and measures every judge, then items that prove the rule. "
-        "Default for a panel of judges.",
+        False, "First items that teach a rule, then items that prove it. Default for a panel of judges.",
+    )  # fmt: skip
+    draw: str | None = option(
+        None, "teach: ten items, then five at a time, chosen where labels change most. random: a random sample, which "
+        "measures better and teaches less. prove: items on which two rules differ.  [default: teach; random if more "
+        "than ten are drawn at once]", metavar="HOW", choices=("teach", "random", "prove"),
     )  # fmt: skip
     between: str | None = option(
         None, "Rules to compare, the current one first: methods, auto (the weighted vote), or workers by name; a+b is "
@@ -358,12 +362,14 @@ class Ask:
     )
     accuracy: bool = option(False, "Measure how often --rule is right; takes hundreds of labels.", page="all")
     rate: bool = option(
-        False, "Draw a random sample to measure a pass rate with majorant rate: like --teach, with 60 items. With "
-        "--more: more items of the random sample.",
+        False, "Draw a random sample to measure a pass rate with majorant rate: like --draw random, with 60 items. "
+        "With --more: more items of the random sample.",
     )  # fmt: skip
     question: str | None = option(None, "The question by name, as in mj.ask(question=...).", metavar="NAME", page="all")
     rule: str = option("auto", "With --accuracy: the rule to measure.", show_default=True, page="all")
-    n: int | None = option(None, "Number of items to label now.  [default: 30 to teach, else 25]", least=1)
+    n: int | None = option(
+        None, "Number of items to label now.  [default: 10 to teach, 30 at random, else 25]", least=1
+    )
     more: int | None = option(None, "Add this many items to an existing design.", least=1)
     design: str | None = option(None, "With --more: the design to continue.", metavar="FILE")
     items: str | None = option(

@@ -34,10 +34,11 @@ from majorant.evidence.comparison import Comparison
 from majorant.evidence.copies import Copies, find_copies
 from majorant.evidence.engines import ENGINES
 from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status, Tested
+from majorant.evidence.gold_sample import GoldSample, count_kinds
 from majorant.evidence.identical import Difference, count_differences, identical_evidence
 from majorant.evidence.labels import gold_evidence
 from majorant.evidence.track_record import Setting
-from majorant.items import sample_items
+from majorant.items import sample_items, sum_parts
 from majorant.limits import limit_native_threads, refuse_size, refuse_slices
 from majorant.methods import ESTIMATORS, Fit, fit_anyway, runs_in_blocks
 from majorant.methods.weighted_vote import differ_beyond_noise
@@ -53,6 +54,7 @@ from majorant.results.rules import (
     add_judges,
     add_learned,
     cross_validated_evidence,
+    first_feature,
     fit_rule,
     fit_rules,
     learn_from_gold,
@@ -178,7 +180,9 @@ def _answer(votes: Votes, settings: Settings) -> Result:
     some = sample_items(votes)
     shape = design(some.votes)
     setting = _setting(some.votes, shape, counts)
-    rules, learned, taught = _learn(rules, setting, settings, expert, proof)
+    gold_sample = _examine_gold(rules, settings)
+    decides = gold_sample is None or gold_sample.decides
+    rules, learned, taught = _learn(rules, setting, settings, expert, proof) if decides else (rules, None, ())
 
     # 3. Evidence from labels, and from how rarely the rules differ.
     named = settings.method if settings.method != MAJORITY else None
@@ -190,7 +194,7 @@ def _answer(votes: Votes, settings: Settings) -> Result:
     of_panel = (Tested(Assumption.INDEPENDENT_WORKERS, Status.UNTESTABLE), *no_copies) if setting.panel else ()
     evidence = [
         *proof,
-        *_gold_evidence(rules, differ, settings),
+        *(_gold_evidence(rules, differ, settings) if decides else ()),
         *(() if proof else taught),
         *(identical_evidence(name, differ[name], of_panel) for name in names if name != LEARNED),
     ]
@@ -228,6 +232,7 @@ def _answer(votes: Votes, settings: Settings) -> Result:
         answer=answer,
         differ=differ.get(other, Difference(len(votes.items), 0)),
         learned=learned,
+        gold_sample=gold_sample,
         expert=expert,
         tie_breaker=breaker,
         fitted=rules,
@@ -261,11 +266,20 @@ def _learn(
         return rules, None, ()
     if setting.panel and rules.votes.gold_i is not None:
         rules = add_judges(rules)
-    if expert is not None and expert.learned is not None and WEIGHTED_VOTE in rules.by_name:
-        used = expert.learned.adopted or any(one.other == LEARNED for one in proof)
+    if expert is not None and expert.learned is not None:
+        used = expert.learned.written or any(one.other == LEARNED for one in proof)
         return add_learned(rules, expert.learned) if used else rules, expert.learned, ()
     how = {"tolerance": settings.tolerance, "level": settings.level}
     return learn_from_gold(rules, setting, holds_out=expert is None, **how, seed=settings.seed)
+
+
+def _examine_gold(rules: Rules, settings: Settings) -> GoldSample | None:
+    """Whether the gold labels can be a random sample; None without gold, and for items that `ask` drew at random."""
+    if rules.votes.n_gold == 0 or settings.labelled is not None:
+        return None
+    majority, other = (rules.by_name[name] for name in (MAJORITY, first_feature(rules)))
+    sample = sum_parts(count_kinds, rules.votes, majority, other).sample
+    return sample if sample.n_labels else None
 
 
 def _gold_evidence(rules: Rules, differ: Mapping[str, Difference], settings: Settings) -> tuple[Evidence, ...]:

@@ -5,8 +5,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from majorant.ask.accuracy import AIM, WrittenLabels, bet_weights, bound_accuracy, is_reached, planned_labels
-from majorant.ask.betting import evidence_above
+from majorant.ask.accuracy import AIM, WrittenLabels, bound_accuracy, is_reached, planned_labels
+from majorant.ask.betting import SMALL_BETS_F, evidence_above
 from majorant.errors import ConfigError
 from sizes import many
 
@@ -46,8 +46,8 @@ def test_skipped_items_widen_the_interval_and_never_help():
 def ever_missed(right_bt, total, n_items, level):
     """Whether some look at these orders refutes the true total, from either side."""
     price = -np.log((1 - level) / 2)
-    low_b = evidence_above(right_bt, n_items, total / n_items, bet_weights())
-    high_b = evidence_above(1 - right_bt, n_items, 1 - total / n_items, bet_weights())
+    low_b = evidence_above(right_bt, n_items, total / n_items, SMALL_BETS_F)
+    high_b = evidence_above(1 - right_bt, n_items, 1 - total / n_items, SMALL_BETS_F)
     return np.maximum(low_b, high_b) >= price
 
 

@@ -5,6 +5,7 @@ import io
 import json
 import sys
 from dataclasses import replace
+from time import process_time
 
 import numpy as np
 import pytest
@@ -17,10 +18,12 @@ from majorant.ask.learn import LEARNED
 from majorant.ask.question import SKIPPED, UNASKED
 from majorant.ask.session import BETS_F, BETTER, WORSE
 from majorant.datasets import load
+from majorant.errors import DataError
 from majorant.evidence.evidence import Source
 from majorant.read.tasks import ExpertAnswer
 from majorant.render.ask import outcome_sentence
 from majorant.simulate import one_coin_workers
+from sizes import many
 
 WRONG_PANEL = one_coin_workers([0.95, 0.35, 0.35, 0.4, 0.4])  # one good judge among four who are mostly wrong
 
@@ -30,10 +33,10 @@ def panel(n_items=300, seed=0, crew=WRONG_PANEL):
     return votes, {item: votes.labels[k] for item, k in zip(votes.items, truth, strict=True)}
 
 
-def run_session(design, truth, most=100, at_once=10):
+def run_session(design, truth, most=100):
     while True:
         labels = {item: truth[item] for item in design.items}
-        longer = design.more(min(at_once, most - len(labels)), labels)
+        longer = design.more(min(design.next_batch, most - len(labels)), labels)
         if design.evaluate(labels).decided or len(longer.items) == len(design.items):
             return design, labels
         design = longer
@@ -42,13 +45,22 @@ def run_session(design, truth, most=100, at_once=10):
 @pytest.fixture(scope="module")
 def finished():
     votes, truth = panel()
+    return votes, truth, *run_session(mj.ask(votes, draw="random"), truth)
+
+
+@pytest.fixture(scope="module")
+def taught():
+    votes, truth = panel()
     return votes, truth, *run_session(mj.ask(votes), truth)
 
 
 def test_teaching_is_the_default_for_panels_only():
     votes, _ = panel(100)
     assert mj.ask(votes).question.kind == "teach"
-    assert len(mj.ask(votes).items) == 30
+    assert (len(mj.ask(votes).items), mj.ask(votes).question.draw) == (10, "teach")
+    assert len(mj.ask(votes, draw="random").items) == 30
+    assert mj.ask(votes, n=20).question.draw == "random"  # labelled at once, a random sample teaches as much
+    assert mj.ask(votes, draw="prove").question.kind == "rules"
     crowd, _ = mj.simulate([0.5, 0.5], one_coin_workers([0.9, 0.6] * 10), n_items=300, n_votes=3, rng=0)
     assert mj.ask(crowd).question.kind == "rules"
     assert mj.ask(crowd, question="teach").question.kind == "teach"
@@ -81,7 +93,7 @@ def test_proof_items_follow_the_sample_in_order(finished):
 
 def test_session_file_round_trips_at_every_stage(finished, tmp_path):
     votes, truth, _, _ = finished
-    design = mj.ask(votes)
+    design = mj.ask(votes, draw="random")
     names = set()
     for _ in range(3):
         labels = {item: truth[item] for item in design.items}
@@ -107,18 +119,20 @@ def test_frozen_rule_does_not_change(finished):
 
 def test_too_few_labels_train_no_rule_and_ask_for_more(finished):
     votes, truth, _, _ = finished
-    design = mj.ask(votes)
+    design = mj.ask(votes, draw="random")
     few = {item: truth[item] for item in design.items[:12]}
     outcome = design.evaluate(few)
-    assert (outcome.verdict, outcome.learned, outcome.more, outcome.n_taught) == ("open", None, 18, 12)
-    assert "12 labels so far; 18 more labels are enough to learn a rule" in outcome_sentence(outcome)
+    assert (outcome.verdict, outcome.more, outcome.n_taught) == ("open", 18, 12)
+    nine = design.evaluate(dict(list(few.items())[:9]))
+    assert nine.learned is None
+    assert "9 labels so far; 21 more labels are enough to learn a rule" in outcome_sentence(nine)
 
 
 def test_sample_continues_if_labels_train_no_rule():
     votes, truth = panel(400, crew=one_coin_workers([0.8] * 5))
-    design = mj.ask(votes)
+    design = mj.ask(votes, draw="random")
     labels = {item: truth[item] for item in design.items}
-    assert not design.evaluate(labels).learned.adopted
+    assert not design.evaluate(labels).learned.earned
     longer = design.more(10, labels)
     assert list(longer.asked) == list(range(40))
     last = longer.more(10, {item: truth[item] for item in longer.items})
@@ -127,7 +141,7 @@ def test_sample_continues_if_labels_train_no_rule():
 
 def test_skipped_items_are_not_used_for_training_and_widen_the_claim():
     votes, truth = panel()
-    design = mj.ask(votes, n=40)
+    design = mj.ask(votes, n=40, draw="random")
     labels = {item: "?" if n % 8 == 0 else truth[item] for n, item in enumerate(design.items)}
     longer = design.more(20, labels)
     assert longer.evaluate(labels).n_taught == 30
@@ -177,7 +191,7 @@ def test_whole_sessions_are_rarely_wrong():
     wrong = 0
     for seed in range(100):
         votes, truth = panel(160, seed=seed, crew=one_coin_workers([0.65] * 5))
-        design, labels = run_session(mj.ask(votes, rng=seed), truth)
+        design, labels = run_session(mj.ask(votes, draw="random", rng=seed), truth)
         outcome = design.evaluate(labels)
         if outcome.verdict == "better":
             everything = {item: truth[item] for item in design.order}
@@ -220,12 +234,12 @@ def test_input_gold_trains_the_rule_and_only_proof_items_are_asked():
 
 def test_a_small_file_keeps_items_for_the_proof():
     votes, _ = panel(44)
-    assert mj.ask(votes).question.teaching == 22
+    assert mj.ask(votes, draw="random").question.teaching == 22
 
 
 def test_several_experts_and_gaps_work_in_sessions(finished):
     votes, truth, _, _ = finished
-    design = mj.ask(votes)
+    design = mj.ask(votes, draw="random")
     said = [ExpertAnswer(item, truth[item], expert) for item in design.items[:20] for expert in ("a", "b")]
     other = {True: design.labels[0], False: design.labels[1]}
     said += [ExpertAnswer(design.items[20], other[expert == "a"], expert) for expert in ("a", "b")]
@@ -253,7 +267,7 @@ FLAGS = ("--item", "question", "--worker", "judge", "--label", "verdict")
 def test_label_walks_through_the_stages_without_a_pause(run, files, tmp_path, monkeypatch):
     code, out, _ = run("ask", "panel.csv", *FLAGS)
     assert code == 0
-    assert "Label 30 random items" in out
+    assert "Label 10 items on which the votes differ" in out
     assert out.splitlines()[-1].endswith(f"majorant check panel.csv {' '.join(FLAGS)} --gold-file to_label.csv")
     design = Design.read(tmp_path / "to_label.design.json")
     whole, labels = run_session(design, files)
@@ -278,11 +292,11 @@ def test_interrupted_session_resumes(run, files, tmp_path, monkeypatch):
     run("ask", "panel.csv", *FLAGS)
     design = Design.read(tmp_path / "to_label.design.json")
     keys = ["1" if files[item] == "fail" else "2" for item in design.items]
-    for part in (keys[:11], keys[11:30]):
+    for part in (keys[:4], keys[4:10]):
         monkeypatch.setattr(sys, "stdin", io.StringIO("".join([*part, "q"])))
         run("label", "to_label.csv")
     outcome = recognise(tmp_path / "to_label.csv").outcome
-    assert (outcome.labels, outcome.learned.n_labels) == (30, 30)
+    assert (outcome.labels, outcome.learned.n_labels) == (10, 10)
 
 
 def test_label_continues_if_the_votes_are_gone(run, files, tmp_path, monkeypatch):
@@ -314,10 +328,9 @@ def test_a_tool_gets_its_next_items_from_its_export(run, files, tmp_path):
     more = ("--more", 10, "--design", "to_label.design.json", "--tool", "prodigy", "--gold-file", "export.jsonl")
     code, out, err = run("ask", "panel.csv", *FLAGS, *more)
     assert (code, err) == (0, "")
-    assert "30 labels trained a rule" in out
+    assert "10 labels taught a rule" in out
     design = Design.read(tmp_path / "to_label.design.json")
-    assert design.question.taught is not None
-    assert len(design.items) == 40
+    assert len(design.items) == len(design.question.drawn.chance_t) == 20
 
 
 def write_panel(folder, n_items=300):
@@ -329,7 +342,7 @@ def write_panel(folder, n_items=300):
 
 def test_check_points_to_drawn_items_without_a_label(run, tmp_path):
     truth = write_panel(tmp_path)
-    design = mj.ask(str(tmp_path / "votes.csv"))
+    design = mj.ask(str(tmp_path / "votes.csv"), draw="random")
     design.write(tmp_path / "to_label.csv", labels={item: truth[item] for item in design.items[:12]})
     out = run("check", "votes.csv", "--gold-file", "to_label.csv")[1]
     assert "Label the 18 items that have no label yet." in out
@@ -339,7 +352,7 @@ def test_check_points_to_drawn_items_without_a_label(run, tmp_path):
 
 def test_the_learned_rule_stays_the_answer_while_labels_prove_it(tmp_path):
     truth = write_panel(tmp_path)
-    votes, design = str(tmp_path / "votes.csv"), mj.ask(str(tmp_path / "votes.csv"))
+    votes, design = str(tmp_path / "votes.csv"), mj.ask(str(tmp_path / "votes.csv"), draw="random")
     labels = {item: truth[item] for item in design.items}
     for n in (5, 10):
         design = design.more(5, labels)
@@ -366,7 +379,7 @@ def test_stand_in_expert_with_few_labels_is_rejected(run, tmp_path):
 
 def test_session_without_a_better_rule_extends_its_sample():
     votes, truth = panel(400, crew=one_coin_workers([0.9] * 5))
-    design = mj.ask(votes)
+    design = mj.ask(votes, draw="random")
     while design.question.taught is None:
         labels = {item: truth[item] for item in design.items}
         design = design.more(10, labels)
@@ -380,3 +393,117 @@ def test_session_without_a_better_rule_extends_its_sample():
     again = longer.more(0, labels).question.taught
     assert again.positions > design.question.taught.positions
     assert again.learned.n_labels >= 60
+
+
+def answers(design, truth, some=slice(None)):
+    return {item: truth[item] for item in design.items[some]}
+
+
+def test_labels_that_teach_come_in_ten_and_then_fives(taught):
+    _, _, design, labels = taught
+    session = design.question
+    assert session.taught is not None
+    n = session.taught.n_drawn
+    assert n >= 30
+    assert list(design.asked[:n]) == session.drawn.place_t.tolist()
+    assert len(session.drawn.chance_t) == n
+    assert ((session.drawn.chance_t > 0) & (session.drawn.chance_t <= 1)).all()
+    assert not design.n_sample  # no random sample of all items
+    outcome = design.evaluate(labels)
+    assert (outcome.verdict, outcome.n_taught) == ("better", n)
+    proving = set(design.asked[n:])
+    assert not proving & set(session.drawn.place_t.tolist())
+
+
+def test_first_items_are_those_on_which_judges_differ():
+    votes, _ = panel(400, crew=one_coin_workers([0.9] * 5))
+    share_ik = mj.aggregate(votes, "majority").posterior
+    split = {item: share < 1 for item, share in zip(votes.items, share_ik.max(axis=1), strict=True)}
+    drawn = [split[item] for seed in range(20) for item in mj.ask(votes, rng=seed).items]
+    assert np.mean(list(split.values())) < 0.45
+    assert np.mean(drawn) > 0.65
+
+
+def test_the_same_labels_lead_to_the_same_items(taught):
+    """Whatever the order of the labels, and with a session that is stored and read again after every label."""
+    votes, truth, _, _ = taught
+    once = mj.ask(votes)
+    for _ in range(3):
+        once = once.more(5, answers(once, truth))
+    again = mj.ask(votes)
+    for _ in range(3):
+        labels = answers(again, truth)
+        for n in range(len(labels)):  # looking at the outcome changes nothing
+            assert again.evaluate(dict(list(labels.items())[: n + 1])).labels == n + 1
+        again = Design.from_dict(json.loads(json.dumps(again.to_dict())))
+        again = again.more(5, dict(reversed(labels.items())))
+    assert again.items == once.items
+    assert np.array_equal(again.question.drawn.chance_t, once.question.drawn.chance_t)
+
+
+def test_other_labels_lead_to_other_items(taught):
+    votes, truth, _, _ = taught
+    design = mj.ask(votes)
+    labels = answers(design, truth)
+    other = {item: next(k for k in design.labels if k != label) for item, label in labels.items()}
+    assert design.more(5, labels).items != design.more(5, other).items
+    assert design.id == design.more(5, labels).id
+
+
+def test_skipped_items_count_as_drawn_and_not_as_labelled(taught):
+    votes, truth, _, _ = taught
+    design = mj.ask(votes)
+    labels = {item: "?" if n < 3 else truth[item] for n, item in enumerate(design.items)}
+    longer = design.more(5, labels)
+    assert len(set(longer.items)) == 15
+    outcome = longer.evaluate({**labels, **answers(longer, truth, slice(10, None))})
+    assert (outcome.labels, outcome.skipped, outcome.n_taught) == (12, 3, 12)
+
+
+def test_labels_drawn_to_teach_are_no_random_sample(run, taught, tmp_path):
+    votes, truth, _, _ = taught
+    design = mj.ask(votes)
+    design.write(tmp_path / "to_label.csv", labels=answers(design, truth))
+    table = votes.to_dict()
+    for consumer in (mj.read, mj.rate, mj.workers):
+        more = {"label": votes.labels[0]} if consumer is mj.rate else {}
+        with pytest.raises(DataError, match="no random sample"):
+            consumer(table, gold_file=str(tmp_path / "to_label.csv"), **more)
+    result = mj.check(table, gold_file=str(tmp_path / "to_label.csv"))
+    assert result.gold is None
+    assert all(one.source is not Source.LABELS for one in result.answer.evidence)
+    assert str(result.answer.certainty) != "proved"
+
+
+def test_labels_drawn_to_teach_measure_without_bias():
+    """Over many designs, the mean of the measured accuracies is the accuracy; intervals hold at their level."""
+    votes, truth = panel(200)
+    label = dict(zip(votes.items, mj.aggregate(votes, "majority").labels("first"), strict=True))
+    right = np.mean([label[item] == truth[item] for item in truth])
+    found = []
+    for seed in range(many(60)):
+        design = mj.ask(votes, rng=seed)
+        design = design.more(5, answers(design, truth))
+        found.append(design.evaluate(answers(design, truth)).measured[0].accuracy)
+    values = np.array([one.value for one in found])
+    assert abs(values.mean() - right) < 3 * values.std() / np.sqrt(len(values)) + 0.01
+    assert np.mean([one.low <= right <= one.high for one in found]) >= 0.95 - 0.05
+
+
+def test_measuring_still_draws_every_item_equally_often():
+    votes, _ = panel(40)
+    times, runs = np.zeros(40), 60
+    for seed in range(runs):
+        design = mj.ask(votes, draw="random", n=20, rng=seed)
+        times[[votes.items.index(item) for item in design.items]] += 1
+    expected = runs * 20 / 40
+    assert ((times - expected) ** 2 / expected).sum() < 72  # 39 degrees of freedom, 1 in 1,000
+
+
+def test_a_thousand_items_and_nine_judges_take_a_moment():
+    votes, truth = panel(10_000, crew=one_coin_workers([0.8] * 9))
+    design = mj.ask(votes)
+    labels = answers(design, truth)
+    start = process_time()
+    design.question.draw_next(design.codes([ExpertAnswer(*pair) for pair in labels.items()]), 5)
+    assert process_time() - start < 1

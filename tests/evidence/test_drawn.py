@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from majorant.ask.betting import bounds
+from majorant.ask.betting import SMALL_BETS_F, bounds
 from majorant.ask.teach import draw_to_teach
 from majorant.evidence.drawn import Chances, accuracy_from_draws, drawn_bounds, drawn_mean
 
@@ -29,7 +29,9 @@ def test_the_estimate_is_unbiased_over_all_samples():
 def test_equal_chances_give_the_bounds_of_a_random_sample():
     y = np.array([1, 1, 0, 1, 0.5, 1, 1, 1.0])
     chance_t = 1 / (40 - np.arange(8))
-    assert drawn_bounds(y, Chances(chance_t, chance_t), 40, 0.05, 0.01) == pytest.approx(bounds(y, 40, 0.05, 0.01))
+    assert drawn_bounds(y, Chances(chance_t, chance_t), 40, 0.05, 0.01) == pytest.approx(
+        bounds(y, 40, 0.05, 0.01, SMALL_BETS_F)
+    )
 
 
 def test_all_items_drawn_leave_no_doubt():

@@ -6,6 +6,7 @@ from scipy.stats import beta
 
 from majorant.evidence.earn import (
     Change,
+    Expected,
     average,
     changed_labels,
     expected_change,
@@ -38,22 +39,22 @@ def test_the_gain_is_that_of_the_formula(rules):
     value = 0.9 * (20 * f + d * e) / (20 + h)
     size, mean = 5 + h / 2, (1 + value / d) / 2
     low, fifth, high = (d * (2 * beta(size * mean, size * (1 - mean)).ppf(p) - 1) for p in (0.1, 0.2, 0.9))
-    gain = expected_gain(
-        expected_change(share_ik, rule_ik), 200, observed_change(share_ik[labelled], held_out_nk, truth_n), 29
-    )
+    on_labels = observed_change(share_ik[labelled], held_out_nk, truth_n)
+    gain = expected_gain(expected_change(share_ik, rule_ik), on_labels, 29, n_classes=3)
     assert (gain.value, gain.low, gain.high) == pytest.approx((value, low, high))
     assert gain.earned == (fifth > 0 and value >= 0.6 / 29)
 
 
 def test_changes_of_parts_add_up(rules):
     share_ik, rule_ik, *_ = rules
-    parts = expected_change(share_ik[:80], rule_ik[:80]) + expected_change(share_ik[80:], rule_ik[80:])
-    assert parts == pytest.approx(expected_change(share_ik, rule_ik))
+    parts = expected_change(share_ik[:80], rule_ik[:80]).change + expected_change(share_ik[80:], rule_ik[80:]).change
+    whole = expected_change(share_ik, rule_ik).change
+    assert (parts.changed, parts.gained) == pytest.approx((whole.changed, whole.gained))
     assert changed_labels(share_ik, rule_ik).sum() == pytest.approx(parts.changed)
 
 
 def test_a_rule_that_changes_nothing_gains_nothing_and_announces_nothing():
-    gain = expected_gain(Change(0, 0), 100, Change(0, 0), 30)
+    gain = expected_gain(Expected(Change(0, 0), 70, 100), Change(0, 0), 30, n_classes=2)
     assert (gain.value, gain.low, gain.high, gain.earned) == (0, 0, 0, False)
 
 
@@ -65,13 +66,23 @@ def test_a_tie_that_labels_decide_counts_half():
 
 @pytest.mark.parametrize(("on_labels", "earned"), [(Change(8, 7), True), (Change(8, 0), False), (Change(8, -6), False)])
 def test_labels_earn_the_sentence(on_labels, earned):
-    assert expected_gain(Change(60, 24), 300, on_labels, 30).earned == earned
+    assert expected_gain(Expected(Change(60, 24), 210, 300), on_labels, 30, n_classes=2).earned == earned
+
+
+def test_judges_near_chance_must_earn_more():
+    on_labels = Change(8, 3)
+    gains = [
+        expected_gain(Expected(Change(60, 24), right, 300), on_labels, 30, n_classes=n_classes)
+        for right, n_classes in ((210, 2), (170, 2), (170, 3))
+    ]
+    assert gains[0].low < 0
+    assert [gain.earned for gain in gains] == [True, False, True]
 
 
 def test_gains_smaller_than_labels_can_show_are_not_announced():
-    on_items, on_labels = Change(6, 5), Change(1, 1)
-    assert not expected_gain(on_items, 300, on_labels, 30).earned
-    assert expected_gain(on_items, 300, on_labels, 60).earned
+    on_items, on_labels = Expected(Change(6, 5), 210, 300), Change(1, 1)
+    assert not expected_gain(on_items, on_labels, 30, n_classes=2).earned
+    assert expected_gain(on_items, on_labels, 60, n_classes=2).earned
 
 
 def test_the_average_follows_the_rule_that_predicts_the_labels():

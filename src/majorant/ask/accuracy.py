@@ -11,11 +11,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.ask.betting import SHARES_F, bounds
+from majorant.ask.betting import SMALL_BETS_F, bounds
 from majorant.ask.question import OPEN, SKIPPED, UNASKED, Codes, Outcome
 from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
-from majorant.values import Estimate, FloatArray, Missing, as_level, lock
+from majorant.values import Estimate, Missing, as_level, lock
 
 AIM = 0.03  # desired half-width of the interval
 
@@ -37,17 +37,11 @@ def bound_accuracy(right: ArrayLike, *, n_items: int, level: float = LEVEL) -> E
     if not np.isin(right_t, (0, 1, SKIPPED)).all():
         raise ConfigError("right= may hold only 1 (right), 0 (wrong) or -1 (cannot tell).")
     right_t[right_t == SKIPPED] = np.nan
-    low, high = bounds(right_t, n_items, tail, tail, bet_weights())
+    low, high = bounds(right_t, n_items, tail, tail, SMALL_BETS_F)
     if not np.isfinite(right_t).any():
         return Estimate(None, low, high, reason=Missing.NO_UNIFORM_LABEL)
     share = float(np.nanmean(right_t))
     return Estimate(share, min(low, share), max(high, share))  # the bounds can cross, but then one of them is wrong
-
-
-def bet_weights() -> FloatArray:
-    """Capital of each bettor, most of it on small bets, which give shorter intervals."""
-    weight_f = np.exp(-3 * SHARES_F)
-    return np.asarray(weight_f / weight_f.sum())
 
 
 def is_reached(share: Estimate, aim: float) -> bool:

@@ -8,11 +8,12 @@ from typing import Any, Unpack
 import numpy as np
 
 from majorant.ask.design import Design
-from majorant.ask.learn import LEAST_LABELS, gold_labels
+from majorant.ask.learn import gold_labels
 from majorant.ask.question import Wanted
 from majorant.ask.questions import MOST_RULES, QUESTIONS, TEACH, plain_rule
 from majorant.defaults import LEVEL, MAJORITY, TOLERANCE
 from majorant.errors import ConfigError
+from majorant.evidence.gold_sample import LEAST_LABELS
 from majorant.read import Reading, as_votes
 from majorant.results.rules import AUTO, full_judges
 from majorant.tally import is_panel
@@ -21,6 +22,8 @@ from majorant.votes import Votes
 
 RATE_BATCH = 60  # labels that determine a rate to within about 10 points
 BETWEEN = (MAJORITY, AUTO)
+PROVE = "prove"
+WAYS = (TEACH, "random", PROVE)
 
 
 def ask(
@@ -29,6 +32,7 @@ def ask(
     question: str = AUTO,
     between: Sequence[str] | None = None,
     n: int | None = None,
+    draw: str | None = None,
     rng: int | np.random.Generator = 0,
     tolerance: float = TOLERANCE,
     level: float = LEVEL,
@@ -42,15 +46,20 @@ def ask(
     votes : Any
         Anything `mj.read` accepts, with the same keyword arguments.
     question : str
-        "teach": first a random sample, which is used to learn a rule and measure every judge, then items that prove the
-        rule; 20 or more gold labels in the votes replace the sample.  "rules": items on which the rules in `between`
+        "teach": first items that teach a rule, then items that prove it; 10 or more gold labels in the votes replace
+        the first.  "rules": items on which the rules in `between`
         differ.  "accuracy": a random sample that bounds the accuracy of the last rule in `between`.  "auto": "teach"
         for a panel of judges or if the votes came with gold labels, "rules" for a crowd or if `between` is given.
     between : sequence of str
         Rules to compare, starting with the one in use: methods, `weighted-vote` (also `auto`), or workers; "a+b+c" is
         the majority vote of these workers.  By default majority vote and the weighted vote.
     n : int
-        Number of items to draw now (default: 30 for "teach", otherwise 25); `Design.more` adds further items.
+        Number of items to draw now (by default 10 to teach, 30 at random to teach, otherwise 25); `Design.more` adds
+        further items.
+    draw : str
+        "teach": ten items, then five at a time, chosen where a label would change most; the chance of every draw is
+        recorded.  "random": a random sample, which measures rates and judges better and teaches less.  "prove": items
+        on which two rules differ.  By default "teach", or "random" if more than ten items are drawn to teach at once.
     rng : int or numpy Generator
         Random seed.
     tolerance : float
@@ -79,6 +88,12 @@ def ask(
         raise ConfigError(f"tolerance must be a share of the items, at least 0 and below 1, not {tolerance!r}.")
     if question not in (AUTO, *QUESTIONS):
         raise ConfigError(f"question must be one of {', '.join((AUTO, *QUESTIONS))}, not {question!r}.")
+    if draw not in (None, *WAYS):
+        raise ConfigError(f"draw must be one of {', '.join(WAYS)}, not {draw!r}.")
+    if draw is not None and question == AUTO and between is None:
+        question = "rules" if draw == PROVE else TEACH
+    if draw is not None and (question == TEACH) == (draw == PROVE):
+        raise ConfigError(f"draw={draw!r} does not fit the question {question!r}.")
     if question == TEACH and between is not None:
         raise ConfigError("question='teach' learns its own rule, so between= cannot be given.")
     seed = as_seed(rng)
@@ -86,7 +101,7 @@ def ask(
         taught = len(gold_labels(votes)[0]) >= LEAST_LABELS
         question = TEACH if between is None and (taught or is_panel(votes.shape, votes.n_votes)) else "rules"
     rules = dict.fromkeys(plain_rule(votes, rule) for rule in between or BETWEEN)
-    wanted = Wanted(rules=tuple(rules), n=n, seed=seed, tolerance=tolerance, level=level, experts=experts)
+    wanted = Wanted(rules=tuple(rules), n=n, seed=seed, tolerance=tolerance, level=level, experts=experts, draw=draw)
     return QUESTIONS[question].draw(votes, wanted)
 
 

@@ -20,6 +20,9 @@ from majorant.values import FloatArray
 
 SHARES_F: FloatArray = (np.arange(8) + 0.5) / 8  # the share of its capital that each of the eight bettors stakes
 
+SMALL_BETS_F: FloatArray = np.exp(-3 * SHARES_F)  # most capital on small bets: for accuracies, which are rarely near .5
+SMALL_BETS_F /= SMALL_BETS_F.sum()
+
 
 def log_capital(y: ArrayLike, n: ArrayLike, mean: ArrayLike, weight_f: FloatArray | None = None) -> FloatArray:
     """Log K+ after each draw: the log capital from betting that the mean of the n numbers is above `mean`.

@@ -21,6 +21,7 @@ from majorant.arguments import validated
 from majorant.ask.content import from_plain, to_plain
 from majorant.ask.question import UNASKED, Codes, Outcome, Question
 from majorant.ask.session import Session
+from majorant.ask.teach import NEXT_DRAW
 from majorant.errors import ConfigError, DataError
 from majorant.output import write_files
 from majorant.ownership import DESIGN_COLUMN, DRAW_COLUMN, is_human_input, is_label_file, note_input
@@ -101,6 +102,16 @@ class Design:
         return self.question.expected()
 
     @property
+    def next_batch(self) -> int:
+        """Number of items to add at a time: fewer while each batch is chosen with the help of the labels before it."""
+        return NEXT_DRAW if self.is_drawing else 10
+
+    @property
+    def is_drawing(self) -> bool:
+        """Whether the next items are drawn to teach a rule."""
+        return isinstance(self.question, Session) and self.question.is_drawing
+
+    @property
     def n_sample(self) -> int:
         """Number of items at the start of the order that are a random sample; 0 if items were chosen otherwise."""
         return sample_size(self._content())
@@ -125,6 +136,9 @@ class Design:
 
     def _asking(self, n: int, answer_d: Codes, *, at_random: bool = False) -> Design:
         question, already = self.question.advance(answer_d), set(self.asked)
+        if isinstance(question, Session) and question.is_drawing:
+            longer = question.draw_next(answer_d, n)
+            return replace(self, question=longer, asked=tuple(map(int, longer.drawn.place_t)))
         at_random = isinstance(question, Session) and (at_random or question.taught is None or question.is_idle)
         places = np.flatnonzero(answer_d == UNASKED) if at_random else question.next_items(answer_d)
         following = [int(position) for position in places if position not in already][:n]

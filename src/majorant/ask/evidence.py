@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from majorant.ask.design import Recognised
+from majorant.ask.learn import earned_evidence
 from majorant.ask.question import Outcome
 from majorant.ask.race import Race
 from majorant.ask.session import BETTER, WORSE, Session
 from majorant.defaults import MAJORITY
 from majorant.evidence.evidence import Assumption, Evidence, Source, Status, Tested
-from majorant.values import Estimate
 
 
 def sample_level(labelled: Recognised | None, level: float) -> float:
@@ -33,13 +32,10 @@ def evidence_from_labels(labelled: Recognised, outcome: Outcome) -> tuple[Eviden
     question = labelled.design.question.advance(answer_d)
     tested = (Tested(Assumption.RANDOM_LABELS, Status.PASSED),)
     facts: dict[str, Any] = {"level": outcome.level, "assumptions": tested, "n_labels": outcome.labels}
-    leads = learned is not None and learned.adopted and learned.baseline == MAJORITY
+    earned = () if learned is None else earned_evidence(learned)
     if isinstance(question, Session):
         if not outcome.n_proving and not outcome.decided:
-            if learned is None or not leads:
-                return ()
-            facts["n_used"] = learned.n_labels
-            return (Evidence(source=Source.LABELS, other=rule, gain=Estimate(learned.lead), **facts),)
+            return earned
         race, place = question.contest()
         answer_d, facts["n_labels"] = answer_d[place], outcome.labels - outcome.n_taught
     else:
@@ -48,10 +44,8 @@ def evidence_from_labels(labelled: Recognised, outcome: Outcome) -> tuple[Eviden
     wins, losses = race.wins(rule, MAJORITY, answer_d)
     facts |= {"n_used": outcome.n_proving if learned is not None else outcome.labels, "wins": wins, "losses": losses}
     proof = Evidence(source=Source.LABELS, other=rule, gain=outcome.value, **facts)
-    if outcome.decided or not leads or wins <= losses:
-        return (proof,)
     # Until the proof is complete, the learned rule remains the answer: the leads of other rules rest on fewer labels.
-    return proof, replace(proof, gain=Estimate(outcome.value.value))
+    return (proof,) if outcome.decided or wins <= losses else (proof, *earned)
 
 
 def rival_of(outcome: Outcome) -> str | None:

@@ -24,10 +24,9 @@ def answer_design(design: Design, label_of: Mapping[str, Any], most: int) -> tup
     >>> longer.evaluate(labels).verdict, len(labels) < 100
     ('better', True)
     """
-    batch = 10  # items labelled before checking whether the question is settled
     while True:
         labels = {item: label_of.get(str(item), "?") for item in design.items}
-        longer = design.more(min(batch, most - len(labels)), labels)
+        longer = design.more(min(design.next_batch, most - len(labels)), labels)
         if len(longer.items) == len(design.items) or design.evaluate(labels).decided:
             return design, labels
         design = longer

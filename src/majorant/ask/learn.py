@@ -10,8 +10,9 @@ is the geometric mean of p and the shares, and a judge's weight moves away from 
 who voted on few labelled items stays near 0, so the same formula works for a panel of 6 judges and a crowd of 100,000
 workers.
 
-The labelled items must be drawn uniformly, and p must not have been fitted to the labels.  The rule is adopted only if,
-on held-out labels (ten-fold cross-validation), it beats the rule that would be used without labels.
+The labelled items must be drawn by the votes alone (uniformly, or where labels teach), and p must not have been fitted
+to the labels.  What is written is an average of this rule and the rule that is used without labels; `evidence/earn.py`
+says how they are weighted, what gain to expect, and when to announce it.
 """
 
 from __future__ import annotations
@@ -24,11 +25,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from majorant.defaults import MAJORITY
 from majorant.errors import DataError
+from majorant.evidence.earn import (
+    NO_CHANGE,
+    Change,
+    Expected,
+    Gain,
+    average,
+    expected_change,
+    expected_gain,
+    observed_change,
+    weight_of_learned,
+)
+from majorant.evidence.evidence import Evidence, Source
+from majorant.evidence.gold_sample import LEAST_LABELS
 from majorant.items import name_hashes, rows_of_parts, take_items
 from majorant.kernels import Block, in_memory, shares, softmax_rows
 from majorant.methods.fit import Fit, chances
-from majorant.values import FloatArray, lock
+from majorant.tally import counts
+from majorant.values import Estimate, FloatArray, lock
 from majorant.votes import Votes
 
 if TYPE_CHECKING:
@@ -36,7 +52,7 @@ if TYPE_CHECKING:
 
 Codes = NDArray[np.int64]
 LEARNED = "learned"  # the name of the rule
-LEAST_LABELS = 20  # minimum number of labels
+RANGE = 0.8  # level of the range of a gain that was not proved
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -170,7 +186,7 @@ def _rows(item_n: Codes, n_classes: int) -> Codes:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class LearnedRule:
-    """A rule learned from labels, with its cross-validated accuracy.
+    """A rule learned from labels, averaged with the rule that is used without labels.
 
     Parameters
     ----------
@@ -182,12 +198,20 @@ class LearnedRule:
         Offset of each class.
     n_labels : int
         Number of labels that it was learned from.
+    share : float
+        Weight of the learned rule in the average.
     accuracy : float
-        Share of the labels that it predicts correctly in cross-validation.
+        Share of the labels that the average predicts correctly, each without having seen it.
     baseline : str
-        The rule that would be used without labels.
+        The rule that is used without labels; for majority vote, the vote shares are averaged.
     baseline_accuracy : float
         Share of the labels that the baseline predicts correctly; ties count by their share.
+    from_majority, from_baseline : Change
+        How the average changes the labelled items, each without having seen its label.
+    gain : Gain or None
+        The gain to expect over majority vote; None until `judged` has seen all items.
+    written : bool
+        Whether its labels are expected to be better than those of the baseline.
     """
 
     weights: Mapping[Hashable, float]
@@ -197,19 +221,33 @@ class LearnedRule:
     accuracy: float
     baseline: str
     baseline_accuracy: float
+    share: float = 1.0
+    from_majority: Change = NO_CHANGE
+    from_baseline: Change = NO_CHANGE
+    gain: Gain | None = None
+    written: bool = False
 
     def __post_init__(self) -> None:
         lock(self)
 
     @property
-    def lead(self) -> float:
-        """Cross-validated accuracy minus that of the baseline."""
-        return self.accuracy - self.baseline_accuracy
+    def earned(self) -> bool:
+        """Whether the labels allow to announce that it is better than majority vote."""
+        return self.written and self.gain is not None and self.gain.earned
 
-    @property
-    def adopted(self) -> bool:
-        """Whether it beats the baseline in cross-validation."""
-        return self.lead > 1e-9
+    def judged(self, beside_majority: Expected, beside_baseline: Expected) -> LearnedRule:
+        """The rule with its expected gain, from what it changes on all items.
+
+        Beside majority vote it is written if it is expected to gain; beside a better rule only if it has earned that.
+        """
+        gain, further = (
+            expected_gain(on_items, on_labels, self.n_labels, n_classes=len(self.offset_k))
+            for on_items, on_labels in (
+                (beside_majority, self.from_majority),
+                (beside_baseline, self.from_baseline),
+            )
+        )
+        return replace(self, gain=gain, written=gain.value > 0 if self.baseline == MAJORITY else further.earned)
 
     def weights_for(self, workers: Sequence[Hashable]) -> Weights:
         """The weights, in the order of these workers."""
@@ -217,13 +255,20 @@ class LearnedRule:
         weight_j = np.array([by_name.get(str(worker), 0.0) for worker in workers])
         return Weights(mix=np.array(self.mix), weight_j=weight_j, offset_k=self.offset_k)
 
-    def fit(self, votes: Votes, weighted: Fit) -> Fit:
-        """Apply the rule to all items of these votes; `weighted` is the weighted vote on them."""
+    def posterior(self, features: Features, workers: Sequence[Hashable], base_ik: FloatArray) -> FloatArray:
+        """Probabilities of the average; `base_ik` are those of the baseline."""
+        return average(features.predict(self.weights_for(workers)), base_ik, self.share)
+
+    def fit(self, votes: Votes, weighted: Fit, base: Fit) -> Fit:
+        """Apply the rule to all items of these votes.
+
+        `weighted` is the weighted vote on them, and `base` the rule that is used without labels.
+        """
         weights = self.weights_for(votes.workers)
         return replace(
             weighted,
             method=LEARNED,
-            posterior=rows_of_parts(partial(_posterior, weights), votes, weighted),
+            posterior=rows_of_parts(partial(_posterior, weights, self.share), votes, weighted, base),
             confusion=None,
             skill=None,
             learned={"mix": weights.mix, "weights": weights.weight_j, "offsets": weights.offset_k},
@@ -231,32 +276,57 @@ class LearnedRule:
         )
 
 
-def _posterior(weights: Weights, votes: Votes, weighted: Fit) -> FloatArray:
-    return Features.of(votes, weighted.posterior).predict(weights)
+def earned_evidence(learned: LearnedRule) -> tuple[Evidence, ...]:
+    """Evidence about a learned rule from the labels that taught it; empty unless its labels are written."""
+    if not learned.written or learned.gain is None:
+        return ()
+    gain = learned.gain
+    return (
+        Evidence(
+            source=Source.EARNED,
+            other=LEARNED,
+            gain=Estimate(gain.value, gain.low, gain.high),
+            level=RANGE,
+            n_labels=learned.n_labels,
+            n_used=learned.n_labels,
+            earned=gain.earned,
+        ),
+    )
+
+
+def changes_on_items(votes: Votes, before: Fit, after: Fit) -> Expected:
+    """What the second rule changes on the items with votes, and what it expects."""
+    voted_i = votes.votes_i > 0
+    return expected_change(np.asarray(before.posterior)[voted_i], np.asarray(after.posterior)[voted_i])
+
+
+def _posterior(weights: Weights, share: float, votes: Votes, weighted: Fit, base: Fit) -> FloatArray:
+    return average(Features.of(votes, weighted.posterior).predict(weights), base.posterior, share)
 
 
 def learn_rule(
     votes: Votes, item_p: ArrayLike, truth_p: ArrayLike, weighted: Fit, *, baseline: Fit, seed: int = 0
 ) -> LearnedRule:
-    """Learn a rule from expert or gold labels of uniformly drawn items.
+    """Learn a rule from expert or gold labels.
 
     Parameters
     ----------
     votes : Votes
         All votes.
     item_p, truth_p : array
-        Codes of the labelled items and of their classes; `gold_labels` returns those that came with the votes.
+        Codes of the labelled items and of their classes; `gold_labels` returns those that came with the votes.  The
+        items must be a random sample, or be drawn by `ask`.
     weighted : Fit
         The weighted vote on these votes, fitted without the labels.
     baseline : Fit
-        The rule that would be used without labels; the learned rule is adopted if it beats this one.
+        The rule that is used without labels.
     seed : int
         Seed of the folds.  Items are assigned by name, so the order of the rows does not matter.
 
     Raises
     ------
     DataError
-        If there are fewer than 20 labels.
+        If there are fewer than 10 labels.
 
     Examples
     --------
@@ -265,8 +335,8 @@ def learn_rule(
     >>> votes, truth = simulate([.5, .5], one_coin_workers([.95, .3, .3, .3]), n_items=300, n_votes=4, rng=0)
     >>> majority = Majority().fit(votes)
     >>> rule = learn_rule(votes, range(30), truth[:30], majority, baseline=majority)
-    >>> rule.adopted, [round(weight, 1) for weight in rule.weights.values()]
-    (True, [0.9, -0.5, -0.4, -0.5])
+    >>> round(rule.share, 2), [round(weight, 1) for weight in rule.weights.values()]
+    (1.0, [0.9, -0.5, -0.4, -0.5])
     """
     most_labels = 20_000  # more would cost time without improving the rule
     item_p, truth_p = np.asarray(item_p, np.int64), np.asarray(truth_p, np.int64)
@@ -278,9 +348,16 @@ def learn_rule(
         labelled, truth_n = labelled[kept], truth_n[kept]
         some = take_items(votes, labelled)
     features = Features.of(some, weighted.take(labelled).posterior)
-    before_nk = baseline.take(labelled).posterior
+    base_nk = baseline.take(labelled).posterior
     return learn_from_features(
-        features, some.items, truth_n, before_nk, workers=some.workers, baseline=baseline.method, seed=seed
+        features,
+        some.items,
+        truth_n,
+        base_nk,
+        share_nk=shares(counts(some).astype(float)),
+        workers=some.workers,
+        baseline=baseline.method,
+        seed=seed,
     )
 
 
@@ -288,31 +365,33 @@ def learn_from_features(
     features: Features,
     items: Sequence[Hashable],
     truth_n: Codes,
-    before_nk: FloatArray,
+    base_nk: FloatArray,
     *,
+    share_nk: FloatArray,
     workers: Sequence[Hashable],
     baseline: str,
     seed: int = 0,
 ) -> LearnedRule:
-    """Learn a rule from labelled items; `before_nk` is the posterior of the baseline on them."""
+    """Learn a rule from labelled items, given their probabilities by the baseline and their vote shares."""
     if len(items) < LEAST_LABELS:
-        raise DataError(f"Learning a rule takes at least {LEAST_LABELS} labels of random items, not {len(items)}.")
+        raise DataError(f"Learning a rule takes at least {LEAST_LABELS} labels, not {len(items)}.")
     rows = np.arange(len(items))
     regression = features.regression(rows, truth_n)
-    partitions = 3 if len(items) <= 1_000 else 1  # with few labels, one partition is too noisy
-    right = [
-        chances(regression.cross_validated(_folds(items, seed + partition)))[rows, truth_n].mean()
-        for partition in range(partitions)
-    ]
+    held_out_nk = softmax_rows(regression.cross_validated(_folds(items, seed)))[0]
+    share = weight_of_learned(held_out_nk, base_nk, truth_n)
+    average_nk = average(held_out_nk, base_nk, share)
     weights = regression.fit()
     return LearnedRule(
         weights={workers[j]: float(weights.weight_j[j]) for j in regression.worker_w},
         mix=(float(weights.mix[0]), float(weights.mix[1])),
         offset_k=weights.offset_k,
         n_labels=len(items),
-        accuracy=float(np.mean(right)),
+        share=share,
+        accuracy=float(chances(average_nk)[rows, truth_n].mean()),
         baseline=baseline,
-        baseline_accuracy=float(chances(before_nk)[rows, truth_n].mean()),
+        baseline_accuracy=float(chances(base_nk)[rows, truth_n].mean()),
+        from_majority=observed_change(share_nk, average_nk, truth_n),
+        from_baseline=observed_change(base_nk, average_nk, truth_n),
     )
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from majorant.ask.learn import LearnedRule
 from majorant.defaults import LEVEL, TOLERANCE
+from majorant.evidence.drawn import Measured
 from majorant.read.tasks import SKIPPED, UNASKED
 from majorant.values import Estimate, lock
 
@@ -35,6 +36,7 @@ class Wanted:
     tolerance: float = TOLERANCE
     level: float = LEVEL
     experts: str = "majority"
+    draw: str | None = None  # how items that teach are drawn: "teach" or "random"; None for the default
 
 
 class Question(Protocol):
@@ -89,8 +91,11 @@ class Outcome:
     same_as: Mapping[str, str] = field(default_factory=dict)  # rules that label every item as an earlier one does
     stake: float | None = None  # the largest possible difference between two of the rules, as a share of the items
     tied: int = 0  # number of items with tied votes, which are left out
-    learned: LearnedRule | None = None  # the rule learned from the random sample
-    n_taught: int = 0  # number of labels in that sample
+    learned: LearnedRule | None = None  # the rule learned from the labels that teach
+    n_taught: int = 0  # number of labels that taught it
+    n_recent: int = 0  # number of the last labels drawn to teach ...
+    n_changed: int = 0  # ... and of labels of the learned rule that they changed
+    measured: tuple[Measured, ...] = ()  # accuracies, from labels drawn to teach
     n_proving: int = 0  # number of later labels, on items where the learned rule and majority vote differ
     uniform: bool = False  # whether the labelled items are a random sample of all items
     n_sampled: int = 0  # number of labels in the random sample at the start of the order

@@ -15,12 +15,14 @@ from majorant.ask.accuracy import WrittenLabels
 from majorant.ask.design import Design
 from majorant.ask.draw import make_design, random_order
 from majorant.ask.freeze import DECIMALS, freeze
-from majorant.ask.learn import LEAST_LABELS, gold_labels, learn_rule
+from majorant.ask.learn import gold_labels, learn_rule
 from majorant.ask.question import Codes, Question, Wanted
 from majorant.ask.race import Race
 from majorant.ask.session import TEACHING, Session
+from majorant.ask.teach import FIRST_DRAW
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 from majorant.errors import ConfigError, DataError
+from majorant.evidence.gold_sample import LEAST_LABELS
 from majorant.evidence.track_record import Setting
 from majorant.items import names_at, sample_items, take_items
 from majorant.methods.fit import Fit, chances
@@ -52,9 +54,9 @@ def race_between(votes: Votes, fits: Mapping[str, Fit], wanted: Wanted) -> Desig
 
 
 def draw_teaching(votes: Votes, wanted: Wanted) -> Design:
-    """A random sample from which a rule is learned, then items on which it is proved.
+    """Items from which a rule is learned, then items on which it is proved.
 
-    If the votes have enough gold labels to learn a better rule, these replace the sample, and the rule is proved on the
+    If the votes have enough gold labels to learn a better rule, these replace the first, and the rule is proved on the
     other items.
     """
     weighted, baseline = fit_rule(WEIGHTED_VOTE, votes), label_free_rule(votes)
@@ -71,15 +73,18 @@ def draw_teaching(votes: Votes, wanted: Wanted) -> Design:
     session = _session(votes, order, weighted, baseline, len(voted), wanted)
     if by_gold:
         before = weighted if baseline == WEIGHTED_VOTE else fit_rule(MAJORITY, votes)
-        learned = learn_rule(votes, gold_p, truth_p, weighted, baseline=before, seed=wanted.seed)
-        proving = replace(session, taught=session.freeze(learned, 0))
-        session = session if proving.is_idle else proving  # idle: nothing to prove, so draw a sample to learn from
-    return make_design(votes, session, order, wanted).more(TEACHING if wanted.n is None else wanted.n)
+        learned = session.judge(learn_rule(votes, gold_p, truth_p, weighted, baseline=before, seed=wanted.seed))
+        proving = replace(session, taught=session.freeze(learned))
+        session = session if proving.is_idle else proving  # idle: nothing to prove, so draw items to learn from
+    first = FIRST_DRAW if session.is_drawing else TEACHING
+    return make_design(votes, session, order, wanted).more(first if wanted.n is None else wanted.n)
 
 
 def _session(votes: Votes, order: Codes, weighted: Fit, baseline: str, n_items: int, wanted: Wanted) -> Session:
     """A session on items in this order; their votes are sorted by name, so that the order of rows does not matter."""
     some = take_items(votes, order)
+    # Drawn at once, by the vote shares alone, labels teach no more than random ones, which also measure (docs/ask.md).
+    draw = wanted.draw or ("teach" if wanted.n is None or wanted.n <= FIRST_DRAW else "random")
     used = sorted(np.unique(some.worker_n).tolist(), key=lambda j: str(some.workers[j]))
     code_j = np.zeros(len(some.workers), dtype=np.int64)
     code_j[used] = np.arange(len(used))
@@ -91,9 +96,11 @@ def _session(votes: Votes, order: Codes, weighted: Fit, baseline: str, n_items: 
         label_n=some.label_n[by_name].astype(np.int64),
         weighted_dk=weighted.take(order).posterior.round(4),
         baseline=baseline,
-        n_items=n_items,
+        n_items=n_items if draw == "random" else len(order),
         tolerance=wanted.tolerance,
         level=wanted.level,
+        draw=draw,
+        seed=wanted.seed,
     )
 
 

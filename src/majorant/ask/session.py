@@ -1,10 +1,12 @@
-"""A labelling session in two stages: a rule is learned from a random sample, then proved on other items.
+"""A labelling session in two stages: a rule is learned from some labels, then proved on other items.
 
-All items are put in one random order.  The first items are a random sample: their labels measure every rule and every
-judge, and a rule is learned from them (`learn`).  Then the rule is frozen, and the session continues in the same order
-with the items on which the rule differs from majority vote; `race` evaluates these labels.  Given the sample, the rule
-is fixed and the other items are in random order, so the proof is valid at any time, however the rule was learned and
-whenever learning stopped.  The proof leaves out items with tied votes.
+The items that teach are drawn in one of two ways.  "teach" draws ten and then five at a time, each with a recorded
+chance, where labels change most (`teach`).  "random" takes the first items of a random order: their labels also measure
+every rule and every judge.  A rule is learned from these labels (`learn`) and frozen, and the session continues in the
+random order with the items on which it differs from majority vote; `race` evaluates these labels.  Given the labels
+that taught it, the rule is fixed and the other items are in random order, so the proof is valid at any time, however
+the rule was learned and whenever learning stopped.  It says what the rule gains on the items that did not teach it, and
+leaves out items with tied votes.
 
 The design stores everything needed: the votes on its items, and the posterior of the weighted vote.
 """
@@ -12,26 +14,31 @@ The design stores everything needed: the votes on its items, and the posterior o
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from majorant.ask.betting import SHARES_F, bounds
-from majorant.ask.learn import LEARNED, LEAST_LABELS, Features, LearnedRule, learn_from_features
+from majorant.ask.learn import LEARNED, Features, LearnedRule, learn_from_features
 from majorant.ask.question import OPEN, SKIPPED, UNASKED, Codes, Outcome, Verdict, n_answers
 from majorant.ask.race import Race, labels_to_decide
+from majorant.ask.teach import NEXT_DRAW, Drawn, draw_to_teach, nothing_drawn, sizes_of_rule, sizes_of_votes
 from majorant.defaults import LEVEL, MAJORITY, TOLERANCE, WEIGHTED_VOTE
+from majorant.evidence.drawn import Chances, Measured, accuracy_from_draws, width_at_random
+from majorant.evidence.earn import expected_change
+from majorant.evidence.gold_sample import LEAST_LABELS
 from majorant.kernels import row_maxima, shares
-from majorant.methods.fit import TIE_TOLERANCE
+from majorant.methods.fit import TIE_TOLERANCE, chances
 from majorant.values import Estimate, FloatArray, Missing, lock
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-TEACHING = 30  # labels in the random sample
-MOST_TEACHING = 40  # the same, if the first labels gave no better rule than the one used without labels
+TEACHING = 30  # labels that teach
+MOST_JUDGES = 50  # judges whose accuracy is measured by labels drawn to teach
+MOST_TEACHING = 40  # the same in a random sample, if the first labels have not earned a claim
 # Shares of the allowed error for the claims "the learned rule is better" and "it is worse".  Claims about other rules
 # from the random sample use the rest.
 BETTER, WORSE = 0.9, 0.05
@@ -43,12 +50,12 @@ BETS_F /= BETS_F.sum()
 def expected_lead(learned: LearnedRule, differ: int, n_items: int) -> float:
     """The lead used for planning: the mean over items on which the learned rule differs from majority vote.
 
-    The cross-validated lead of 30 labels is mostly noise, so it is shrunk towards .5, which is typical of adopted
-    rules, with the weight of 20 labels.  Even so, plans for public and simulated panels are off by a factor of about
+    The lead on 30 held-out labels is mostly noise, so it is shrunk towards .5, which is typical of rules that are
+    written, with the weight of 20 labels.  Even so, plans for public and simulated panels are off by a factor of about
     1.8.
     """
     labels = learned.n_labels * differ / max(n_items, 1)
-    return float(np.clip((learned.lead * learned.n_labels + 0.5 * 20) / (labels + 20), -1.0, 1.0))
+    return float(np.clip((learned.from_majority.gained + 0.5 * 20) / (labels + 20), -1.0, 1.0))
 
 
 def plan_proof(learned: LearnedRule, differ: int, n_items: int, tolerance: float) -> int:
@@ -69,10 +76,11 @@ def untied_labels(posterior_ik: FloatArray, plurality_i: Codes) -> Codes:
 class LearnedStage:
     """Result of the first stage of a session: a frozen rule, and how many items it was learned from."""
 
-    positions: int  # length of the sample at the start of the order
+    positions: int  # length of the random sample at the start of the order
     rule: str  # the rule to prove
     learned: LearnedRule
     label_d: Codes  # the label that this rule gives each item
+    n_drawn: int = 0  # number of items drawn to teach it
 
     def __post_init__(self) -> None:
         lock(self)
@@ -80,7 +88,7 @@ class LearnedStage:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Session:
-    """Items in random order: a rule is learned from the first labels and proved on later ones."""
+    """Items in random order: a rule is learned from the labels of some and proved on others."""
 
     kind: ClassVar[str] = "teach"
     workers: tuple[Hashable, ...]
@@ -92,6 +100,9 @@ class Session:
     n_items: int  # number of items with votes; the order may be truncated
     tolerance: float = TOLERANCE
     level: float = LEVEL
+    draw: str = "random"  # how the items that teach are drawn: "teach" or "random"
+    seed: int = 0
+    drawn: Drawn = field(default_factory=nothing_drawn)  # the items drawn to teach, first to last
     taught: LearnedStage | None = None
 
     def __post_init__(self) -> None:
@@ -104,7 +115,7 @@ class Session:
 
     @property
     def teaching(self) -> int:
-        """Size of the random sample; if there are few items, some must be left for the proof."""
+        """Number of labels that teach; if there are few items, some must be left for the proof."""
         return max(min(TEACHING, self.size // 2), min(LEAST_LABELS, self.size))
 
     @property
@@ -139,14 +150,56 @@ class Session:
     @property
     def is_idle(self) -> bool:
         """Whether no better or sufficiently different rule was learned, so that a larger sample may help."""
-        return self.taught is not None and not self.taught.learned.adopted and self.contest()[0].expected() == 0
+        return self.taught is not None and not self.taught.learned.written and self.contest()[0].expected() == 0
+
+    @property
+    def base_dk(self) -> FloatArray:
+        """Probabilities by the rule that is used without labels."""
+        return self.weighted_dk if self.baseline == WEIGHTED_VOTE else shares(self.count_dk)
+
+    @property
+    def teaches_d(self) -> NDArray[np.bool_]:
+        """Whether an item was drawn to teach the frozen rule."""
+        assert self.taught is not None
+        teaches_d = np.arange(self.size) < self.taught.positions
+        teaches_d[self.drawn.place_t[: self.taught.n_drawn]] = True
+        return teaches_d
+
+    @property
+    def is_drawing(self) -> bool:
+        """Whether the next items are drawn to teach."""
+        return self.draw == "teach" and self.taught is None
+
+    def known(self, answer_d: Codes) -> Codes:
+        """Places of the items whose labels teach, in the order in which they were drawn."""
+        place_t = self.drawn.place_t if self.draw == "teach" else np.arange(_head(answer_d))
+        return np.asarray(place_t[answer_d[place_t] >= 0], dtype=np.int64)
+
+    def draw_next(self, answer_d: Codes, n: int) -> Session:
+        """Draw up to n further items to teach, with the help of the labels so far."""
+        later = draw_to_teach(self._sizes(answer_d), self.drawn.place_t, n, self.seed)
+        return replace(self, drawn=self.drawn.then(later))
+
+    def _sizes(self, answer_d: Codes) -> FloatArray:
+        known, share_dk = np.sort(self.known(answer_d)), shares(self.count_dk)
+        if len(known) < LEAST_LABELS:
+            return sizes_of_votes(share_dk)
+        features = self.features()
+        weights = features.regression(known, answer_d[known]).fit()
+        return sizes_of_rule(features.predict(weights), share_dk)
 
     def advance(self, answer_d: Codes) -> Session:
-        """Return this session, or its second stage once a rule can be learned from the sample.
+        """Return this session, or its second stage once a rule can be learned.
 
-        When learning stops depends only on labels in the sample, so proofs from other labels remain valid.
+        When learning stops depends only on labels that teach, so proofs from other labels remain valid.
         """
-        known = np.flatnonzero(answer_d[: _head(answer_d)] >= 0)
+        known = self.known(answer_d)
+        if self.draw == "teach":
+            waiting = (answer_d[self.drawn.place_t] == UNASKED).any()
+            if self.taught is not None or waiting or len(known) < max(self.teaching, LEAST_LABELS):
+                return self
+            learned = self.learn(known, answer_d)
+            return replace(self, taught=self.freeze(learned)) if learned.earned else self
         most = max(min(MOST_TEACHING, self.size // 2), self.teaching)
         already = 0 if self.taught is None else int((known < self.taught.positions).sum())
         session = self
@@ -155,41 +208,57 @@ class Session:
                 return session
             if enough > already:
                 learned = session.learn(known[:enough], answer_d)
-                if learned.adopted or enough >= most:
+                if learned.earned or enough >= most:
                     session = replace(session, taught=session.freeze(learned, int(known[enough - 1]) + 1))
         return session
 
     def learn(self, known: Codes, answer_d: Codes) -> LearnedRule:
-        """Learn a rule from the labels at these positions."""
-        before_nk = (self.weighted_dk if self.baseline == WEIGHTED_VOTE else shares(self.count_dk))[known]
-        truth_n, names = answer_d[known], known.tolist()  # the order is random: its positions serve as names
-        return learn_from_features(
-            self.features().take(known), names, truth_n, before_nk, workers=self.workers, baseline=self.baseline
+        """Learn a rule from the labels at these places, and judge it by what it changes on all items."""
+        known = np.sort(known)
+        base_dk, share_dk, features = self.base_dk, shares(self.count_dk), self.features()
+        learned = learn_from_features(
+            features.take(known),
+            known.tolist(),  # the order is random: its positions serve as names
+            answer_d[known],
+            base_dk[known],
+            share_nk=share_dk[known],
+            workers=self.workers,
+            baseline=self.baseline,
+        )
+        return self.judge(learned)
+
+    def judge(self, learned: LearnedRule) -> LearnedRule:
+        """A learned rule with the gain to expect from what it changes on the items of the order."""
+        average_dk = learned.posterior(self.features(), self.workers, self.base_dk)
+        return learned.judged(
+            expected_change(shares(self.count_dk), average_dk), expected_change(self.base_dk, average_dk)
         )
 
-    def freeze(self, learned: LearnedRule, positions: int) -> LearnedStage:
+    def freeze(self, learned: LearnedRule, positions: int = 0) -> LearnedStage:
         """Freeze the learned rule, or the baseline if that is better and is not majority vote itself."""
-        posterior_dk = self.features().predict(learned.weights_for(self.workers))
+        posterior_dk = learned.posterior(self.features(), self.workers, self.base_dk)
         rule = LEARNED
-        if not learned.adopted and self.baseline != MAJORITY:
+        if not learned.written and self.baseline != MAJORITY:
             rule, posterior_dk = self.baseline, self.weighted_dk
         label_d = untied_labels(posterior_dk, self.count_dk.argmax(axis=1))
-        return LearnedStage(positions=positions, rule=rule, learned=learned, label_d=label_d)
+        return LearnedStage(
+            positions=positions, rule=rule, learned=learned, label_d=label_d, n_drawn=len(self.drawn.place_t)
+        )
 
     def contest(self) -> tuple[Race, Codes]:
         """The race between majority vote and the rule to prove, and the positions of its items."""
         assert self.taught is not None
         plurality_d, tied_d = self.count_dk.argmax(axis=1), self.tied_d
         differs_d = (self.taught.label_d != plurality_d) & ~tied_d
-        place = np.flatnonzero(differs_d & (np.arange(self.size) >= self.taught.positions))
-        lead = expected_lead(self.taught.learned, len(place), self.size - self.taught.positions)
+        place = np.flatnonzero(differs_d & ~self.teaches_d)
+        lead = expected_lead(self.taught.learned, len(place), int((~self.teaches_d).sum()))
         race = Race(
             rules=(MAJORITY, self.taught.rule),
             label_rd=np.array([plurality_d[place], self.taught.label_d[place]]),
             differ_qr=np.array([[0, len(place)], [len(place), 0]]),
             n_items=self.size,
             tied=int(tied_d.sum()),
-            favourite=int(self.taught.learned.adopted or self.taught.rule != LEARNED),
+            favourite=int(self.taught.learned.written or self.taught.rule != LEARNED),
             tolerance=self.tolerance,
             level=self.level,
             error_r=np.array([BETTER, WORSE]),
@@ -220,7 +289,6 @@ class Session:
         assert self.taught is not None
         outcome = race.evaluate(answer_d[place])
         labels, skipped = n_answers(answer_d)
-        head_d = answer_d[: self.taught.positions]
         if self.n_items > self.size:
             outcome = self._extend_to_all_items(outcome, race, place, answer_d)
         doubt = self._count_skipped_where_rules_differ(answer_d) / self.n_items
@@ -234,7 +302,8 @@ class Session:
             labels=labels,
             skipped=skipped,
             learned=self.taught.learned,
-            n_taught=int((head_d >= 0).sum()),
+            measured=self.measure(answer_d),
+            n_taught=int((answer_d[self.teaches_d] >= 0).sum()),
             n_proving=outcome.labels,
         )
 
@@ -273,18 +342,57 @@ class Session:
         )
 
     def _count_skipped_where_rules_differ(self, answer_d: Codes) -> int:
-        """Number of skipped items in the sample on which the rules differ: either rule may be right."""
+        """Number of skipped items that taught the rule and on which the rules differ: either rule may be right."""
         assert self.taught is not None
-        head = np.arange(self.taught.positions)
-        differs = self.taught.label_d[head] != self.count_dk[head].argmax(axis=1)
-        return int((differs & (answer_d[head] == SKIPPED)).sum())
+        differs_d = self.taught.label_d != self.count_dk.argmax(axis=1)
+        return int((differs_d & self.teaches_d & (answer_d == SKIPPED)).sum())
+
+    def _recent_changes(self, known: Codes, answer_d: Codes, learned: LearnedRule | None) -> tuple[int, int]:
+        """Number of the last labels, and of labels of the rule that they changed; zeros if that is too early to say."""
+        n_recent = 2 * NEXT_DRAW if len(known) >= LEAST_LABELS + 2 * NEXT_DRAW else NEXT_DRAW
+        if learned is None or self.draw != "teach" or len(known) < LEAST_LABELS + n_recent:
+            return 0, 0
+        before = self.learn(known[:-n_recent], answer_d)
+        features, base_dk = self.features(), self.base_dk
+        now_dk, then_dk = (rule.posterior(features, self.workers, base_dk) for rule in (learned, before))
+        return n_recent, int(np.count_nonzero(now_dk.argmax(axis=1) != then_dk.argmax(axis=1)))
+
+    def measure(self, answer_d: Codes) -> tuple[Measured, ...]:
+        """The accuracy of majority vote and of each judge who labels all items, from labels drawn to teach."""
+        place_t = self.drawn.place_t
+        answered = np.flatnonzero(answer_d[place_t] >= 0)
+        if self.draw != "teach" or len(answered) < LEAST_LABELS:
+            return ()
+        until = int(answered[-1]) + 1
+        place_t, truth_t = place_t[:until], answer_d[place_t[:until]]
+        chances_t = Chances(self.drawn.chance_t[:until], self.drawn.least_t[:until])
+        share_dk = shares(self.count_dk)
+        item_n = np.repeat(np.arange(self.size), np.diff(self.offset_d))
+        by_rule = {MAJORITY: chances(share_dk)}
+        if len(self.workers) <= MOST_JUDGES:
+            for j, worker in enumerate(self.workers):
+                mine = self.worker_n == j
+                if mine.sum() == self.size == len(np.unique(item_n[mine])):
+                    by_rule[str(worker)] = np.eye(share_dk.shape[1])[self.label_n[mine]]
+        measured = []
+        for name, label_dk in by_rule.items():
+            right_t = np.where(truth_t >= 0, label_dk[place_t, np.maximum(truth_t, 0)], np.nan)
+            expected_d = (label_dk * share_dk).sum(axis=1)  # the share of the votes that agree
+            accuracy = accuracy_from_draws(
+                right_t, expected_d[place_t], float(expected_d.mean()), chances_t, self.size, level=self.level
+            )
+            measured.append(Measured(name, accuracy, width_at_random(accuracy.value, until, self.size, self.level)))
+        return tuple(measured)
 
     def _teaching_outcome(self, answer_d: Codes) -> Outcome:
         labels, skipped = n_answers(answer_d)
-        known = np.flatnonzero(answer_d[: _head(answer_d)] >= 0)
+        known = self.known(answer_d)
         learned = self.learn(known, answer_d) if len(known) >= LEAST_LABELS else None
         goal = self.teaching if len(known) < self.teaching else MOST_TEACHING
-        leads = learned is not None and learned.adopted
+        if self.draw == "teach" and len(known) >= self.teaching:
+            goal = len(known) + NEXT_DRAW
+        leads = learned is not None and learned.written
+        n_recent, n_changed = self._recent_changes(known, answer_d, learned)
         return Outcome(
             kind=self.kind,
             verdict=OPEN,
@@ -301,6 +409,9 @@ class Session:
             leader=LEARNED if leads else self.baseline,
             learned=learned,
             n_taught=len(known),
+            n_recent=n_recent,
+            n_changed=n_changed,
+            measured=self.measure(answer_d),
             tied=int(self.tied_d.sum()),
         )
 

@@ -16,26 +16,42 @@ they came and on every platform.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
 from majorant.ask.question import Codes
 from majorant.evidence.earn import changed_labels
 from majorant.items import mix_bits
-from majorant.values import FloatArray
+from majorant.values import FloatArray, lock
 
-FIRST, BATCH = 10, 5  # labels drawn at first, and then at a time
-FLOOR = 0.1
-DECIMALS = 4  # chances are rounded: rules fitted on different machines differ in the last digits
+FIRST_DRAW, NEXT_DRAW = 10, 5  # labels drawn at first, and then at a time
+FLOOR = 0.1  # every item keeps this relative chance
 
 
-class Drawn(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
     """Items drawn one after the other."""
 
     place_t: Codes
     chance_t: FloatArray  # the chance of each among the items that were left
     least_t: FloatArray  # the smallest chance that any of them had
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    def then(self, later: Drawn) -> Drawn:
+        """These draws, followed by later ones."""
+        return Drawn(
+            np.append(self.place_t, later.place_t),
+            np.append(self.chance_t, later.chance_t),
+            np.append(self.least_t, later.least_t),
+        )
+
+
+def nothing_drawn() -> Drawn:
+    """No draw yet."""
+    return Drawn(np.empty(0, np.int64), np.empty(0), np.empty(0))
 
 
 def margin(q_ik: FloatArray) -> FloatArray:
@@ -50,12 +66,15 @@ def margin(q_ik: FloatArray) -> FloatArray:
 
 def sizes_of_votes(share_ik: FloatArray) -> FloatArray:
     """The relative chance of each item before labels have taught a rule."""
-    return np.asarray((FLOOR + 1 - margin(share_ik)).round(DECIMALS))
+    return np.asarray((FLOOR + 1 - margin(share_ik)).round(4))
 
 
 def sizes_of_rule(learned_ik: FloatArray, share_ik: FloatArray) -> FloatArray:
-    """The relative chance of each item once labels have taught a rule."""
-    return np.asarray((FLOOR + (1 - margin(learned_ik) + changed_labels(share_ik, learned_ik)) ** 2).round(DECIMALS))
+    """The relative chance of each item once labels have taught a rule.
+
+    It is rounded, because rules that were fitted on different machines differ in the last digits.
+    """
+    return np.asarray((FLOOR + (1 - margin(learned_ik) + changed_labels(share_ik, learned_ik)) ** 2).round(4))
 
 
 def draw_to_teach(size_d: FloatArray, drawn: Codes, n: int, seed: int) -> Drawn:
@@ -84,7 +103,7 @@ def draw_to_teach(size_d: FloatArray, drawn: Codes, n: int, seed: int) -> Drawn:
     left = np.flatnonzero(left_d)
     n = min(n, len(left))
     if not n:
-        return Drawn(np.empty(0, np.int64), np.empty(0), np.empty(0))
+        return nothing_drawn()
     salt = mix_bits(np.array([seed, len(drawn)], dtype=np.uint64))
     hash_p = mix_bits(mix_bits(left.astype(np.uint64)) ^ salt[0]) ^ salt[1]
     uniform_p = ((mix_bits(hash_p) >> np.uint64(11)).astype(float) + 0.5) * 2.0**-53

@@ -55,6 +55,8 @@ def ask(source: Source, engine: Engine, **options: Any) -> None:
     """Choose which items an expert should label, so that a few labels settle which rule is better."""
     from majorant.read.tasks import TASK_ENDINGS, design_path
 
+    if options["rate"] and options["draw"] not in (None, "random"):
+        raise ConfigError("--rate measures, so it draws at random: leave out --draw.")
     questions = [
         flag
         for flag in ("teach", "between", "race", "accuracy", "rate", "question")
@@ -153,7 +155,20 @@ def _call() -> tuple[str, ...]:
     from majorant.cli.next_command import repeat_call
 
     not_of_votes = (
-        *("teach", "between", "race", "accuracy", "rate", "question", "rule", "n", "more", "design", "expert_from"),
+        *(
+            "teach",
+            "draw",
+            "between",
+            "race",
+            "accuracy",
+            "rate",
+            "question",
+            "rule",
+            "n",
+            "more",
+            "design",
+            "expert_from",
+        ),
         *("tolerance", "experts", "tool", "by", "out", "overwrite", "gold_file", "level", "seed", "as_json", "quiet"),
         "verbose",
     )
@@ -176,7 +191,7 @@ def _drawn(votes: Votes, options: dict[str, Any]) -> Design:
     from majorant.ask.ask import RATE_BATCH, ask, usual_race
     from majorant.ask.questions import TEACH
 
-    how = {name: options[name] for name in ("n", "tolerance", "level", "experts")}
+    how = {name: options[name] for name in ("n", "draw", "tolerance", "level", "experts")}
     if options["question"] is not None:
         return ask(votes, question=options["question"], rng=options["seed"], **how)
     if options["accuracy"]:
@@ -184,8 +199,9 @@ def _drawn(votes: Votes, options: dict[str, Any]) -> Design:
     if options["rate"]:
         votes = replace(votes, gold_i=None)  # gold labels would replace the random sample
     if options["teach"] or options["rate"]:
-        n = RATE_BATCH if options["rate"] and options["n"] is None else options["n"]
-        return ask(votes, question=TEACH, rng=options["seed"], **{**how, "n": n})
+        if options["rate"]:
+            how |= {"n": options["n"] or RATE_BATCH, "draw": "random"}
+        return ask(votes, question=TEACH, rng=options["seed"], **how)
     between: Sequence[str] | None = None
     if options["race"] is not None:
         between = [name for name in options["race"].split(",") if name] or usual_race(votes)
@@ -292,6 +308,7 @@ def _facts(design: Design, written: Sequence[Path]) -> dict[str, Any]:
     files = [str(path) for path in written]
     return {
         "question": design.question.kind,
+        "draw": getattr(design.question, "draw", "random"),
         "rules": list(outcome.rules),
         "items": outcome.n_items,
         "differ": outcome.n_differ,

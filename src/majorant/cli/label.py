@@ -42,7 +42,7 @@ def _label(path: Path, design: str | None, *, to_the_end: bool) -> None:
     from majorant.ask.design import recognise
     from majorant.ask.label_file import LabelFile
     from majorant.read.tasks import LABEL_KEYS
-    from majorant.render.ask import label_line, outcome_sentence
+    from majorant.render.ask import label_line, outcome_sentence, progress_line
 
     if not path.is_file():
         raise DataError(f"{path}: no such file. Name the file that majorant ask wrote, such as to_label.csv.")
@@ -61,6 +61,8 @@ def _label(path: Path, design: str | None, *, to_the_end: bool) -> None:
     items.table.to_bytes()  # a workbook is refused before anybody labels
     while to_the_end or not items.outcome.decided:
         if items.next is None:
+            if items.design.is_drawing:
+                click.echo(progress_line(items.outcome))
             items = _with_more(items)
         if (place := items.next) is None:
             break
@@ -126,15 +128,16 @@ def _change(change: Mapping[str, Any]) -> str:
 
 
 def _with_more(items: LabelFile) -> LabelFile:
-    """The file with up to ten more items, with their columns if the votes can still be read."""
+    """The file with a few more items, with their columns if the votes can still be read."""
     from majorant.ask.label_file import LabelFile
     from majorant.cli.ask import ask
 
-    longer = items.longer(10)
+    n = items.design.next_batch
+    longer = items.longer(n)
     if len(longer.items) == len(items.design.items):
         return items
     if items.design.call:
-        more = ["--more", "10", "--design", str(items.design_path), "--out", str(items.path), "--quiet"]
+        more = ["--more", str(n), "--design", str(items.design_path), "--out", str(items.path), "--quiet"]
         gone = contextlib.suppress(MajorantError, OSError, click.ClickException)
         with gone, contextlib.redirect_stdout(io.StringIO()):
             ask.main([*items.design.call, *more], standalone_mode=False)

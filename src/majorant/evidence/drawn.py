@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from majorant.ask.betting import SHARES_F, log_mixture
+from majorant.ask.betting import SHARES_F, SMALL_BETS_F, bounds, log_mixture
 from majorant.values import Estimate, FloatArray
 
 
@@ -32,6 +32,14 @@ class Chances(NamedTuple):
 
     drawn_t: FloatArray
     least_t: FloatArray
+
+
+class Measured(NamedTuple):
+    """The accuracy of a rule or judge, and the width that its interval would have with as many random labels."""
+
+    name: str
+    accuracy: Estimate
+    width_at_random: float
 
 
 def drawn_mean(y_t: FloatArray, control_t: FloatArray, control_mean: float, chances: Chances, n_items: int) -> float:
@@ -81,7 +89,7 @@ def _evidence(y_t: FloatArray, chances: Chances, n_items: int, mean: float, *, a
             price_t = (1 - chances.least_t * y_t / chances.drawn_t) / (1 - chances.least_t * left_t)
     price_t = np.where(np.isnan(price_t), 1.0, np.maximum(price_t, 0.0))  # 0 / 0: no other draw was possible
     log_ft = np.cumsum(np.log1p(SHARES_F[:, None] * (np.minimum(price_t, 1e300) - 1)), axis=1)
-    return float(log_mixture(log_ft).max(initial=0.0))
+    return float(log_mixture(log_ft, SMALL_BETS_F).max(initial=0.0))
 
 
 def accuracy_from_draws(
@@ -101,3 +109,15 @@ def accuracy_from_draws(
     value = float(np.clip(drawn_mean(right_t, control_t, control_mean, chances, n_items), 0.0, 1.0))
     low, high = 1 - drawn_bounds(1 - right_t, chances, n_items, tail, tail)[::-1]
     return Estimate(value, min(float(low), value), max(float(high), value))
+
+
+def width_at_random(accuracy: float | None, n_labels: int, n_items: int, level: float) -> float:
+    """The width of the interval that as many random labels would give.
+
+    >>> round(width_at_random(.8, 30, 500, .95), 2)
+    0.37
+    """
+    share, tail = 0.5 if accuracy is None else accuracy, (1 - level) / 2
+    right_t = np.diff(np.floor(share * np.arange(n_labels + 1) + 0.5))  # right answers evenly spread
+    low, high = bounds(right_t, n_items, tail, tail, SMALL_BETS_F)
+    return high - low

@@ -15,8 +15,9 @@ Compared with a reference (majority vote, say), where ties count by their share:
                                             (1 + gain / d) / 2 and size 5 + h / 2
 
 The labels of p are written if the gain is above 0.  The gain is announced if its 20% point is above 0, too, and it is
-at least .6 / n, because n labels cannot show less.  The lead in cross-validation is never reported as the gain: it was
-what the rule was chosen by.  The constants were fitted to public panels; benchmarks/earn.py measures their claims.
+at least .6 / n, because n labels cannot show less.  Where two-class judges are little better than chance, labels failed
+twice on public panels, so there it takes the 10% point.  The lead in cross-validation is never reported as the gain: it
+was what the rule was chosen by.  The constants were fitted to public panels; benchmarks/learn.py measures the claims.
 """
 
 from __future__ import annotations
@@ -31,16 +32,26 @@ from majorant.values import FloatArray
 from majorant.votes import IntArray
 
 
-class Change(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Change:
     """How a rule changes the labels of a reference, in labels; changes of parts of the items add up."""
 
     changed: float  # labels changed: 1 where another label is chosen, 1/2 where a tie of two is decided
     gained: float  # labels gained: as the rule expects (all items), or as labels show (labelled items)
 
-    def __add__(self, other: object) -> Change:
-        if not isinstance(other, Change):
-            return NotImplemented
+    def __add__(self, other: Change) -> Change:
         return Change(self.changed + other.changed, self.gained + other.gained)
+
+
+NO_CHANGE = Change(0.0, 0.0)
+
+
+class Expected(NamedTuple):
+    """What a rule changes on some items, and what it expects; parts add up."""
+
+    change: Change
+    right: float  # labels of the reference that the rule expects to be right
+    n_items: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +91,12 @@ def changed_labels(before_ik: FloatArray, after_ik: FloatArray) -> FloatArray:
     return np.asarray(np.abs(chances(after_ik) - chances(before_ik)).sum(axis=1) / 2)
 
 
-def expected_change(before_ik: FloatArray, after_ik: FloatArray) -> Change:
-    """What a rule changes on these items, and the gain that its own probabilities expect."""
-    shift_ik = chances(after_ik) - chances(before_ik)
-    return Change(float(np.abs(shift_ik).sum()) / 2, float((shift_ik * after_ik).sum()))
+def expected_change(before_ik: FloatArray, after_ik: FloatArray) -> Expected:
+    """What a rule changes on these items, and what its own probabilities expect of both."""
+    before_chance_ik = chances(before_ik)
+    shift_ik = chances(after_ik) - before_chance_ik
+    change = Change(float(np.abs(shift_ik).sum()) / 2, float((shift_ik * after_ik).sum()))
+    return Expected(change, float((before_chance_ik * after_ik).sum()), len(after_ik))
 
 
 def observed_change(before_nk: FloatArray, after_nk: FloatArray, truth_n: IntArray) -> Change:
@@ -92,30 +105,32 @@ def observed_change(before_nk: FloatArray, after_nk: FloatArray, truth_n: IntArr
     return Change(float(np.abs(shift_nk).sum()) / 2, float(shift_nk[np.arange(len(truth_n)), truth_n].sum()))
 
 
-def expected_gain(on_items: Change, n_items: int, on_labels: Change, n_labels: int) -> Gain:
+def expected_gain(on_items: Expected, on_labels: Change, n_labels: int, *, n_classes: int) -> Gain:
     """The gain of a rule, from what it changes on all items and on the labelled ones.
 
     Parameters
     ----------
-    on_items : Change
+    on_items : Expected
         Changes on all items, with the gain that the rule expects.
     on_labels : Change
         Changes on the labelled items by rules learned without each of them, with the gain that the labels show.
 
     Examples
     --------
-    >>> gain = expected_gain(Change(60, 30), 300, Change(7, 5), 30)
+    >>> gain = expected_gain(Expected(Change(60, 30), 210, 300), Change(7, 5), 30, n_classes=2)
     >>> round(gain.value, 3), round(gain.low, 3), round(gain.high, 3), gain.earned
     (0.1, 0.021, 0.167, True)
     """
     from scipy.special import betaincinv
 
     own_view, least_size, shrink = 20, 5, 0.9
-    d, f = on_items.changed / n_items, on_items.gained / n_items
+    n_items = max(on_items.n_items, 1)
+    d, f = on_items.change.changed / n_items, on_items.change.gained / n_items
     value = shrink * (own_view * f + d * on_labels.gained) / (own_view + on_labels.changed)
     size = least_size + on_labels.changed / 2
     mean = float(np.clip((1 + value / max(d, 1e-9)) / 2, 0.01, 0.99))
     points = betaincinv(size * mean, size * (1 - mean), [0.1, 0.2, 0.9])
     low, fifth, high = (d * (2 * points - 1)).tolist()
-    earned = bool(fifth > 0 and value >= 0.6 / max(n_labels, 1))
+    near_chance = n_classes == 2 and on_items.right < 0.6 * n_items
+    earned = bool((low if near_chance else fifth) > 0 and value >= 0.6 / max(n_labels, 1))
     return Gain(value, min(low, value), max(high, value), earned)

@@ -13,7 +13,8 @@ from majorant.values import Estimate
 class Source(StrEnum):
     """Where evidence comes from, strongest first."""
 
-    LABELS = "labels"  # expert or gold labels
+    LABELS = "labels"  # expert or gold labels, with a proof that holds at any number of labels
+    EARNED = "earned"  # the same labels taught the rule: the gain to expect, with its 80% range
     IDENTICAL = "identical"  # the two rules give (nearly) the same labels
     CERTIFICATE = "certificate"  # a model of the votes whose assumptions can be tested
     TRACK_RECORD = "track record"  # how the rule did on public data sets like this one
@@ -99,6 +100,8 @@ class Evidence:
         Number of those on items where the two rules differ; the others say nothing about the gain.
     wins, losses : float
         How many labels show `other` right and `present` wrong, and the reverse; a tie counts in part.
+    earned : bool
+        Whether the labels that taught a rule allow to announce its gain.
     record : Record or None
         The public data sets behind a track record.
     """
@@ -113,6 +116,7 @@ class Evidence:
     n_used: int = 0
     wins: float = 0.0
     losses: float = 0.0
+    earned: bool = False
     record: Record | None = None
 
     def with_status(self, *statuses: Status) -> tuple[Tested, ...]:

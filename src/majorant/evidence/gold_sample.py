@@ -15,6 +15,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+import numpy as np
+
+from majorant.methods.fit import TIE_TOLERANCE, Fit, chances
+from majorant.votes import IntArray, Votes
+
 LEAST_LABELS = 10  # below this number, labels that `ask` did not draw teach and prove nothing
 ERROR = 0.05  # probability that a random sample is called none
 
@@ -62,8 +67,13 @@ class GoldSample:
 
     @property
     def is_random(self) -> bool:
-        """Whether the labelled items may be a random sample."""
-        return self.p_value >= ERROR and not self.all_wrong
+        """Whether the labelled items may be a random sample, or are all items."""
+        return self.n_labels == self.n_items or (self.p_value >= ERROR and not self.all_wrong)
+
+    @property
+    def decides(self) -> bool:
+        """Whether these labels may teach and prove."""
+        return self.is_random and self.n_labels >= min(LEAST_LABELS, self.n_items)
 
 
 def examine_sample(n_labels: int, n_items: int, counts: Mapping[Kind, Count], right: float) -> GoldSample:
@@ -90,6 +100,52 @@ def examine_sample(n_labels: int, n_items: int, counts: Mapping[Kind, Count], ri
     worst = min(p_values, key=lambda kind: p_values[kind], default=None)
     p_value = 1.0 if worst is None else min(1.0, len(distinct) * p_values[worst])
     return GoldSample(n_labels, n_items, counts, p_value, worst, all_wrong=right <= 0 and n_labels >= LEAST_LABELS)
+
+
+def count_kinds(votes: Votes, majority: Fit, other: Fit) -> Census:
+    """Count the kinds of items in votes in memory; counts of parts of the items add up."""
+    voted_i = votes.votes_i > 0
+    share_vk, other_vk = chances(majority.posterior[voted_i]), chances(other.posterior[voted_i])
+    tied_v = (share_vk > 0).sum(axis=1) > 1
+    split_v = majority.posterior[voted_i].max(axis=1, initial=0.0) < 1 - TIE_TOLERANCE
+    overturned_v = ~tied_v & (share_vk != other_vk).any(axis=1)
+    known_v = np.zeros(len(tied_v), bool) if votes.gold_i is None else votes.gold_i[voted_i] >= 0
+    gold_g = np.empty(0, np.int64) if votes.gold_i is None else votes.gold_i[voted_i][known_v]
+    kinds = np.array([split_v, tied_v, overturned_v])
+    return Census(
+        n_items=len(tied_v),
+        items_c=kinds.sum(axis=1),
+        labelled_c=kinds[:, known_v].sum(axis=1),
+        n_labels=int(known_v.sum()),
+        right=float(share_vk[known_v][np.arange(len(gold_g)), gold_g].sum()),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Census:
+    """Numbers of items of each kind, in the order of `Kind`, and of labels that majority vote gets right."""
+
+    n_items: int
+    items_c: IntArray
+    labelled_c: IntArray
+    n_labels: int
+    right: float
+
+    def __add__(self, other: Census) -> Census:
+        return Census(
+            self.n_items + other.n_items,
+            self.items_c + other.items_c,
+            self.labelled_c + other.labelled_c,
+            self.n_labels + other.n_labels,
+            self.right + other.right,
+        )
+
+    @property
+    def sample(self) -> GoldSample:
+        """Whether the labelled items can be a random sample."""
+        pairs = zip(Kind, self.labelled_c.tolist(), self.items_c.tolist(), strict=True)
+        counts = {kind: Count(labelled, items) for kind, labelled, items in pairs}
+        return examine_sample(self.n_labels, self.n_items, counts, self.right)
 
 
 def _two_sided(count: Count, n_labels: int, n_items: int) -> float:

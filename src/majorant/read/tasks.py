@@ -298,7 +298,7 @@ def digest_of(content: Mapping[str, Any]) -> str:
 def sample_size(content: Mapping[str, Any]) -> int:
     """How many items at the start of a design's order are a random sample of all items."""
     question, sampled = content["content"], int(content.get("sampled", 0))
-    if content.get("question") != "teach":
+    if content.get("question") != "teach" or question.get("draw") == "teach":
         return sampled
     if question["taught"] is None:
         return len(content["order"])
@@ -313,7 +313,10 @@ def design_id(content: Mapping[str, Any]) -> str:
     It begins with a letter, so that no spreadsheet takes it for a number.
     """
     same = {key: value for key, value in content.items() if key not in ("digest", "asked", "call", "sampled")}
-    question = {key: value for key, value in content["content"].items() if key != "taught"}
+    later = ("taught", "drawn", "seed")  # what labelling adds to a session, and the seed, which the design has anyway
+    question = {key: value for key, value in content["content"].items() if key not in later}
+    if question.get("draw") == "random":  # designs of version 0.1 know no other way, and do not say so
+        del question["draw"]
     return f"d{digest_of({**same, 'content': question})[:12]}"
 
 
@@ -379,9 +382,9 @@ def sample_design(source: Any) -> Mapping[str, Any] | None:
             return content
         raise DataError(f"{design} was changed after it was drawn, so {source} is not a random sample. Restore it.")
     raise DataError(
-        f"{source} holds labels drawn by majorant ask. These items were picked because the rules disagree on them: "
-        "do not use them to estimate accuracy. For that draw a random sample with majorant ask --teach. Use these "
-        "with majorant check."
+        f"{source} holds labels drawn by majorant ask, and its items are no random sample: they were picked because "
+        "judges or rules disagree on them, so do not use them to estimate accuracy. For that, draw a random sample "
+        "with majorant ask --draw random. Use these labels with majorant check."
     )
 
 

@@ -8,14 +8,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from majorant.ask.learn import LEARNED, LEAST_LABELS
+from majorant.ask.learn import LEARNED
 from majorant.decide import Action, Answer, Step
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status
+from majorant.evidence.gold_sample import LEAST_LABELS, Kind
 from majorant.evidence.track_record import FEWEST_VOTES, overstatement
 from majorant.render.assumptions import said_assumptions
 from majorant.render.notes import note_text
-from majorant.render.words import about_points, count, one_decimal, percent_of, points_range, shown
+from majorant.render.words import (
+    about_points,
+    count,
+    gain_with_range,
+    one_decimal,
+    percent_of,
+    points_range,
+    shown,
+    whole_range,
+)
 from majorant.votes import NoteKind
 
 if TYPE_CHECKING:
@@ -52,6 +62,11 @@ def rule_name(rule: str, *, begins: bool = False) -> str:
 def headline(result: Result) -> str:
     """The answer in one plain sentence."""
     answer = result.answer
+    if answer.basis is not None and answer.basis.source is Source.EARNED and not answer.basis.earned:
+        basis = answer.basis
+        taught = f"These are the labels of a rule learned from your {count(basis.n_labels, 'label')}"
+        is_open = f"whether they are better than majority vote is open ({_range(basis)})"
+        return f"{taught}; {is_open}. {_labels_to_decide(answer)}".rstrip()
     if answer.action is Action.SWITCH:
         return f"Switch to {rule_name(answer.rule)}: {_switch(result)}"
     if answer.other == MAJORITY and answer.next.step is not Step.TEACH:
@@ -70,13 +85,19 @@ def _switch(result: Result) -> str:
         held_out = basis.other == LEARNED and result.settings.labelled is None  # a session has labels of both kinds
         fresh = " that it was not taught" if held_out else ""
         return f"{points_range(basis.gain)}, proved by {count(basis.n_labels, 'label')}{fresh}."
-    if basis.other == LEARNED:
-        labels = basis.n_labels if result.learned is None else result.learned.n_labels
-        taught = f"learned from your {count(labels, 'label')}, likely {about_points(basis.gain.value)} better"
-        return f"{taught}. {_labels_to_decide(answer)}".rstrip()
+    if basis.source is Source.EARNED:
+        _, low, high = basis.gain.ends
+        gains = gain_with_range(basis.gain.value, low or 0.0, high or 0.0)
+        return (
+            f"learned from your {count(basis.n_labels, 'label')}, likely {gains}. {_labels_to_decide(answer)}".rstrip()
+        )
     if basis.source is Source.LABELS:
         return f"it leads on {_right_of(basis)}. {_labels_to_decide(answer)}"
     return f"likely {about_points(basis.gain.value)} better. {_labels_to_decide(answer)}".rstrip()
+
+
+def _range(basis: Evidence) -> str:
+    return whole_range(basis.gain.low or 0.0, basis.gain.high or 0.0)
 
 
 def _right_of(basis: Evidence) -> str:
@@ -155,7 +176,29 @@ def evidence_line(result: Result) -> str:
         for note in result.votes.account.notes
         if note.kind in (NoteKind.THRESHOLD, NoteKind.ORDER, NoteKind.SEVERAL)
     ]
-    return " ".join([_basis_text(result), *notes])
+    return " ".join([_basis_text(result), *notes, *gold_sample_lines(result)])
+
+
+def gold_sample_lines(result: Result) -> list[str]:
+    """Why gold labels teach and prove nothing, if they do not."""
+    sample = result.gold_sample
+    if sample is None or sample.decides:
+        return []
+    if sample.all_wrong:
+        return [
+            f"Majority vote is wrong on all {count(sample.n_labels, 'label')}. Is this a list of its errors? If so, it "
+            "teaches and proves nothing: label a random sample."
+        ]
+    if sample.is_random:
+        return [f"{count(sample.n_labels, 'label')} prove nothing yet: it takes at least {LEAST_LABELS}."]
+    assert sample.worst is not None
+    of_kind = sample.counts[sample.worst]
+    labelled, items = percent_of(of_kind.labelled, sample.n_labels), percent_of(of_kind.items, sample.n_items)
+    what = {Kind.SPLIT: "disputed", Kind.TIED: "tied", Kind.OVERTURNED: "items on which the rules differ"}[sample.worst]
+    return [
+        f"Your labelled items are not a random sample: {labelled} of them are {what}, {items} of all items are. "
+        "So they teach and prove nothing."
+    ]
 
 
 def _basis_text(result: Result) -> str:
@@ -175,11 +218,9 @@ def _basis_text(result: Result) -> str:
     if basis.source is Source.CERTIFICATE:
         return f"{differ} The assumptions behind this were tested and passed: see majorant certify."
     if basis.other == LEARNED and result.learned is not None:
-        proof = ""
-        if basis.gain.low is not None:
+        proof = "The gain lies in the range for about 8 of 10 such files. "
+        if basis.source is Source.LABELS:
             proof = f"{_by_labels(basis, other)} "
-        elif basis.wins + basis.losses:
-            proof = f"So far it is right on {_right_of(basis)}. "
         return f"{differ} {proof}{_by_learning(result.learned)}{_doubts(basis)}"
     if basis.source is Source.LABELS:
         return f"{differ} {_by_labels(basis, other)}{_doubts(basis)}"
@@ -204,11 +245,10 @@ def _by_labels(basis: Evidence, other: str) -> str:
 
 
 def _by_learning(learned: LearnedRule) -> str:
-    """How the learned rule did on labels that it was not trained on, and its largest weights."""
-    right = f"It is right on {100 * learned.accuracy:.0f}% of the labels it was not trained on (cross-validation)"
+    """The largest weights of the learned rule."""
     largest = sorted(learned.weights.items(), key=lambda pair: -abs(pair[1]))[:3]
     listed = ", ".join(f"{worker} {weight:+.1f}" for worker, weight in largest)
-    return f"{right}. Weights that differ most from one vote: {listed}."
+    return f"Weights that differ most from one vote: {listed}."
 
 
 def _by_record(basis: Evidence) -> str:

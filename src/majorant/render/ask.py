@@ -9,7 +9,17 @@ from typing import Any, NamedTuple
 from majorant.ask.learn import LearnedRule
 from majorant.ask.question import Outcome
 from majorant.render.answer import rule_name
-from majorant.render.words import count, listed, one_decimal, one_of, percent_of, points_range, signed_points
+from majorant.render.words import (
+    count,
+    gain_with_range,
+    listed,
+    one_decimal,
+    one_of,
+    percent_of,
+    points_range,
+    signed_points,
+    whole_range,
+)
 
 ACCURACY_COSTS = "Measuring accuracy to 3 points takes hundreds of labels; comparing two rules takes tens."
 
@@ -60,28 +70,57 @@ def outcome_sentence(outcome: Outcome) -> str:
     return QUESTION_TEXTS[outcome.kind].outcome(outcome)
 
 
+def progress_line(outcome: Outcome) -> str:
+    """What labels drawn to teach are worth so far, in one line."""
+    if outcome.learned is None:
+        return f"{count(outcome.labels, 'label')} so far."
+    parts = [earned_sentence(outcome.learned)]
+    if outcome.n_recent:
+        changed = f"The last {outcome.n_recent} labels changed {outcome.n_changed:,} of {outcome.n_items:,} labels"
+        is_little = outcome.n_changed < 0.005 * outcome.n_items
+        parts.append(f"{changed}: 10 more are likely worth less than half a point." if is_little else f"{changed}.")
+    return " ".join(parts)
+
+
+def measured_lines(outcome: Outcome) -> list[str]:
+    """Accuracies measured by labels that were drawn to teach."""
+    lines = []
+    for one in outcome.measured:
+        low, high = (100 * (end or 0.0) for end in (one.accuracy.low, one.accuracy.high))
+        wider = f"{(high - low):.0f} points wide; as many random labels give {100 * one.width_at_random:.0f}"
+        lines.append(
+            f"{rule_name(one.name, begins=True)} is right on about {100 * (one.accuracy.value or 0.0):.0f}% "
+            f"({low:.0f} to {high:.0f}%; {wider})."
+        )
+    return lines
+
+
 def _session_sentence(outcome: Outcome) -> str:
     learned = outcome.learned
     if learned is None:
         more = f"; {count(outcome.more or 0, 'more label')} are enough to learn a rule" if outcome.more else ""
         return f"{count(outcome.labels, 'label')} so far{_skipped(outcome)}{more}."
-    taught = learned_sentence(learned)
+    taught = earned_sentence(learned)
+    if outcome.verdict == "open" and outcome.n_recent:
+        return progress_line(outcome)
     if outcome.verdict == "open" and not outcome.n_proving:
         left = f" About {count(outcome.more, 'more label')} to go." if outcome.more else ""
         return f"{taught}{left}"
-    if outcome.verdict == "better" and not learned.adopted:
+    if outcome.verdict == "better" and not learned.written:
         return f"{_two_rules(outcome)} {count(learned.n_labels, 'label')} trained it.{_weights(learned)}"
     return f"{_two_rules(outcome)} {taught}"
 
 
-def learned_sentence(learned: LearnedRule, whose: str = "label") -> str:
-    """The rule trained on labels, and its accuracy on labels it was not trained on."""
-    right, before = (round(share * learned.n_labels) for share in (learned.accuracy, learned.baseline_accuracy))
-    baseline = rule_name(learned.baseline)
-    tested = f"right on {right} of {learned.n_labels} labels it was not trained on, {baseline} on {before}"
-    if not learned.adopted:
-        return f"{count(learned.n_labels, whose)} have not produced a better rule yet ({tested})."
-    return f"{count(learned.n_labels, whose)} trained a rule ({tested}).{_weights(learned)}"
+def earned_sentence(learned: LearnedRule, whose: str = "label") -> str:
+    """What the labels of a learned rule are expected to gain, and whether that has been earned."""
+    gain, n_labels = learned.gain, count(learned.n_labels, whose)
+    if gain is None or not learned.written:
+        return f"{n_labels} have not taught a better rule yet."
+    if learned.earned:
+        likely = gain_with_range(gain.value, gain.low, gain.high)
+        return f"{n_labels} taught a rule that is likely {likely}.{_weights(learned)}"
+    is_open = f"Whether it is better is open ({whole_range(gain.low, gain.high)})."
+    return f"{n_labels} taught a rule. {is_open}{_weights(learned)}"
 
 
 def _weights(learned: LearnedRule) -> str:
@@ -192,9 +231,12 @@ def sample_note(outcome: Outcome) -> str:
         )
     if outcome.uniform:
         return "These items are a random sample, so their labels also measure every rule and every judge."
+    if outcome.measured:
+        measured = " ".join(measured_lines(outcome)[:1])
+        return f"These items were drawn to teach, so they are no random sample. {measured}"
     return (
         "These items were picked because the rules disagree on them: do not use them to estimate accuracy. For that, "
-        "draw a random sample with majorant ask --teach."
+        "draw a random sample with majorant ask --draw random."
     )
 
 
@@ -208,7 +250,7 @@ def ask_lines(facts: Mapping[str, Any], check: str, learned: LearnedRule | None 
         lines = [QUESTION_TEXTS[question].begins(facts)]
     else:
         stake = at_stake(facts["rules"], facts["differ"], facts["items"], 0.0)
-        lines = [learned_sentence(learned, whose="gold label"), stake]
+        lines = [earned_sentence(learned, whose="gold label"), stake]
     lines += tie_lines(facts)
     if not asked:
         return [*lines, "There is nothing to label." if question == "accuracy" else "No labels are needed."]
@@ -295,8 +337,11 @@ QUESTION_TEXTS = {
     "teach": QuestionText(
         asks=lambda _: "Which judges are right, and how should their votes be combined?",
         begins=lambda facts: (
-            f"Label {count(facts['asked'], 'random item')}: they measure each judge and train a rule. "
+            f"Label {count(facts['asked'], 'random item')}: they measure each judge and teach a rule. "
             "A few more labels then prove it."
+            if facts["draw"] != "teach"
+            else f"Label {count(facts['asked'], 'item')} on which the votes differ: they teach a rule. Then five at a "
+            "time follow, each chosen for what its label would change."
         ),
         outcome=_session_sentence,
     ),

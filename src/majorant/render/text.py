@@ -111,7 +111,7 @@ def _expert(result: Result) -> list[str]:
     if outcome is None:
         return []
     # The answer itself says what labels prove about its two rules.
-    is_said = result.answer.source is Source.LABELS and rival_of(outcome) is not None
+    is_said = result.answer.source in (Source.LABELS, Source.EARNED) and rival_of(outcome) is not None
     lines = [] if is_said else _wrapped("Labels", outcome_sentence(outcome))
     return [
         *lines,

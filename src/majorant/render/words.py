@@ -172,3 +172,27 @@ def columns(rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,), indent
         ).rstrip()
         for row in rows
     ]
+
+
+def gain_with_range(value: float, low: float, high: float) -> str:
+    """An expected gain with its range.
+
+    >>> gain_with_range(.09, .031, .148)
+    'about 9 points better (+3 to +15)'
+    """
+    return f"{about_points(value)} better ({_whole(low)} to {_whole(high)})"
+
+
+def whole_range(low: float, high: float) -> str:
+    """The range of a gain that is open.
+
+    >>> whole_range(-.012, .021)
+    '-1 to +2 points'
+    """
+    return f"{_whole(low)} to {_whole(high)} points"
+
+
+def _whole(share: float) -> str:
+    """Points with a sign and without decimals."""
+    points = round(100 * share)
+    return f"{points:+d}" if points else "0"

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from majorant.ask.accept import Level, Order, cross_fit, find_levels, order_of
-from majorant.ask.learn import LEAST_LABELS, Features, _folds
+from majorant.ask.learn import Features, _folds
 from majorant.defaults import LEVEL, MAJORITY, WEIGHTED_VOTE
 from majorant.errors import ConfigError, DataError
+from majorant.evidence.gold_sample import LEAST_LABELS
 from majorant.methods import fit_method
 from majorant.read import as_votes
 from majorant.read.options import ReadOptions

@@ -22,6 +22,7 @@ from majorant.evidence.certificate.certificate import Certificate
 from majorant.evidence.certificate.claims import Certification, Counts
 from majorant.evidence.certificate.design import VotingDesign
 from majorant.evidence.copies import Copies, CopyGroup
+from majorant.evidence.gold_sample import GoldSample
 from majorant.evidence.identical import Difference
 from majorant.evidence.labels import GoldAccuracy, gold_accuracy
 from majorant.evidence.track_record import Setting
@@ -96,6 +97,7 @@ class Result:
     answer: Answer
     differ: Difference  # number of items on which the rule of the answer and majority vote differ
     learned: LearnedRule | None  # the rule learned from gold labels, whether or not it is used
+    gold_sample: GoldSample | None  # whether gold labels that `ask` did not draw can be a random sample
     expert: Outcome | None  # outcome of an expert's labels
     tie_breaker: str | None  # the rule that decides ties; None for a coin toss determined by the item's name
     fitted: Rules = field(repr=False)
@@ -170,7 +172,7 @@ class Result:
     def rated(self) -> tuple[Alternative, ...]:
         """The accuracy of the rules that were compared; their differences are the gains in the answer.
 
-        Rules learned from the gold labels are rated by cross-validation.
+        Rules learned from the gold labels are rated by cross-validation, and the learned rule by the gain to expect.
         """
         some, belief = self.some, self.some.of(self.fitted.belief)
         majority = some.of(self._compared_majority)
@@ -178,9 +180,9 @@ class Result:
         fits = [majority, *(self._honest(name, some.of(fit)) for name, fit in others.items())]
         belief_ik = None if belief is None else belief.posterior
         rated = [rate_method(fit, some.votes, majority, belief_ik, level=self.level) for fit in fits]
-        if self.learned is not None and self.learned.n_labels:
-            unseen = Estimate(self.learned.accuracy)
-            rated = [replace(one, accuracy=unseen) if one.method == LEARNED else one for one in rated]
+        if self.learned is not None and self.learned.gain is not None and self.gold is not None:
+            expected = Estimate(float(np.clip(self.gold.value + self.learned.gain.value, 0.0, 1.0)))
+            rated = [replace(one, accuracy=expected) if one.method == LEARNED else one for one in rated]
         return tuple(
             replace(one, accuracy=Estimate(one.accuracy.value)) if learns_from_gold(one.method) else one
             for one in rated

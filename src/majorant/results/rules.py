@@ -13,15 +13,16 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.ask.learn import LEARNED, LEAST_LABELS, LearnedRule, gold_labels, learn_rule
+from majorant.ask.learn import LEARNED, LearnedRule, changes_on_items, earned_evidence, gold_labels, learn_rule
 from majorant.decide import is_better
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 from majorant.errors import ConfigError
 from majorant.evidence.evidence import Assumption, Evidence, Source, Status, Tested
+from majorant.evidence.gold_sample import LEAST_LABELS
 from majorant.evidence.identical import count_differences
-from majorant.evidence.labels import ORDER_SEED, holdout_evidence, known_items, leads_of, right_share
+from majorant.evidence.labels import ORDER_SEED, holdout_evidence, known_items, leads_of
 from majorant.evidence.track_record import Setting
-from majorant.items import name_hashes, names_at, rows_of_parts
+from majorant.items import name_hashes, names_at, rows_of_parts, sum_parts
 from majorant.kernels import in_memory
 from majorant.methods import ESTIMATORS, fit_method, method_named
 from majorant.methods.fit import Fit, leaders
@@ -32,6 +33,8 @@ from majorant.values import Estimate, FloatArray
 from majorant.votes import IntArray, Votes
 
 AUTO = "auto"  # stands for the rule that the answer recommends
+LEAST_THIN = 60  # labels; with fewer, rules learned on thin crowds are no better than majority vote
+FEWEST_TO_SPLIT = 80  # labels; with fewer, all of them teach
 
 
 def rule_named(rule: str, workers: Sequence[Hashable], *, beside: Sequence[str] = (WEIGHTED_VOTE,)) -> str:
@@ -123,7 +126,7 @@ class Rules:
 
         def fit(name: str) -> Fit:
             if name == LEARNED and self.learned is not None:
-                return self.learned.fit(votes, fit(WEIGHTED_VOTE))
+                return self.learned.fit(votes, fit(first_feature(self)), fit(self.learned.baseline))
             return fit_rule(name, votes, self.members)
 
         return _settle(name, breaker, cache(fit), votes)
@@ -171,29 +174,43 @@ def add_judges(rules: Rules) -> Rules:
 
 def add_learned(rules: Rules, learned: LearnedRule) -> Rules:
     """Add a rule that was learned from labels."""
-    fit = learned.fit(rules.votes, rules.by_name[WEIGHTED_VOTE])
+    first, base = rules.by_name[first_feature(rules)], rules.by_name[learned.baseline]
+    fit = learned.fit(rules.votes, first, base)
     return replace(rules, by_name={**rules.by_name, LEARNED: fit}, learned=learned)
+
+
+def first_feature(rules: Rules) -> str:
+    """The rule whose probabilities are the first feature of learned rules."""
+    return WEIGHTED_VOTE if WEIGHTED_VOTE in rules.by_name else MAJORITY
 
 
 def learn_from_gold(
     rules: Rules, setting: Setting, *, holds_out: bool, tolerance: float, level: float, seed: int
 ) -> tuple[Rules, LearnedRule | None, tuple[Evidence, ...]]:
-    """Learn a rule from the gold labels, and add it with its evidence if it beats the rule used without them.
+    """Learn a rule from the gold labels, and add it with its evidence if its labels are written.
 
     With many labels and `holds_out`, the rule is learned from half of them and tested on the other half.  If that does
-    not prove it better, it is learned from all labels and assessed by cross-validation.
+    not prove it better, it is learned from all labels, and what it gains is an expectation.
     """
     item_p, truth_p = gold_labels(rules.votes)
-    if WEIGHTED_VOTE not in rules.by_name or len(item_p) < LEAST_LABELS:
+    is_thin = not setting.panel and not setting.teaches
+    if len(item_p) < (LEAST_THIN if is_thin else LEAST_LABELS):
         return rules, None, ()
-    weighted = rules.by_name[WEIGHTED_VOTE]
-    baseline = weighted if setting.teaches else rules.by_name[MAJORITY]
-    learn = partial(learn_rule, rules.votes, weighted=weighted, baseline=baseline, seed=seed)
-    if holds_out and len(item_p) >= 4 * LEAST_LABELS:
+    baseline = WEIGHTED_VOTE if setting.teaches and WEIGHTED_VOTE in rules.by_name else MAJORITY
+
+    def learn(some: NDArray[np.bool_] | slice) -> tuple[Rules, LearnedRule]:
+        first, base = rules.by_name[first_feature(rules)], rules.by_name[baseline]
+        rule = learn_rule(rules.votes, item_p[some], truth_p[some], first, baseline=base, seed=seed)
+        with_rule = add_learned(rules, rule)
+        average = with_rule.by_name[LEARNED]
+        beside = (sum_parts(changes_on_items, rules.votes, fit, average) for fit in (rules.by_name[MAJORITY], base))
+        judged = rule.judged(*beside)
+        return replace(with_rule, learned=judged), judged
+
+    if holds_out and len(item_p) >= FEWEST_TO_SPLIT:
         half_p = half_of(rules.votes, item_p, seed)
-        half = learn(item_p[half_p], truth_p[half_p])
-        if half.adopted:
-            tried = add_learned(rules, half)
+        tried, half = learn(half_p)
+        if half.written:
             present, fit = tried.compared(MAJORITY), tried.compared(LEARNED)
             evidence = holdout_evidence(
                 rules.votes,
@@ -207,10 +224,8 @@ def learn_from_gold(
             )
             if is_better(evidence.gain, tolerance):
                 return tried, half, (evidence,)
-    learned = learn(item_p, truth_p)
-    if not learned.adopted:
-        return rules, learned, ()
-    return add_learned(rules, learned), learned, (_cross_validated(learned, rules, item_p, truth_p),)
+    with_rule, learned = learn(slice(None))
+    return with_rule if learned.written else rules, learned, earned_evidence(learned)
 
 
 def half_of(votes: Votes, item_p: IntArray, seed: int) -> NDArray[np.bool_]:
@@ -253,13 +268,6 @@ def cross_validated_evidence(rules: Rules, method: str) -> tuple[Evidence, ...]:
     )
     wins, losses = leads.lead_g.clip(min=0).sum(), (-leads.lead_g).clip(min=0).sum()
     return (replace(evidence, n_used=len(leads.lead_g), wins=float(wins), losses=float(losses)),)
-
-
-def _cross_validated(learned: LearnedRule, rules: Rules, item_p: IntArray, truth_p: IntArray) -> Evidence:
-    """Cross-validated lead of the learned rule over majority vote."""
-    majority = rules.by_name[MAJORITY].take(item_p).posterior
-    lead = learned.accuracy - float(right_share(majority, truth_p).mean())
-    return _without_interval(LEARNED, lead, learned.n_labels, whole=len(item_p) == len(rules.votes.items))
 
 
 def _without_interval(rule: str, lead: float, n_labels: int, *, whole: bool) -> Evidence:

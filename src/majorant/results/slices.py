@@ -95,7 +95,7 @@ def _from_whole(whole: Answer, scale: float) -> list[Evidence]:
     if basis.source is Source.CERTIFICATE:
         return [basis]
     value, low, high = (None if end is None else scale * end for end in basis.gain.ends)
-    if basis.source is Source.TRACK_RECORD:
+    if basis.source in (Source.TRACK_RECORD, Source.EARNED):
         return [replace(basis, gain=Estimate(value, low, high))]
     return [replace(basis, gain=Estimate(value))] if whole.action is Action.SWITCH else []
 

@@ -33,7 +33,7 @@ from majorant.ask.session import Session
 from majorant.errors import ConfigError, MajorantError
 from majorant.read.table import whole_number
 from majorant.read.tasks import CANNOT_TELL_WORDS, LABEL_KEYS
-from majorant.render.ask import ACCURACY_COSTS, labels_left, question_words
+from majorant.render.ask import ACCURACY_COSTS, labels_left, progress_line, question_words
 from majorant.render.cards import answer_cards
 from majorant.render.figures.canvas import scheme
 from majorant.render.html import MAP_SCRIPT, MAP_STYLE, environment, map_text, say
@@ -173,6 +173,7 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
             classes=[(key.strip(), str(label)) for key, label in zip(keys, now.design.labels, strict=False)],
             in_sight="votes" in request.query_params,
             left=labels_left(now.outcome.more),
+            progress=progress_line(now.outcome) if now.design.is_drawing and now.outcome.learned is not None else "",
             question=question_words(now.design.question.kind, now.outcome.rules),
         )
 
@@ -489,7 +490,7 @@ def _extended(items: LabelFile) -> LabelFile:
     """The file with more items, if none are left and the question is still open."""
     if items.next is not None or items.outcome.decided:
         return items
-    longer = items.longer(10)
+    longer = items.longer(items.design.next_batch)
     new = [one["own"] for one in _known(items, longer.asked[len(items.design.items) :])]
     if not new:
         return items
