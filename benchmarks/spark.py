@@ -12,7 +12,6 @@ Spark, and of 10^10 votes at that rate.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from typing import Any
 
 from clock import work_by_program
 from large_files import write_crowd
+from majorant.limits import LIMITS
 from majorant.methods.dawid_skene import DawidSkene
 
 FEW, MANY = 1, 6
@@ -73,8 +73,7 @@ def in_memory(path: Path) -> float:
 def line(path: Path, cores: int, partitions: int | None) -> dict[str, Any] | str:
     """The measurements of a separate Spark process, or why it failed."""
     command = [sys.executable, __file__, "--one", str(path), str(cores), str(partitions or 0)]
-    known = {**os.environ, "MAJORANT_SPARK_DRIVER_VOTES": "0"}  # what the driver would do alone is no question here
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=known)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         return f"ended with {done.returncode}: {' '.join(done.stderr.strip().splitlines()[-3:])[:600]}"
     return dict(json.loads(done.stdout.splitlines()[-1]))
@@ -120,6 +119,7 @@ def extrapolate(found: dict[int, dict[str, Any]]) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--one"]:
+        LIMITS["SPARK_DRIVER_VOTES"] = 0  # what the driver would do alone is no question here
         print(json.dumps(measure(Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]) or None)))
     else:
         main([int(float(size)) for size in sys.argv[1:] or ["1e5", "1e6", "1e7"]])

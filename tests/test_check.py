@@ -8,6 +8,7 @@ import jsonschema
 import numpy as np
 import pytest
 
+import majorant
 import real
 from crowds import coins
 from majorant.ask.ask import ask
@@ -176,7 +177,7 @@ def test_a_wide_tolerance_keeps_majority():
     votes = crowd("spammers")
     assert check(votes, rng=0, tolerance=1.0).answer.action == "keep"
     with pytest.raises(ConfigError, match="tolerance"):
-        check(votes, rng=0, tolerance=2.0)
+        majorant.check(votes, rng=0, tolerance=2.0)
 
 
 def test_fail_on_turns_an_answer_into_an_exit_code(run):

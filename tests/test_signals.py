@@ -16,6 +16,7 @@ import uvicorn
 
 import majorant as mj
 from majorant.errors import DataError
+from majorant.limits import LIMITS
 from majorant.web import ended_by_signals
 
 SIGNALS = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
@@ -112,8 +113,9 @@ def test_nohup_is_respected(tmp_path):
 
 
 def test_standard_input_without_an_end_is_refused(tmp_path):
-    environment = {**os.environ, "TMPDIR": str(tmp_path), "MAJORANT_STREAM_BYTES": "5e6"}
-    command = [sys.executable, "-m", "majorant", "aggregate", "-", "--out", "-"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    lowered = "from majorant import cli, limits; limits.LIMITS['STREAM_BYTES'] = 5_000_000; cli.main()"
+    command = [sys.executable, "-c", lowered, "aggregate", "-", "--out", "-"]
     with Path("/dev/zero").open("rb") as endless:
         done = subprocess.run(command, stdin=endless, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 2
@@ -122,7 +124,7 @@ def test_standard_input_without_an_end_is_refused(tmp_path):
 
 
 def test_endless_pipe_is_rejected(tmp_path, monkeypatch):
-    monkeypatch.setenv("MAJORANT_STREAM_BYTES", "1000")
+    monkeypatch.setitem(LIMITS, "STREAM_BYTES", 1000)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with subprocess.Popen([sys.executable, "-c", f"open({str(pipe)!r}, 'wb').write(b'x' * 9000)"]) as writer:

@@ -1,8 +1,8 @@
 """Limits on sizes, threads and memory.
 
-Each size limit has a name, which error messages use, and an environment variable that changes it. If exceeding a limit
-only leaves something out, the result says so. docs/limits.md has the measurements behind each. The number of threads is
-that of the argument, else of MAJORANT_THREADS, else all available cores.
+Each size limit has a name, which error messages use. If exceeding a limit only leaves something out, the result says
+so. docs/limits.md has the measurements behind each. The number of threads is that of the argument, else of
+MAJORANT_THREADS, else all available cores.
 """
 
 from __future__ import annotations
@@ -40,25 +40,9 @@ LIMITS = {
     "SHEET_MEMORY": 4_000_000_000,  # bytes of memory for the process that reads a spreadsheet
     "STREAM_BYTES": 20_000_000_000,  # bytes of standard input or a pipe
 }
-PREFIX = "MAJORANT_"
 THREADS_VARIABLE = "MAJORANT_THREADS"
 POOL = "majorant"  # the names of our threads start with this
 BASE = 400_000_000  # memory that Python, NumPy, Arrow and DuckDB take, with the batches passed between them
-
-
-def limit(name: str) -> int:
-    """The limit of this name, or the value of the environment variable MAJORANT_<name>.
-
-    >>> limit("SLICES")
-    100
-    """
-    given = os.environ.get(PREFIX + name)
-    if given is None:
-        return LIMITS[name]
-    try:
-        return int(float(given))
-    except (ValueError, OverflowError):
-        raise ConfigError(f"{PREFIX}{name}={given}: a limit must be a whole number.") from None
 
 
 def refuse_beyond(name: str, size: float, what: str, instead: str) -> None:
@@ -67,21 +51,17 @@ def refuse_beyond(name: str, size: float, what: str, instead: str) -> None:
     >>> refuse_beyond("SLICES", 5_000, "slices", "Slice by a column with fewer values")
     Traceback (most recent call last):
     ...
-    majorant.errors.DataError: 5,000 slices: the limit SLICES is 100. Slice by a column with fewer values, or set the
-    environment variable MAJORANT_SLICES.
+    majorant.errors.DataError: 5,000 slices: the limit SLICES is 100. Slice by a column with fewer values.
     """
-    if size > limit(name):
-        raise DataError(
-            f"{size:,.0f} {what}: the limit {name} is {limit(name):,}. {instead}, or set the environment variable "
-            f"{PREFIX}{name}."
-        )
+    if size > LIMITS[name]:
+        raise DataError(f"{size:,.0f} {what}: the limit {name} is {LIMITS[name]:,}. {instead}.")
 
 
 def refuse_size(n_items: int, n_workers: int, n_classes: int, n_votes: int) -> None:
     """Refuse votes whose models would take far more time or memory than the votes themselves."""
     few = "Merge rare labels, check that labels are labels, or label with majorant aggregate --method one-coin"
     n_cells = n_workers * n_classes**2
-    if n_cells > limit("CELLS_A_VOTE") * n_votes:
+    if n_cells > LIMITS["CELLS_A_VOTE"] * n_votes:
         what = f"cells in {n_workers:,} confusion matrices of {n_classes:,} classes, for {n_votes:,} votes"
         refuse_beyond("CONFUSION_CELLS", n_cells, what, few)
     refuse_beyond("POSTERIOR_CELLS", n_items * n_classes, f"probabilities of {n_classes:,} classes", few)
@@ -95,7 +75,7 @@ def refuse_slices(n_slices: int) -> None:
 
 def too_many_classes(n_classes: int, n_items: int) -> bool:
     """Whether a confusion matrix is large and has more cells than there are items to learn it from."""
-    return n_classes > max(limit("RESAMPLED_CLASSES"), math.isqrt(n_items))
+    return n_classes > max(LIMITS["RESAMPLED_CLASSES"], math.isqrt(n_items))
 
 
 def sizes_within(items_h: Mapping[int, float]) -> list[int]:
@@ -104,7 +84,7 @@ def sizes_within(items_h: Mapping[int, float]) -> list[int]:
     >>> sizes_within({3: 900, 5: 80, 100_000: 1})
     [3, 5]
     """
-    room, kept = limit("COUNT_CELLS"), []
+    room, kept = LIMITS["COUNT_CELLS"], []
     for h in sorted(items_h, key=lambda h: (-items_h[h], h)):
         room -= h + 1
         if room < 0:

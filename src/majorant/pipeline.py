@@ -130,13 +130,9 @@ def check(
     labelled = labelled or recognise(reading.get("gold_file"))
     if labelled is not None and not labelled.sample:
         reading.pop("gold_file", None)
-    if not 0 <= tolerance <= 1:
-        raise ConfigError(f"tolerance is a difference in accuracy, 0 to 1, not {tolerance!r}.")
     votes = as_votes(votes, **reading)
     if labelled is not None:
         votes = votes_of_design(labelled.design, votes)
-    if ties in ("first", "last", "open", "drop", "none"):
-        raise ConfigError(f"ties={ties!r}: give 'random', or the method that decides them, such as 'weighted-vote'.")
     settings = Settings(
         seed=as_seed(rng),
         level=as_level(level),

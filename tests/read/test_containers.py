@@ -17,6 +17,7 @@ import pytest
 
 import majorant as mj
 from majorant.errors import DataError
+from majorant.limits import LIMITS
 from majorant.read import files
 from majorant.read.files import open_packed
 
@@ -116,14 +117,14 @@ def test_an_archive_that_unpacks_to_too_much_is_refused_before_it_is_read(tmp_pa
 def test_a_member_of_an_archive_has_a_limit(tmp_path, monkeypatch):
     path = write_log(tmp_path / "long.eval", [sample("a"), sample("b", "I")], messages=["x" * 5_000])
     assert mj.read(path).shape == (2, 1, 2)
-    monkeypatch.setenv("MAJORANT_MEMBER_BYTES", "2000")
+    monkeypatch.setitem(LIMITS, "MEMBER_BYTES", 2000)
     with pytest.raises(DataError, match=r"samples/a_epoch_1\.json of .*long\.eval: the limit MEMBER_BYTES"):
         mj.read(path)
 
 
 def test_an_archive_of_very_many_files_is_refused(tmp_path, monkeypatch):
     path = write_log(tmp_path / "many.eval", [sample(f"q{n}", "CI"[n % 2]) for n in range(20)])
-    monkeypatch.setenv("MAJORANT_ARCHIVE_MEMBERS", "10")
+    monkeypatch.setitem(LIMITS, "ARCHIVE_MEMBERS", 10)
     with pytest.raises(DataError, match="ARCHIVE_MEMBERS"):
         mj.read(path)
 
@@ -163,7 +164,7 @@ def test_decompressed_text_counts_towards_the_limit(tmp_path, monkeypatch):
 
 
 def test_standard_input_has_a_limit(monkeypatch):
-    monkeypatch.setenv("MAJORANT_STREAM_BYTES", "3000000")
+    monkeypatch.setitem(LIMITS, "STREAM_BYTES", 3000000)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a,w,1\n" * 1_000_000)))
     with pytest.raises(DataError, match="STREAM_BYTES"):
         mj.read("-", columns="item,worker,label")

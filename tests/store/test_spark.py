@@ -19,6 +19,7 @@ from crowds import informed_votes
 from majorant.cli import main
 from majorant.errors import ConfigError, DataError
 from majorant.kernels import gather, scatter
+from majorant.limits import LIMITS
 from majorant.methods import ESTIMATORS
 from majorant.methods.fit import Fit
 from majorant.output import votes_table, write_table
@@ -126,7 +127,7 @@ def test_few_votes_are_read_into_memory(frame, local):
 
 
 def test_many_votes_are_prepared_in_a_folder_that_is_deleted_with_them(frame, local, monkeypatch):
-    monkeypatch.setenv("MAJORANT_SPARK_DRIVER_VOTES", "0")
+    monkeypatch.setitem(LIMITS, "SPARK_DRIVER_VOTES", 0)
     votes = read(frame)
     folder = votes.scratch.folder
     assert "can be deleted" in (folder / "CACHEDIR.TAG").read_text()
@@ -137,8 +138,8 @@ def test_many_votes_are_prepared_in_a_folder_that_is_deleted_with_them(frame, lo
 
 def test_check_of_a_frame_is_that_of_a_table(frame, monkeypatch):
     expected = result_summary(check(frame.toArrow(), method="majority"))
-    for limit in ("2e6", "0"):
-        monkeypatch.setenv("MAJORANT_SPARK_DRIVER_VOTES", limit)
+    for limit in (2_000_000, 0):
+        monkeypatch.setitem(LIMITS, "SPARK_DRIVER_VOTES", limit)
         found = result_summary(check(frame, method="majority"))
         for name in ("majority", "votes", "flow"):
             assert found[name] == expected[name]
@@ -177,7 +178,7 @@ def test_methods_match_memory(votes, local, method):
 
 @pytest.mark.parametrize("method", ["dawid-skene", "weighted-vote", "glad", "auto"])
 def test_aggregate_of_many_rows_is_the_same_fit(frame, local, monkeypatch, method):
-    monkeypatch.setenv("MAJORANT_SPARK_DRIVER_VOTES", "0")
+    monkeypatch.setitem(LIMITS, "SPARK_DRIVER_VOTES", 0)
     found, expected = aggregate(frame, method), aggregate(local, method)
     assert isinstance(found, Fit)
     names = found.to_dict()["item"]
@@ -341,7 +342,7 @@ def test_the_command_line(session, tmp_path, monkeypatch, capsys):
     answer = {**found["answer"], "command": expected["answer"]["command"]}
     assert {**found, "command": expected["command"], "answer": answer} == expected
     assert (tmp_path / "few" / "labels.csv").exists()
-    monkeypatch.setenv("MAJORANT_SPARK_DRIVER_VOTES", "0")
+    monkeypatch.setitem(LIMITS, "SPARK_DRIVER_VOTES", 0)
     found = run(*there, str(tmp_path / "found"))
     for name in ("votes", "majority"):
         assert found[name] == expected[name]

@@ -89,12 +89,13 @@ def test_full_disk_on_an_executor_gives_a_message_and_leaves_no_files(tmp_path, 
     rng = np.random.default_rng(0)
     rows = [f"item number {n // 3},w{n % 3},{'ny'[rng.integers(2)]}\n" for n in range(60_000)]
     (tmp_path / "votes.csv").write_text("item,worker,label\n" + "".join(rows))
-    command = [sys.executable, "-m", "majorant", "check", str(tmp_path / "votes.csv"), "--engine", "spark"]
+    lowered = "from majorant import cli, limits; limits.LIMITS['SPARK_DRIVER_VOTES'] = 0; cli.main()"
+    command = [sys.executable, "-c", lowered, "check", str(tmp_path / "votes.csv"), "--engine", "spark"]
     source = str(Path(majorant.__file__).parents[1])
     full = subprocess.run(
         [*within, *command, "--master", "local[2]", "--out", str(out), "-q"],
         capture_output=True, text=True, check=False, timeout=900, cwd=tmp_path,
-        env={**os.environ, "SPARK_LOCAL_DIRS": str(disk), "MAJORANT_SPARK_DRIVER_VOTES": "0", "PYTHONPATH": source},
+        env={**os.environ, "SPARK_LOCAL_DIRS": str(disk), "PYTHONPATH": source},
     )  # fmt: skip
     assert full.returncode == 2, full.stderr
     assert "No space left on device" in full.stderr

@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 
 from majorant.errors import ConfigError
-from majorant.limits import BASE, limit
+from majorant.limits import BASE, LIMITS
 from majorant.methods.agreement_weights import IWMV, Wawa, ZeroBasedSkill
 from majorant.methods.bwa import BWA
 from majorant.methods.dawid_skene import DawidSkene
@@ -148,7 +148,7 @@ def unsuited(method: str, votes: Votes) -> Caveat | None:
         return Caveat.NEEDS_MATRICES
     if traits.needs == "gold" and not votes.n_gold:
         return Caveat.NEEDS_GOLD
-    too_large = n_workers * n_classes**2 * traits.tables_per_worker > limit("METHOD_CELLS")
+    too_large = n_workers * n_classes**2 * traits.tables_per_worker > LIMITS["METHOD_CELLS"]
     return Caveat.TOO_LARGE if too_large else None
 
 

@@ -25,7 +25,7 @@ from urllib.parse import unquote
 from majorant.database import STORES, connect_to_store, literal
 from majorant.errors import ConfigError, DataError
 from majorant.filetypes import FILE_TYPES, PACKINGS, FileType, format_words, type_of_ending, type_of_word
-from majorant.limits import limit, refuse_beyond
+from majorant.limits import LIMITS, refuse_beyond
 from majorant.ownership import note_input
 from majorant.read.options import ReadOptions
 
@@ -125,7 +125,7 @@ def archive_members(name: str, path: Path) -> set[str]:
 def read_member(name: str, archive: zipfile.ZipFile, member: str) -> bytes:
     """The content of a file in an archive, which must not exceed the limit for one object."""
     zstandard = 93  # compression method that Python supports from 3.14 on
-    most, info = limit("MEMBER_BYTES"), archive.getinfo(member)
+    most, info = LIMITS["MEMBER_BYTES"], archive.getinfo(member)
     with _open_zstandard(archive, info) if info.compress_type == zstandard else archive.open(info) as stream:
         content: bytes = stream.read(most + 1)
     refuse_beyond("MEMBER_BYTES", len(content), f"bytes in {member} of {name}", "Leave out what is not a score")

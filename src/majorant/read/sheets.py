@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from majorant.errors import ConfigError, DataError
-from majorant.limits import limit
+from majorant.limits import LIMITS
 from majorant.read import sheet_worker
 from majorant.read.files import File
 from majorant.read.guess import ROW_NAMES
@@ -57,7 +57,7 @@ def _read_workbook(file: File, sheet: str | None) -> dict[str, Any]:
             "Or save the sheet as CSV."
         ) from None
     library = str(Path(str(python_calamine.__file__)).parent.parent)
-    arguments = [library, str(file.path), sheet or "", str(limit("SHEET_MEMORY"))]
+    arguments = [library, str(file.path), sheet or "", str(LIMITS["SHEET_MEMORY"])]
     done = subprocess.run(
         [sys.executable, "-I", "-S", sheet_worker.__file__, *arguments], capture_output=True, check=False
     )

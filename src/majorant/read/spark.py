@@ -43,7 +43,7 @@ from majorant.database import connect
 from majorant.errors import ConfigError, DataError
 from majorant.filetypes import type_of_ending
 from majorant.kernels import Block, Engine, add_up, make_block
-from majorant.limits import T, limit, parse_memory
+from majorant.limits import LIMITS, T, parse_memory
 from majorant.read import read_with
 from majorant.read.build import (
     Coded,
@@ -762,7 +762,7 @@ def pack_files(
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         with open_table(list(files), options) as table:
             staged = None if table.wide else stage_table(table, folder / "rows.parquet", options)
-        if staged is None or (partitions is None and staged.coded.n_rows <= limit("SPARK_DRIVER_VOTES")):
+        if staged is None or (partitions is None and staged.coded.n_rows <= LIMITS["SPARK_DRIVER_VOTES"]):
             return read_with(list(files), options)
         with spark_errors():
             votes = _encode_staged(spark, staged, one_gold(options, table), partitions)
@@ -776,7 +776,7 @@ def pack_frame(
     """Read the votes of a Spark frame with a row per vote; `partitions` as in `pack_files`."""
     options = _without_order(options)
     with spark_errors():
-        if partitions is None and frame.count() <= limit("SPARK_DRIVER_VOTES"):
+        if partitions is None and frame.count() <= LIMITS["SPARK_DRIVER_VOTES"]:
             with suppress(_TooLargeForDriver):
                 return _read_here(frame, options, source)
         return _encode_frame(frame, options, source, partitions)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from majorant.database import BATCH_ROWS
 from majorant.errors import ConfigError, DataError, MajorantError
-from majorant.limits import limit
+from majorant.limits import LIMITS
 from majorant.votes import Note
 
 ArrowArray = Any  # pyarrow has no type stubs
@@ -265,7 +265,7 @@ def loads(text: str | bytes, **how: Any) -> Any:
     """
     if isinstance(text, bytes):
         text = text.decode(json.detect_encoding(text), "surrogatepass")
-    if text.count("[") + text.count("{") > limit("NESTING") and (depth := _depth(text)) > limit("NESTING"):
+    if text.count("[") + text.count("{") > LIMITS["NESTING"] and (depth := _depth(text)) > LIMITS["NESTING"]:
         raise TooDeepError(depth)
     # Python refuses to turn thousands of digits into an integer.
     return json.loads(text, strict=False, parse_int=lambda digits: int(digits) if len(digits) <= 20 else digits, **how)
@@ -615,10 +615,10 @@ def named_faults(source: Any) -> Iterator[None]:
 
 def too_deep(source: str, error: RecursionError, instead: str = "Give one plain value a cell") -> DataError:
     """The error for values that are nested too deeply."""
-    most = limit("NESTING")
+    most = LIMITS["NESTING"]
     if isinstance(error, TooDeepError):
         depth = f"{error.depth:,} lists and objects inside each other: the limit NESTING is {most:,}"
-        return DataError(f"{source}: {depth}. {instead}, or set the environment variable MAJORANT_NESTING.")
+        return DataError(f"{source}: {depth}. {instead}.")
     return DataError(f"{source}: nested too deeply for Python, though not for the limit NESTING, {most:,}. {instead}.")
 
 
