@@ -18,8 +18,8 @@ import numpy as np
 import board
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 from majorant.evidence.gold_sample import count_kinds
+from majorant.evidence.rules import fit_rule
 from majorant.methods.fit import chances
-from majorant.results.rules import fit_rule
 from majorant.votes import Votes
 from public_sets import data_sets
 

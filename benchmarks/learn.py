@@ -26,15 +26,15 @@ from pathlib import Path
 import numpy as np
 
 import board
-from majorant.ask.learn import Features
 from majorant.ask.question import UNASKED, Wanted
 from majorant.ask.questions import _session, label_free_rule
 from majorant.ask.session import Session
 from majorant.defaults import WEIGHTED_VOTE
+from majorant.evidence.learn import Features
+from majorant.evidence.rules import fit_rule
 from majorant.items import take_items
 from majorant.kernels import shares
 from majorant.methods.fit import chances
-from majorant.results.rules import fit_rule
 from majorant.tally import counts, is_panel
 from majorant.values import FloatArray
 from majorant.votes import Votes

@@ -23,12 +23,12 @@ from unittest.mock import patch
 import numpy as np
 
 import majorant as mj
-from majorant.ask.learn import LEARNED, gold_labels
 from majorant.evidence import track_record
 from majorant.evidence.labels import gold_accuracy
+from majorant.evidence.learn import LEARNED, gold_labels
+from majorant.evidence.rules import half_of
 from majorant.evidence.track_record import PublicSet
 from majorant.results.result import Result
-from majorant.results.rules import half_of
 from majorant.votes import Votes
 
 ROOT = Path(__file__).parent.parent

@@ -83,7 +83,7 @@ def try_wheel(name: str, wheel: str, pins: list[str], folder: Path) -> None:
 
 def refuse_disagreement() -> None:
     """Check that the version and the address of the project are the same everywhere."""
-    version = re.search(r'__version__ = "(.+)"', (ROOT / "src/majorant/__init__.py").read_text())
+    version = re.search(r'__version__ = "(.+)"', (ROOT / "src/majorant/version.py").read_text())
     cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
     changed = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     found = {one[1] for one in (version, cited, changed) if one is not None}

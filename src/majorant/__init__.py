@@ -11,6 +11,8 @@ from functools import cache
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from majorant.version import __version__
+
 if TYPE_CHECKING:
     from majorant import datasets as datasets
     from majorant import theory as theory
@@ -42,8 +44,6 @@ if TYPE_CHECKING:
     from majorant.results.result import Result as Result
     from majorant.simulate import simulate as simulate
     from majorant.votes import Votes as Votes
-
-__version__ = "0.1.0"
 
 _HOME = {
     "ConfigError": "errors",
@@ -119,3 +119,15 @@ for _name, _home in _HOME.items():
     setattr(_Package, _name, _late(_name, _home))
 _Package.datasets = _late("datasets", None)  # type: ignore[attr-defined]
 sys.modules[__name__].__class__ = _Package
+
+from majorant import display, errors  # noqa: E402 (the package must be complete)
+
+
+def _render(name: str) -> Any:
+    """A function of `render`, such as "html.report"."""
+    module, _, function = name.rpartition(".")
+    return getattr(importlib.import_module(f"majorant.render.{module}"), function)
+
+
+display.find_with(_render)
+errors.DataNote.spell = staticmethod(lambda note: display.show("notes.note_text", note))

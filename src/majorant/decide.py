@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from majorant.defaults import MAJORITY, TOLERANCE
-from majorant.evidence.evidence import Certainty, Evidence, Source, Status
+from majorant.evidence.evidence import Certainty, Evidence, Source, Status, is_better
 from majorant.values import Estimate
 
 
@@ -178,11 +178,6 @@ def _rounded_gain(one: Evidence) -> float:
 def _lead(one: Evidence) -> float:
     """How many standard errors the other rule is ahead on the labels."""
     return (one.wins - one.losses) / math.sqrt(max(one.wins + one.losses, 1.0))
-
-
-def is_better(gain: Estimate, tolerance: float) -> bool:
-    """Whether labels prove that a rule gains something, and its gain is large enough to matter."""
-    return gain.value is not None and gain.low is not None and gain.low > 0 and gain.value > tolerance
 
 
 def _at_most(gain: Estimate, tolerance: float) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 
 class MajorantError(Exception):
@@ -62,14 +62,14 @@ class DataNote(UserWarning):
     'NA' (1 vote) counts as a label. If it means no vote, pass empty='NA'.
     """
 
+    spell: ClassVar[Callable[[Any], str]] = repr  # the package says how, because sentences are written in `render`
+
     def __init__(self, note: Any) -> None:
         super().__init__(note)
         self.note = note
 
     def __str__(self) -> str:
-        from majorant.render.notes import note_text
-
-        return note_text(self.note)
+        return type(self).spell(self.note)
 
 
 _VALUE = r"""(?:'[^'\n]*'|"[^"\n]*")"""

@@ -17,7 +17,6 @@ from majorant.ask.draw import WHOLE_ORDER, votes_digest
 from majorant.ask.evidence import evidence_from_labels, rival_of, sample_level
 from majorant.ask.expert import votes_of_design
 from majorant.ask.freeze import freeze, refuse_other_labels
-from majorant.ask.learn import LEARNED, LearnedRule
 from majorant.ask.question import Outcome
 from majorant.ask.session import TEACHING, plan_proof
 from majorant.decide import Answer, Next, Step, decide
@@ -37,18 +36,8 @@ from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, 
 from majorant.evidence.gold_sample import GoldSample, count_kinds
 from majorant.evidence.identical import Difference, count_differences, identical_evidence
 from majorant.evidence.labels import gold_evidence
-from majorant.evidence.track_record import Setting
-from majorant.items import sample_items, sum_parts
-from majorant.limits import limit_native_threads, refuse_size, refuse_slices
-from majorant.methods import ESTIMATORS, Fit, fit_anyway, runs_in_blocks
-from majorant.methods.weighted_vote import differ_beyond_noise
-from majorant.read import Reading, as_votes, read_for_fit
-from majorant.read.options import with_gold_file
-from majorant.results.agreement import Agreement
-from majorant.results.agreement.measure import Resampling, agreement_from
-from majorant.results.labels import decide_coins, with_known
-from majorant.results.result import Result, Settings, StageCallback, ignore_stage
-from majorant.results.rules import (
+from majorant.evidence.learn import LEARNED, LearnedRule
+from majorant.evidence.rules import (
     AUTO,
     Rules,
     add_judges,
@@ -61,6 +50,17 @@ from majorant.results.rules import (
     learns_from_gold,
     rule_named,
 )
+from majorant.evidence.track_record import Setting
+from majorant.items import sample_items, sum_parts
+from majorant.limits import limit_native_threads, refuse_size, refuse_slices
+from majorant.methods import ESTIMATORS, Fit, fit_anyway, runs_in_blocks
+from majorant.methods.weighted_vote import differ_beyond_noise
+from majorant.read import Reading, as_votes, read_for_fit
+from majorant.read.options import with_gold_file
+from majorant.results.agreement import Agreement
+from majorant.results.agreement.measure import Resampling, agreement_from
+from majorant.results.labels import decide_coins, with_known
+from majorant.results.result import Result, Settings, StageCallback, ignore_stage
 from majorant.results.workers import Workers, assess_workers
 from majorant.tally import find_patterns, is_panel, votes_by_worker
 from majorant.values import as_generator, as_level, as_seed

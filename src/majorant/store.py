@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant import __version__
 from majorant.errors import DataError
+from majorant.version import __version__
 from majorant.votes import Account, IntArray, Note, Scratch, Votes
 from majorant.workfolder import WorkFolder
 

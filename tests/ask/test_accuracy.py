@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from majorant.ask.accuracy import AIM, WrittenLabels, bound_accuracy, is_reached, planned_labels
-from majorant.ask.betting import SMALL_BETS_F, evidence_above
 from majorant.errors import ConfigError
+from majorant.evidence.betting import SMALL_BETS_F, evidence_above
 from sizes import many
 
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from majorant.ask.betting import log_capital
 from majorant.ask.content import from_plain, to_plain
 from majorant.ask.question import SKIPPED, UNASKED
 from majorant.ask.race import Race
+from majorant.evidence.betting import log_capital
 from sizes import many
 
 

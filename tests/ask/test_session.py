@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 import majorant as mj
-from majorant.ask.betting import evidence_above
 from majorant.ask.design import Design, recognise
 from majorant.ask.evidence import evidence_from_labels
-from majorant.ask.learn import LEARNED
 from majorant.ask.question import SKIPPED, UNASKED
 from majorant.ask.session import BETS_F, BETTER, WORSE
 from majorant.datasets import load
 from majorant.errors import DataError
+from majorant.evidence.betting import evidence_above
 from majorant.evidence.evidence import Source
+from majorant.evidence.learn import LEARNED
 from majorant.read.tasks import ExpertAnswer
 from majorant.render.ask import outcome_sentence
 from majorant.simulate import one_coin_workers

@@ -5,8 +5,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from majorant.ask.betting import SMALL_BETS_F, bounds
 from majorant.ask.teach import draw_to_teach
+from majorant.evidence.betting import SMALL_BETS_F, bounds
 from majorant.evidence.drawn import Chances, accuracy_from_draws, drawn_bounds, drawn_mean
 
 

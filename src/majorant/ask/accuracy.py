@@ -11,10 +11,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.ask.betting import SMALL_BETS_F, bounds
 from majorant.ask.question import OPEN, SKIPPED, UNASKED, Codes, Outcome
 from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
+from majorant.evidence.betting import SMALL_BETS_F, bounds
 from majorant.values import Estimate, Missing, as_level, lock
 
 AIM = 0.03  # desired half-width of the interval

@@ -8,14 +8,14 @@ from typing import Any, Unpack
 import numpy as np
 
 from majorant.ask.design import Design
-from majorant.ask.learn import gold_labels
 from majorant.ask.question import Wanted
 from majorant.ask.questions import MOST_RULES, QUESTIONS, TEACH, plain_rule
 from majorant.defaults import LEVEL, MAJORITY, TOLERANCE
 from majorant.errors import ConfigError
 from majorant.evidence.gold_sample import LEAST_LABELS
+from majorant.evidence.learn import gold_labels
+from majorant.evidence.rules import AUTO, full_judges
 from majorant.read import Reading, as_votes
-from majorant.results.rules import AUTO, full_judges
 from majorant.tally import is_panel
 from majorant.values import as_level, as_seed
 from majorant.votes import Votes

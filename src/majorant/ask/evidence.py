@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from majorant.ask.design import Recognised
-from majorant.ask.learn import earned_evidence
 from majorant.ask.question import Outcome
 from majorant.ask.race import Race
 from majorant.ask.session import BETTER, WORSE, Session
 from majorant.defaults import MAJORITY
 from majorant.evidence.evidence import Assumption, Evidence, Source, Status, Tested
+from majorant.evidence.learn import earned_evidence
 
 
 def sample_level(labelled: Recognised | None, level: float) -> float:

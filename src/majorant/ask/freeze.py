@@ -13,12 +13,12 @@ import numpy as np
 
 from majorant.ask.design import Design
 from majorant.ask.draw import item_codes
-from majorant.ask.learn import LEARNED
 from majorant.ask.question import Codes
 from majorant.ask.race import Race
 from majorant.ask.session import untied_labels
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 from majorant.errors import DataError
+from majorant.evidence.learn import LEARNED
 from majorant.items import map_parts
 from majorant.methods import ESTIMATORS
 from majorant.methods.fit import Fit

@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Final, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.ask.learn import LearnedRule
 from majorant.defaults import LEVEL, TOLERANCE
 from majorant.evidence.drawn import Measured
+from majorant.evidence.learn import LearnedRule
 from majorant.read.tasks import SKIPPED, UNASKED
 from majorant.values import Estimate, lock
 

@@ -15,7 +15,6 @@ from majorant.ask.accuracy import WrittenLabels
 from majorant.ask.design import Design
 from majorant.ask.draw import make_design, random_order
 from majorant.ask.freeze import DECIMALS, freeze
-from majorant.ask.learn import gold_labels, learn_rule
 from majorant.ask.question import Codes, Question, Wanted
 from majorant.ask.race import Race
 from majorant.ask.session import TEACHING, Session
@@ -23,12 +22,12 @@ from majorant.ask.teach import FIRST_DRAW
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 from majorant.errors import ConfigError, DataError
 from majorant.evidence.gold_sample import LEAST_LABELS
+from majorant.evidence.learn import gold_labels, learn_rule
+from majorant.evidence.rules import AUTO, fit_rule, rule_named, settle_ties
 from majorant.evidence.track_record import Setting
 from majorant.items import names_at, sample_items, take_items
-from majorant.methods.fit import Fit, chances
+from majorant.methods.fit import Fit, chances, toss_coins
 from majorant.methods.weighted_vote import differ_beyond_noise
-from majorant.results.labels import toss_coins
-from majorant.results.rules import AUTO, fit_rule, rule_named, settle_ties
 from majorant.tally import is_panel
 from majorant.votes import Votes
 

@@ -19,9 +19,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.ask.betting import bounds, evidence_above
 from majorant.ask.question import OPEN, UNASKED, Codes, Outcome, Verdict, n_answers
 from majorant.defaults import LEVEL, TOLERANCE
+from majorant.evidence.betting import bounds, evidence_above
 from majorant.values import Estimate, FloatArray, Missing, lock
 
 Mask = NDArray[np.bool_]

@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.ask.betting import SHARES_F, bounds
-from majorant.ask.learn import LEARNED, Features, LearnedRule, learn_from_features
 from majorant.ask.question import OPEN, SKIPPED, UNASKED, Codes, Outcome, Verdict, n_answers
 from majorant.ask.race import Race, labels_to_decide
 from majorant.ask.teach import NEXT_DRAW, Drawn, draw_to_teach, nothing_drawn, sizes_of_rule, sizes_of_votes
 from majorant.defaults import LEVEL, MAJORITY, TOLERANCE, WEIGHTED_VOTE
+from majorant.evidence.betting import SHARES_F, bounds
 from majorant.evidence.drawn import Chances, Measured, accuracy_from_draws, width_at_random
 from majorant.evidence.earn import expected_change
 from majorant.evidence.gold_sample import LEAST_LABELS
+from majorant.evidence.learn import LEARNED, Features, LearnedRule, learn_from_features
 from majorant.kernels import row_maxima, shares
 from majorant.methods.fit import TIE_TOLERANCE, chances
 from majorant.values import Estimate, FloatArray, Missing, lock

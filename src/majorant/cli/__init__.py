@@ -13,9 +13,9 @@ from typing import Any, NoReturn
 
 import click
 
-from majorant import __version__
 from majorant.errors import MajorantError
 from majorant.ownership import command_scope
+from majorant.version import __version__
 
 for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):  # must be set before NumPy is imported
     os.environ.setdefault(_variable, "1")  # our matrices are small: more threads only wait for each other

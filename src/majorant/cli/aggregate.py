@@ -86,12 +86,12 @@ def _aggregate(
     with engine.open(source, out=out) as votes:
         import numpy as np
 
+        from majorant.evidence.rules import AUTO
         from majorant.methods import load_rule
         from majorant.output import Content, write_or_print
         from majorant.pipeline import aggregate, check
         from majorant.render.files import label_fits, label_part, tables_of
         from majorant.results.labels import count_all_labels, label_table
-        from majorant.results.rules import AUTO
 
         generator = np.random.default_rng(seed)  # shared by all parts of the table, so that the result is the same
         with at_work(method):

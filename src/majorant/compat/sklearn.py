@@ -11,9 +11,9 @@ import numpy as np
 
 from majorant.defaults import MAJORITY
 from majorant.errors import ConfigError, DataError
+from majorant.evidence.rules import AUTO
 from majorant.pipeline import aggregate
 from majorant.read import from_matrix
-from majorant.results.rules import AUTO
 
 try:
     from sklearn.base import BaseEstimator

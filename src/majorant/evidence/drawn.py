@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from majorant.ask.betting import SHARES_F, SMALL_BETS_F, bounds, log_mixture
+from majorant.evidence.betting import SHARES_F, SMALL_BETS_F, bounds, log_mixture
 from majorant.values import Estimate, FloatArray
 
 

@@ -122,3 +122,8 @@ class Evidence:
     def with_status(self, *statuses: Status) -> tuple[Tested, ...]:
         """The assumptions with one of these statuses."""
         return tuple(tested for tested in self.assumptions if tested.status in statuses)
+
+
+def is_better(gain: Estimate, tolerance: float) -> bool:
+    """Whether labels prove that a rule gains something, and its gain is large enough to matter."""
+    return gain.value is not None and gain.low is not None and gain.low > 0 and gain.value > tolerance

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.ask.betting import bounds
 from majorant.defaults import MAJORITY
+from majorant.evidence.betting import bounds
 from majorant.evidence.evidence import Assumption, Evidence, Source, Status, Tested
 from majorant.evidence.identical import Difference
 from majorant.items import Keys, map_parts, name_hashes, names_at

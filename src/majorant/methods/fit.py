@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypedDict
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from majorant.arguments import validated
 from majorant.errors import ConfigError
+from majorant.items import name_hashes
 from majorant.kernels import Engine, row_maxima, shares
 from majorant.tabular import Named, Names, Tabular, some_names
 from majorant.values import FloatArray, as_generator, lock
@@ -313,6 +314,16 @@ def chances(score_ik: FloatArray) -> FloatArray:
     [[1.0, 0.0], [0.5, 0.5]]
     """
     return shares((score_ik >= (row_maxima(score_ik) - TIE_TOLERANCE)[:, None]).astype(float))
+
+
+def toss_coins(best_tk: NDArray[np.bool_], names: Sequence[Hashable]) -> NDArray[np.int32]:
+    """A reproducible coin toss: the item's name determines the choice among its tied classes.
+
+    >>> toss_coins(np.array([[True, True]] * 4), ["a", "b", "c", "d"]).tolist()
+    [0, 1, 1, 0]
+    """
+    nth_t = name_hashes(names, 0x746965) % best_tk.sum(axis=1).astype(np.uint64)  # any fixed seed
+    return np.asarray((np.cumsum(best_tk, axis=1) == nth_t[:, None] + 1).argmax(axis=1), dtype=np.int32)
 
 
 def leaders(score_ik: FloatArray) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant import __version__, database
+from majorant import database
 from majorant.database import connect, stream
 from majorant.errors import ConfigError, DataError
 from majorant.kernels import add_up
@@ -68,6 +68,7 @@ from majorant.read.stage import (
 )
 from majorant.read.table import decode
 from majorant.store import ITEMS_FILE, StoredNames, StoreWriter, open_store, write_names
+from majorant.version import __version__
 from majorant.votes import IntArray, Scratch, Votes, no_room
 from majorant.workfolder import WorkFolder, locked
 

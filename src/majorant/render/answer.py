@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from majorant.ask.learn import LEARNED
 from majorant.decide import Action, Answer, Step
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status
 from majorant.evidence.gold_sample import LEAST_LABELS, Kind
+from majorant.evidence.learn import LEARNED
 from majorant.evidence.track_record import FEWEST_VOTES, overstatement
 from majorant.render.assumptions import said_assumptions
 from majorant.render.notes import note_text
@@ -29,7 +29,7 @@ from majorant.render.words import (
 from majorant.votes import NoteKind
 
 if TYPE_CHECKING:
-    from majorant.ask.learn import LearnedRule
+    from majorant.evidence.learn import LearnedRule
     from majorant.results.result import Result
 
 

@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from majorant.ask.learn import LearnedRule
 from majorant.ask.question import Outcome
+from majorant.evidence.learn import LearnedRule
 from majorant.render.answer import rule_name
 from majorant.render.words import (
     count,

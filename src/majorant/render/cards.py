@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from majorant.ask.learn import LEARNED
 from majorant.defaults import MAJORITY
+from majorant.evidence.learn import LEARNED
 from majorant.render.answer import rule_name
 
 

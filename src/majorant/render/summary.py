@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from majorant import __version__
 from majorant.defaults import MAJORITY
 from majorant.evidence.evidence import Status
 from majorant.render.agreement import agreement_facts
@@ -23,6 +22,7 @@ from majorant.render.review import review_facts
 from majorant.render.words import quoted_number, shown
 from majorant.render.workers import copies_facts, workers_facts, workers_line
 from majorant.values import Estimate
+from majorant.version import __version__
 
 if TYPE_CHECKING:
     from majorant.ask.question import Outcome

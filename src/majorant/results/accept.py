@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from majorant.ask.accept import Level, Order, cross_fit, find_levels, order_of
-from majorant.ask.learn import Features, _folds
 from majorant.defaults import LEVEL, MAJORITY, WEIGHTED_VOTE
 from majorant.errors import ConfigError, DataError
 from majorant.evidence.gold_sample import LEAST_LABELS
+from majorant.evidence.learn import Features, _folds
+from majorant.evidence.rules import fit_rule
 from majorant.methods import fit_method
 from majorant.read import as_votes
 from majorant.read.options import ReadOptions
 from majorant.results.rate_inputs import read_labelled
-from majorant.results.rules import fit_rule
 from majorant.tabular import Named, Tabular
 from majorant.values import FloatArray, as_generator, as_level
 from majorant.votes import IntArray, Votes

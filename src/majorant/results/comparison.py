@@ -11,11 +11,11 @@ import numpy as np
 from majorant.defaults import LEVEL, MAJORITY, WEIGHTED_VOTE
 from majorant.errors import ConfigError, NotIdentified
 from majorant.evidence.labels import gold_accuracy
+from majorant.evidence.rules import fit_cross_validated, fit_rule, full_judges, learns_from_gold, rule_named
 from majorant.methods import ESTIMATORS, Caveat, fit_method, unsuited
 from majorant.methods.fit import NO_LABEL, Fit, chances
 from majorant.methods.weighted_vote import Combination, combination
 from majorant.read import Reading, as_votes
-from majorant.results.rules import fit_cross_validated, fit_rule, full_judges, learns_from_gold, rule_named
 from majorant.tabular import Records
 from majorant.tally import is_panel
 from majorant.values import Estimate, FloatArray, Missing, as_level

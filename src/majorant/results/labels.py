@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.ask.design import Design
-from majorant.items import name_hashes, names_at, rows_of_parts, sum_parts
-from majorant.methods.fit import NO_LABEL, TIE_TOLERANCE, Fit, Ties
+from majorant.items import names_at, rows_of_parts, sum_parts
+from majorant.methods.fit import NO_LABEL, TIE_TOLERANCE, Fit, Ties, toss_coins
 from majorant.methods.majority import Majority
 from majorant.read.tasks import ExpertAnswer
 from majorant.tabular import Tabular
@@ -147,16 +147,6 @@ def decided_labels(
         best_tk = posterior_tk >= posterior_tk.max(axis=1, keepdims=True) - TIE_TOLERANCE
         code_i[open_t] = toss_coins(best_tk, names_at(votes.items, open_t))
     return code_i
-
-
-def toss_coins(best_tk: NDArray[np.bool_], names: Sequence[Hashable]) -> NDArray[np.int32]:
-    """A reproducible coin toss: the item's name determines the choice among its tied classes.
-
-    >>> toss_coins(np.array([[True, True]] * 4), ["a", "b", "c", "d"]).tolist()
-    [0, 1, 1, 0]
-    """
-    nth_t = name_hashes(names, 0x746965) % best_tk.sum(axis=1).astype(np.uint64)  # any fixed seed
-    return np.asarray((np.cumsum(best_tk, axis=1) == nth_t[:, None] + 1).argmax(axis=1), dtype=np.int32)
 
 
 def decide_coins(fit: Fit, votes: Votes) -> Fit:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from majorant.ask.at_n import LEAST_UNITS, CrossFit, Measured, Residuals, reject
 from majorant.defaults import LEVEL
+from majorant.display import show
 from majorant.errors import ConfigError, DataError
 from majorant.read import as_votes, read_with
 from majorant.read.options import ReadOptions
@@ -117,9 +118,7 @@ class Ranking(Tabular):
 
     def plot(self) -> Any:
         """A matplotlib Figure: intervals of the systems, with brackets around those not told apart."""
-        from majorant.render.figures.rank import ranking_figure
-
-        return ranking_figure(self)
+        return show("figures.rank.ranking_figure", self)
 
     def __repr__(self) -> str:
         if not self.pairs:

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.ask.design import Design, Recognised, recognise
-from majorant.ask.learn import gold_labels
 from majorant.ask.question import UNASKED
 from majorant.errors import ConfigError, DataError
+from majorant.evidence.learn import gold_labels
 from majorant.read.build import match_labels
 from majorant.read.gold import read_gold
 from majorant.read.options import ReadOptions

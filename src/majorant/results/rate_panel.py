@@ -14,10 +14,10 @@ import numpy as np
 
 from majorant.ask.rate import Bets, Features, offer_bets
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
+from majorant.evidence.rules import fit_rule
 from majorant.items import map_parts
 from majorant.methods.fit import Fit, chances
 from majorant.results.rate_inputs import Codes, Labelled, Measure, Target, came_by_question, find_questions
-from majorant.results.rules import fit_rule
 from majorant.tally import counts, votes_by_worker
 from majorant.values import FloatArray, lock
 from majorant.votes import Votes, cut

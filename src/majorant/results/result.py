@@ -13,10 +13,10 @@ import numpy as np
 
 from majorant.arguments import validated
 from majorant.ask.design import Recognised
-from majorant.ask.learn import LEARNED, LearnedRule
 from majorant.ask.question import Outcome
 from majorant.decide import Answer
 from majorant.defaults import LEVEL, MAJORITY, TARGET, TOLERANCE, WEIGHTED_VOTE, WORKER_METHOD
+from majorant.display import show
 from majorant.errors import ConfigError, NotIdentified
 from majorant.evidence.certificate.certificate import Certificate
 from majorant.evidence.certificate.claims import Certification, Counts
@@ -25,6 +25,8 @@ from majorant.evidence.copies import Copies, CopyGroup
 from majorant.evidence.gold_sample import GoldSample
 from majorant.evidence.identical import Difference
 from majorant.evidence.labels import GoldAccuracy, gold_accuracy
+from majorant.evidence.learn import LEARNED, LearnedRule
+from majorant.evidence.rules import Rules, fit_cross_validated, learns_from_gold
 from majorant.evidence.track_record import Setting
 from majorant.items import Sample, sample_items
 from majorant.limits import limit_native_threads
@@ -42,7 +44,6 @@ from majorant.results.plan import plan as make_plan
 from majorant.results.rate_inputs import obvious_class
 from majorant.results.rates import Rates, measure_rate
 from majorant.results.review import Review, review
-from majorant.results.rules import Rules, fit_cross_validated, learns_from_gold
 from majorant.results.slices import SliceAnswer, answer_slices
 from majorant.results.workers import Removal, Workers, assess_workers, removal
 from majorant.tabular import Records
@@ -353,59 +354,45 @@ class Result:
         list of Path
             The files that were written.
         """
-        from majorant.render.answer import python_command
-        from majorant.render.files import write_result
-        from majorant.render.summary import result_summary
-
-        summary = result_summary(self, seed=self.settings.seed, next_command=python_command(self))
-        return write_result(self, summary, folder, overwrite=overwrite)
+        command = show("answer.python_command", self)
+        summary = show("summary.result_summary", self, seed=self.settings.seed, next_command=command)
+        written: list[Path] = show("files.write_result", self, summary, folder, overwrite=overwrite)
+        return written
 
     @validated
     def report(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the report as one self-contained HTML file; `overwrite` as in `save`."""
-        from majorant.render.html import report
-
-        return report(self, path, overwrite=overwrite)
+        written: Path = show("html.report", self, path, overwrite=overwrite)
+        return written
 
     @validated
     def plot(self, figure: str | None = None) -> Any:
         """Return a figure of the report as a matplotlib Figure, by default workers or (without accuracies) votes."""
-        from majorant.render.html import figure as draw
-
-        if figure is not None:
-            return draw(self, figure)
-        known = self.workers is not None and "accuracy" in self.workers.table()
-        return draw(self, "workers" if known else "votes")
+        if figure is None:
+            known = self.workers is not None and "accuracy" in self.workers.table()
+            figure = "workers" if known else "votes"
+        return show("html.figure", self, figure)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all facts of the result, as in result.json."""
-        from majorant.render.plain import to_plain
-        from majorant.render.summary import result_summary
-
-        facts: dict[str, Any] = to_plain(result_summary(self, seed=self.settings.seed))
+        facts: dict[str, Any] = show("plain.to_plain", show("summary.result_summary", self, seed=self.settings.seed))
         return facts
 
     def to_json(self) -> str:
         """Return the facts as JSON text."""
-        from majorant.render.plain import to_json
-
-        return to_json(self.to_dict())
+        text: str = show("plain.to_json", self.to_dict())
+        return text
 
     def summary(self) -> str:
         """Return the answer in a few lines, as the command line prints it."""
-        from majorant.render.answer import python_command
-        from majorant.render.text import answer_text
-
-        return answer_text(self, command=python_command(self))
+        text: str = show("text.answer_text", self, command=show("answer.python_command", self))
+        return text
 
     def __repr__(self) -> str:
-        from majorant.render.answer import headline
-
         n_items, n_workers, _ = self.votes.shape
         size = f"{n_items:,} items, {n_workers:,} workers"
-        return f"Result: {headline(self)}\n{size}; labels, workers and review have to_pandas()"
+        return f"Result: {show('answer.headline', self)}\n{size}; labels, workers and review have to_pandas()"
 
     def _repr_html_(self) -> str:
-        from majorant.render.html import result_html
-
-        return result_html(self)
+        page: str = show("html.result_html", self)
+        return page

@@ -26,11 +26,12 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from majorant.ask.label_file import LabelFile
-from majorant.ask.learn import LEARNED
 from majorant.ask.questions import QUESTIONS
 from majorant.ask.race import Race
 from majorant.ask.session import Session
 from majorant.errors import ConfigError, MajorantError
+from majorant.evidence.learn import LEARNED
+from majorant.evidence.rules import AUTO
 from majorant.read.table import whole_number
 from majorant.read.tasks import CANNOT_TELL_WORDS, LABEL_KEYS
 from majorant.render.ask import ACCURACY_COSTS, labels_left, progress_line, question_words
@@ -38,7 +39,6 @@ from majorant.render.cards import answer_cards
 from majorant.render.figures.canvas import scheme
 from majorant.render.html import MAP_SCRIPT, MAP_STYLE, environment, map_text, say
 from majorant.render.words import signed_points
-from majorant.results.rules import AUTO
 from majorant.web import words
 from majorant.web.fields import FIELDS, NO_COLUMN, PLACES, REPEATS_WORDS, ROLES, in_page_words, troubled_fields
 from majorant.web.job import DESIGN, LABEL_ITEMS, TO_LABEL

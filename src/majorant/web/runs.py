@@ -19,10 +19,10 @@ from typing import Any
 import majorant
 from majorant.defaults import LEVEL, RESULT_FILES
 from majorant.errors import ConfigError, DataError
+from majorant.evidence.rules import AUTO
 from majorant.filetypes import PACKINGS, type_of_ending
 from majorant.read.files import NamedFile
 from majorant.read.tasks import DESIGN_ENDING
-from majorant.results.rules import AUTO
 from majorant.web.fields import Form, command_of, settings_of, tolerance_of
 from majorant.web.job import DESIGN, TO_LABEL
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
 
+from majorant.display import show
 from majorant.evidence.certificate.design import VotingDesign
 from majorant.evidence.certificate.optimality import Optimality
 from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status, Tested
@@ -224,9 +225,8 @@ class Certificate:
         return f"Certificate at level {self.level:g}: {verdicts}"
 
     def _repr_html_(self) -> str:
-        from majorant.render.html import certificate_html
-
-        return certificate_html(self)
+        page: str = show("html.certificate_html", self)
+        return page
 
 
 def _evidence(claim: Claim) -> Evidence:

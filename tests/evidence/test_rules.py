@@ -7,7 +7,7 @@ import pytest
 
 import majorant as mj
 from majorant.errors import ConfigError
-from majorant.results.rules import fit_rule, full_judges, rule_named
+from majorant.evidence.rules import fit_rule, full_judges, rule_named
 from majorant.simulate import one_coin_workers, simulate
 from real import read_set
 

@@ -13,14 +13,13 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.ask.learn import LEARNED, LearnedRule, changes_on_items, earned_evidence, gold_labels, learn_rule
-from majorant.decide import is_better
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 from majorant.errors import ConfigError
-from majorant.evidence.evidence import Assumption, Evidence, Source, Status, Tested
+from majorant.evidence.evidence import Assumption, Evidence, Source, Status, Tested, is_better
 from majorant.evidence.gold_sample import LEAST_LABELS
 from majorant.evidence.identical import count_differences
 from majorant.evidence.labels import ORDER_SEED, holdout_evidence, known_items, leads_of
+from majorant.evidence.learn import LEARNED, LearnedRule, changes_on_items, earned_evidence, gold_labels, learn_rule
 from majorant.evidence.track_record import Setting
 from majorant.items import name_hashes, names_at, rows_of_parts, sum_parts
 from majorant.kernels import in_memory

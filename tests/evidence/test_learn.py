@@ -10,9 +10,9 @@ import pytest
 
 import majorant
 from majorant.ask.content import from_plain, to_plain
-from majorant.ask.learn import LEARNED, Features, LearnedRule, changes_on_items, gold_labels, learn_rule
 from majorant.ask.questions import label_free_rule
 from majorant.errors import DataError
+from majorant.evidence.learn import LEARNED, Features, LearnedRule, changes_on_items, gold_labels, learn_rule
 from majorant.items import take_items
 from majorant.methods.fit import chances
 from majorant.methods.majority import Majority

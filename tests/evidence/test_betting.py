@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from majorant.ask.betting import SHARES_F, bounds, evidence_above, log_capital
+from majorant.evidence.betting import SHARES_F, bounds, evidence_above, log_capital
 
 HALVES = st.sampled_from([0.0, 0.5, 1.0])
 
