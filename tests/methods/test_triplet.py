@@ -54,6 +54,14 @@ def test_it_recovers_skills_of_a_sparse_crowd():
     assert np.mean(np.array(answer.labels()) == truth) > majority + 0.02
 
 
+def test_skills_of_equal_workers_are_right_on_average():
+    """With 41 common items for each pair, the pair that happens to agree most would bias every skill by a half."""
+    votes = simulate([0.5, 0.5], one_coin_workers(np.full(50, 0.775)), n_items=5_000, n_votes=5, rng=0).votes
+    skill = Triplet().fit(votes).skill
+    assert np.mean(skill) == pytest.approx(0.55, abs=0.02)
+    assert 0.3 < skill.min() < skill.max() < 0.8
+
+
 def test_agreement_is_the_mean_product_over_common_items():
     votes = random_votes(np.random.default_rng(0), n_classes=2)  # with repeated votes, which count once together
     weight = np.random.default_rng(1).uniform(0.5, 2, size=60)

@@ -134,9 +134,8 @@ class Triplet:
     """Two workers agree as often as their skills allow, so three pairwise agreements give three skills; two classes.
 
     Worker j is right with probability (1 + theta_j) / 2 in either class. If C_ab is the mean product of two workers'
-    signs, theta_j squared is C_ja C_jb / C_ab. The pair (a, b) with the largest |C_ab| * sqrt(fewest common items) is
-    used; equally good pairs are averaged. Signs are chosen such that informative workers are right overall. The labels
-    come from a weighted majority vote with a uniform prior. `skill` is theta, or 0 for workers in no triangle.
+    signs, theta_j squared is C_ja C_jb / C_ab, estimated by the sum of the numerators over that of the denominators of
+    all pairs (a, b). Signs are chosen such that the majority of co-workers is right overall. The labels come from a weighted majority vote with a uniform prior. `skill` is theta, or 0 for workers in no triangle.
     """
 
     name: ClassVar[str] = "triplet"
@@ -146,7 +145,8 @@ class Triplet:
         """Compute theta for each worker, and the posterior; raises NotIdentified unless three workers overlap."""
         votes, weight_i = _two_classes(self.name, votes, weights)
         agreement = measure_agreement(self.name, votes, weight_i)
-        size_j = skill_sizes(agreement)
+        side_j = skill_signs(agreement)
+        size_j = skill_sizes(agreement, side_j)
         if np.isnan(size_j).all():
             raise NotIdentified(
                 "triplet needs three workers who pairwise have items in common and agree more than by chance, "
@@ -156,49 +156,54 @@ class Triplet:
         data = prepare(votes, weights=weights)
         votes_j = data.totals.votes_c.reshape(-1, 2).sum(axis=1)
         bound_j = votes_j / (votes_j + 1)  # the fewer votes, the less certain
-        theta_j = np.clip(size_j * skill_signs(agreement, size_j), -bound_j, bound_j)
+        theta_j = np.clip(size_j * side_j, -bound_j, bound_j)
         confusion_jkl = coin_confusions((1 + theta_j) / 2, 2)
         tables = confusion_tables(confusion_jkl, np.full(2, 0.5))
         posterior_ik, prior_k = data.rows_and_prior(lambda block: posterior(block, tables))
         return data.fit_of(self, posterior=posterior_ik, prior=prior_k, confusion=confusion_jkl, skill=theta_j)
 
 
-def skill_sizes(agreement: PairAgreement) -> FloatArray:
-    """|theta| of each worker, NaN for workers in no triangle."""
+def skill_sizes(agreement: PairAgreement, side_j: FloatArray) -> FloatArray:
+    """|theta| of each worker, NaN for workers in no triangle: a ratio of sums over all pairs of partners.
+
+    theta_j^2 is the sum of C_jp C_jq over the sum of C_pq, where every C is turned by the signs of its two workers. Any
+    single pair would do if agreements were exact; choosing the pair with the largest C_pq would make theta_j too small.
+    """
     from scipy.sparse import csr_array
 
     mean_ab, items_ab, items_j = agreement
     # Both matrices have entries in the same positions, so slicing a matrix of positions slices both.
     place_e = np.arange(1, len(mean_ab.data) + 1)
     place_ab = csr_array((place_e, mean_ab.indices, mean_ab.indptr), shape=mean_ab.shape)
-    size_e, common_e = np.append(0.0, np.abs(mean_ab.data)), np.append(0.0, items_ab.data)
+    row_e = np.repeat(np.arange(mean_ab.shape[0]), np.diff(mean_ab.indptr))
+    turned_e = np.append(0.0, mean_ab.data * side_j[row_e] * side_j[mean_ab.indices])
+    common_e = np.append(0.0, items_ab.data)
     size_j = np.full(mean_ab.shape[0], np.nan)
     for j, (first, last) in enumerate(pairwise(mean_ab.indptr)):
         partner = mean_ab.indices[first:last]
         own = _choose_partners(items_ab.data[first:last], items_j[partner], mean_ab.data[first:last])
         own_p, worker_p = 1 + first + own, partner[own]
         place_pq = place_ab[worker_p][:, worker_p].toarray()  # 0 if two workers have no item in common
-        among_pq, items_p = size_e[place_pq], common_e[own_p]
-        worth_pq = among_pq * np.sqrt(np.minimum(common_e[place_pq], np.minimum.outer(items_p, items_p)))
-        best = worth_pq.max(initial=0.0)
-        if best > 0:
-            row, column = np.nonzero(worth_pq >= best * (1 - EQUAL))
-            square = size_e[own_p[row]] * size_e[own_p[column]] / among_pq[row, column]
-            size_j[j] = min(np.sqrt(square.mean()), 1.0)
+        items_p = common_e[own_p]
+        weight_pq = np.minimum(common_e[place_pq], np.minimum.outer(items_p, items_p))
+        among = float((weight_pq * turned_e[place_pq]).sum())
+        if among > EQUAL * float(weight_pq.sum()):
+            square = float((weight_pq * np.outer(turned_e[own_p], turned_e[own_p])).sum()) / among
+            size_j[j] = np.sqrt(np.clip(square, 0.0, 1.0))
     return size_j
 
 
-def skill_signs(agreement: PairAgreement, size_j: FloatArray) -> FloatArray:
-    """+1 for workers who agree with the informative majority, -1 for those against it, 0 if unknown.
+def skill_signs(agreement: PairAgreement) -> FloatArray:
+    """+1 for workers who agree with the majority of their co-workers, -1 for those against it, 0 if unknown.
 
     Every worker starts with +1; each round, the sign becomes that of the worker's agreement with the others, until
     nothing changes. Groups of workers without a common item converge separately.
     """
     pull_ab = agreement.mean_ab * agreement.items_ab.sqrt()
-    side_j = size_j.copy()
+    side_j = np.ones(pull_ab.shape[0])
     for _ in range(50):
         force_j, most_j = pull_ab @ side_j, abs(pull_ab) @ np.abs(side_j)
-        side_j = (side_j + size_j * np.divide(force_j, most_j, out=np.zeros_like(force_j), where=most_j > 0)) / 2
+        side_j = (side_j + np.divide(force_j, most_j, out=np.zeros_like(force_j), where=most_j > 0)) / 2
     return np.where(np.abs(side_j) > EQUAL, np.sign(side_j), 0.0)
 
 
