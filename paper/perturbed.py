@@ -12,8 +12,8 @@ from majorant.methods.known_workers import GivenMap
 from majorant.methods.majority import Majority
 from majorant.simulate import simulate
 from majorant.theory import majority_margin, panel_accuracy, panel_margin, perturbation_radius
+from majorant.theory import paper as statements
 from majorant.values import FloatArray
-from paper import statements
 from paper.item import Cell, Context, Item, Outcome, compare
 from paper.printed import printed
 from paper.spread import binomial_error, sampled

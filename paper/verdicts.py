@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from majorant.theory import majority_margin
+from majorant.theory.paper import FalseAsPrinted, prior_from_shares, theorem_3_5, theorem_3_5_printed
 from majorant.values import FloatArray
 from majorant.votes import IntArray
 from paper.panel import (
@@ -23,7 +24,6 @@ from paper.panel import (
     optimal_at,
     pattern_shares,
 )
-from paper.statements import FalseAsPrinted, prior_from_shares, theorem_3_5, theorem_3_5_printed
 
 PROVED, SUPPORTED, PRINTED, MENDED = "proved", "supported or proved", "Theorem 3.5 as printed", "Theorem 3.5, corrected"
 GAMMA = 0.1  # the published script's chance that the confusion matrix is off by more than eps

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from majorant.theory import paper
 from oracles import paper as oracle
-from paper import statements as paper
 
 SYNTHETIC = {"alpha": (0.2, 0.7, 0.7), "beta": (0.5, 0.9, 0.9), "gamma": (0.3, 0.6, 0.75), "delta": (0.9, 0.6, 0.9)}
 

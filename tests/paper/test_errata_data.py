@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from majorant.theory import paper
 from needs import NO_DATA
-from paper import statements as paper
 from paper.printed import printed
 
 # the printed anchor T00 and T11, number of votes, check mark

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from majorant.errors import ConfigError
+from majorant.theory import paper
 from oracles import paper as oracle
-from paper import statements as paper
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "theory.json").read_text())
 

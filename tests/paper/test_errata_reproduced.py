@@ -10,9 +10,9 @@ from majorant.methods.glad import GLAD
 from majorant.methods.iaa import IAA
 from majorant.methods.majority import Majority
 from majorant.simulate import simulate
+from majorant.theory import paper
 from oracles import paper as oracle
 from paper import estimates
-from paper import statements as paper
 from paper.printed import printed
 from paper.sets import without_copies
 from paper.table2_real import score_by_row_number

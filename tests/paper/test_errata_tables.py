@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from majorant.theory import paper
 from oracles import paper as oracle
-from paper import statements as paper
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "theory.json").read_text())
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from majorant.errors import ConfigError
+from majorant.theory import paper
 from oracles import paper as oracle
-from paper import statements as paper
 from sizes import many
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "theory.json").read_text())
@@ -302,3 +302,17 @@ def test_a_class_that_never_occurs_makes_majority_suboptimal():
         assert not paper.multiclass_condition([0.0, 0.5, 0.5], 0.1, 3).holds
         assert paper.lemma_3_2([0.0, 1.0], confusion(0.9, 0.9), 3).tolist() == [0.0, 1.0]
         assert paper.two_category_map([0.0, 1.0], confusion(0.9, 0.9), confusion(0.8, 0.8), 1, 2).tolist() == [0, 1]
+
+
+def test_theorem_3_4_refuses_an_even_number_of_votes():
+    with pytest.raises(ConfigError, match="odd number of votes"):
+        paper.theorem_3_4([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], 4)
+
+
+@pytest.mark.parametrize("sizes", [(0, 3), (3, 0)])
+def test_two_categories_with_an_empty_one_are_theorem_3_4(sizes):
+    a, b = [[0.58, 0.42], [0.2, 0.8]], [[0.8, 0.2], [0.42, 0.58]]
+    for nu in (0.2, 0.4, 0.6, 0.8):
+        found = paper.two_category_condition([nu, 1 - nu], a, b, *sizes)
+        wanted = paper.theorem_3_4([nu, 1 - nu], b if sizes[0] == 0 else a, 3)
+        assert (found.lower, found.value, found.upper) == pytest.approx((wanted.lower, wanted.value, wanted.upper))

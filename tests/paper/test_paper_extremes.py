@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from majorant.theory import paper
 from oracles import paper as oracle
-from paper import statements as paper
 from sizes import many
 
 prob = st.floats(1e-6, 1 - 1e-6)

@@ -133,9 +133,11 @@ def leading_vector(times: Callable[[FloatArray], FloatArray], n_workers: int, *,
 class Triplet:
     """Two workers agree as often as their skills allow, so three pairwise agreements give three skills; two classes.
 
-    Worker j is right with probability (1 + theta_j) / 2 in either class. If C_ab is the mean product of two workers'
-    signs, theta_j squared is C_ja C_jb / C_ab, estimated by the sum of the numerators over that of the denominators of
-    all pairs (a, b). Signs are chosen such that the majority of co-workers is right overall. The labels come from a weighted majority vote with a uniform prior. `skill` is theta, or 0 for workers in no triangle.
+    Worker j is right with probability (1 + theta_j) / 2 in either class. If C_ab is the mean product of two
+    workers' signs, theta_j squared is C_ja C_jb / C_ab, estimated by the sum of the numerators over that of the
+    denominators of all pairs (a, b). Signs are chosen such that the majority of co-workers is right overall. The
+    labels come from a weighted majority vote with a uniform prior. `skill` is theta, or 0 for workers in no
+    triangle.
     """
 
     name: ClassVar[str] = "triplet"

@@ -7,8 +7,9 @@ from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
 from majorant.theory.checks import as_prior, as_vote_count
+from majorant.theory.paper.notation import as_odd_count, as_two_classes, log_delta, log_rho, odds_of_one, window
+from majorant.theory.window import Window
 from majorant.values import FloatArray
-from paper.statements.notation import Window, as_two_classes, log_delta, log_rho, odds_of_one, window
 
 
 def theorem_3_3(prior: ArrayLike, confusion: ArrayLike) -> Window:
@@ -27,14 +28,14 @@ def theorem_3_3(prior: ArrayLike, confusion: ArrayLike) -> Window:
 def theorem_3_4(prior: ArrayLike, confusion: ArrayLike, n_votes: int) -> Window:
     """Theorem 3.4: majority vote is optimal iff nu_1/nu_0 is within a factor sqrt(rho) of (delta_0/delta_1)^(H/2).
 
-    Odd number of votes, one confusion for all.  The printed assumption T_cc > 1/2 is not needed: where T00 + T11 <= 1
-    the window is empty, as it should be.  For an even number untied votes need only a factor rho.
+    Odd number of votes, one confusion for all; `majorant.theory.window` answers even numbers, too.  The printed
+    assumption T_cc > 1/2 is not needed: where T00 + T11 <= 1 the window is empty, as it should be.
 
     >>> theorem_3_4([.3, .7], [[.6, .4], [.25, .75]], 3).holds
     True
     """
     prior_k, confusion_kl = as_two_classes(prior, confusion)
-    center = as_vote_count(n_votes) / 2 * (log_delta(confusion_kl, 0) - log_delta(confusion_kl, 1))
+    center = as_odd_count(n_votes) / 2 * (log_delta(confusion_kl, 0) - log_delta(confusion_kl, 1))
     return window(center, log_rho(confusion_kl) / 2, odds_of_one(prior_k))
 
 

@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
 from majorant.theory.checks import as_confusion, as_prior, as_vote_count
+from majorant.theory.window import Window
 from majorant.values import FloatArray, safe_log
 
 INTEGER_TOLERANCE = 1e-9  # a threshold this close to a whole number is that number: it came out of logarithms
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """A condition of the form lower < value < upper, with the three numbers that decide it."""
-
-    lower: float
-    value: float
-    upper: float
-
-    @property
-    def holds(self) -> bool:
-        """Whether the value lies strictly inside."""
-        return self.lower < self.value < self.upper
 
 
 def rho(confusion: ArrayLike) -> float:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.theory.checks import as_confusion, as_vote_count
+from majorant.theory.paper.bounds import chi, prior_error, prior_error_printed, prior_from_shares, refuse_nonpositive
+from majorant.theory.paper.conditions import theorem_3_4
 from majorant.values import FloatArray, safe_log
-from paper.statements.bounds import chi, prior_error, prior_error_printed, prior_from_shares, refuse_nonpositive
-from paper.statements.conditions import theorem_3_4
 
 
 class FalseAsPrinted(UserWarning):

@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
 from majorant.theory.checks import as_confusion, as_vote_count
-from majorant.values import FloatArray, safe_log
-from paper.statements.notation import (
+from majorant.theory.paper.notation import (
     as_inner_confusion,
     as_odd_count,
     as_two_classes,
@@ -19,6 +18,7 @@ from paper.statements.notation import (
     near_integer,
     vote_threshold,
 )
+from majorant.values import FloatArray, safe_log
 
 
 def lemma_3_1(confusion: ArrayLike, n_votes: int) -> FloatArray:

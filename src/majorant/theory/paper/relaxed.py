@@ -7,10 +7,8 @@ from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
 from majorant.theory.checks import as_vote_count
-from majorant.values import FloatArray
-from paper.statements.conditions import log_delta_code, theorem_3_4
-from paper.statements.notation import (
-    Window,
+from majorant.theory.paper.conditions import log_delta_code, theorem_3_4
+from majorant.theory.paper.notation import (
     as_inner_confusion,
     as_odd_count,
     as_two_classes,
@@ -21,6 +19,8 @@ from paper.statements.notation import (
     vote_threshold,
     window,
 )
+from majorant.theory.window import Window
+from majorant.values import FloatArray
 
 
 def perturbed_sigma_printed(prior: ArrayLike, confusion: ArrayLike, n_votes: int) -> float:
@@ -102,18 +102,24 @@ def two_category_condition(
 ) -> Window:
     """Section 3.4, two categories with rho_A = rho_B: majority vote is optimal iff nu_1/nu_0 lies in the window.
 
-    Odd n_a + n_b; neither |A| < |B| nor T_cc > 1/2 is needed.  Printed with <= on the right, where the two classes are
-    in fact equally likely on some vote.  Without rho_A = rho_B use `majorant.theory.panel_margin`.
+    Odd n_a + n_b, either of which may be 0 (then this is Theorem 3.4); neither |A| < |B| nor T_cc > 1/2 is needed.
+    Printed with <= on the right, where the two classes are in fact equally likely on some vote. Without rho_A =
+    rho_B use `majorant.theory.panel_margin`.
 
     >>> a, b = [[.58, .42], [.2, .8]], [[.8, .2], [.42, .58]]
     >>> two_category_condition([.65, .35], a, b, 4, 3).holds
     True
     """
     prior_k, a_kl, b_kl = _equal_steps(prior, confusion_a, confusion_b)
-    count = as_vote_count(n_a) + as_vote_count(n_b)
+    count = as_odd_count(_as_size(n_a) + _as_size(n_b))
     center = count / 2 * (log_delta(b_kl, 0) - log_delta(b_kl, 1))
     center += n_a * (log_delta(b_kl, 1) - log_delta(a_kl, 1))
     return window(center, log_rho(b_kl) / 2, odds_of_one(prior_k))
+
+
+def _as_size(n: int) -> int:
+    """The number of workers of a category, which may be 0."""
+    return as_vote_count(n) if n else 0
 
 
 def two_category_condition_code(

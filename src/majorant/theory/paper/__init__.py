@@ -5,14 +5,14 @@ published code; the name without a suffix is the correct statement.  paper/errat
 For the exact conditions themselves use `majorant.theory`; this package is for reproducing and checking the paper.
 """
 
-from paper.statements.appendix import (
+from majorant.theory.paper.appendix import (
     corollary_one_parameter,
     corollary_one_parameter_exceeds,
     expected_majority_rates,
     expected_map_rates,
     lemma_rate_exceeds,
 )
-from paper.statements.bounds import (
+from majorant.theory.paper.bounds import (
     anchor_limit,
     chi,
     estimated_map_loss,
@@ -25,14 +25,14 @@ from paper.statements.bounds import (
     prior_from_shares,
     prior_from_shares_printed,
 )
-from paper.statements.conditions import (
+from majorant.theory.paper.conditions import (
     multiclass_condition,
     multiclass_condition_printed,
     theorem_3_3,
     theorem_3_4,
     theorem_3_4_code,
 )
-from paper.statements.estimated import (
+from majorant.theory.paper.estimated import (
     BoxCheck,
     FalseAsPrinted,
     PrintedCheck,
@@ -42,7 +42,7 @@ from paper.statements.estimated import (
     theorem_3_5_confidence_text,
     theorem_3_5_printed,
 )
-from paper.statements.lemmas import (
+from majorant.theory.paper.lemmas import (
     lemma_3_1,
     lemma_3_2,
     lemma_3_2_appendix,
@@ -52,8 +52,8 @@ from paper.statements.lemmas import (
     two_category_map,
     two_category_map_printed,
 )
-from paper.statements.notation import Window, delta, rho, vote_threshold
-from paper.statements.relaxed import (
+from majorant.theory.paper.notation import delta, rho, vote_threshold
+from majorant.theory.paper.relaxed import (
     perturbed_sigma,
     perturbed_sigma_code,
     perturbed_sigma_mended,
@@ -61,6 +61,7 @@ from paper.statements.relaxed import (
     two_category_condition,
     two_category_condition_code,
 )
+from majorant.theory.window import Window
 
 __all__ = [
     "BoxCheck",

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.theory.checks import as_prior
+from majorant.theory.paper.lemmas import lemma_3_1, lemma_3_2
+from majorant.theory.paper.notation import as_odd_count, as_two_classes, log_delta, log_rho
 from majorant.values import FloatArray
-from paper.statements.lemmas import lemma_3_1, lemma_3_2
-from paper.statements.notation import as_odd_count, as_two_classes, log_delta, log_rho
 
 
 def lemma_rate_exceeds(prior: ArrayLike, confusion: ArrayLike, n_votes: int) -> tuple[bool, bool]:
