@@ -26,6 +26,7 @@ from majorant.known import (
 from majorant.read import read
 from majorant.render.notes import note_text
 from majorant.votes import Votes
+from majorant.web.fields import command_of, settings_of
 
 TABLE = public_ratings()
 MODEL = {rating.pattern: rating.of or rating.pattern for rating in TABLE.ratings}  # aliases of one model are equal
@@ -295,3 +296,13 @@ def test_the_command_line_takes_ratings(run, tmp_path):
         code, _, err = run("check", "votes.csv", *arguments)
         assert code == 2
         assert message in err
+
+
+def test_the_page_takes_ratings_and_shows_their_command():
+    settings = settings_of({"trust": ["gpt-4=1290, me=1e3"], "unrated": ["yes"]}, ["item", "judge", "label"])
+    assert settings == {"trust": {"gpt-4": 1290.0, "me": 1000.0}, "ratings": False}
+    command = command_of("votes.csv", settings, tolerance=0.01)
+    assert command == "majorant check votes.csv --trust gpt-4=1290 --trust me=1000 --no-ratings"
+    for bad in ("gpt-4", "gpt-4=good"):
+        with pytest.raises(ConfigError, match="Ratings of judges"):
+            settings_of({"trust": [bad]}, ["item"])

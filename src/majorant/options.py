@@ -149,8 +149,9 @@ class Read:
         None, "Each worker's trust or earlier accuracy.", group="Judges", metavar="COLUMN"
     )
     trust: Mapping[str, float] | None = option(  # ratings by the name of a judge
-        None, "Rating of a judge, in points; repeatable.", group="Judges", metavar="NAME=RATING", several=True
-    )
+        None, "Rating of a judge, in points; repeatable.", group="Judges", metavar="NAME=RATING", several=True,
+        field="Ratings of judges", place="trust",
+    )  # fmt: skip
     ratings: Any = option(  # a file of ratings, or False for none
         None, "Ratings of models: a CSV file with model and rating.", group="Judges", metavar="FILE"
     )

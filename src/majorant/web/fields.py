@@ -89,6 +89,10 @@ def settings_of(form: Form, names: Sequence[str], detected: Sequence[str] = ()) 
     settings |= {name: text for name in ("sheet", "encoding", "delimiter", "order") if (text := _one(form, name))}
     if _one(form, "several"):
         settings["several"] = True
+    if trust := _one(form, "trust"):
+        settings["trust"] = _ratings(trust)
+    if _one(form, "unrated"):
+        settings["ratings"] = False
     if threshold := _one(form, "threshold"):
         settings["threshold"] = _number(threshold, FIELDS["threshold"])
     return settings
@@ -113,10 +117,12 @@ def command_of(file: str, settings: Mapping[str, Any], *, tolerance: float, gold
     more = {"gold_file": gold} if gold else {}
     more |= {"tolerance": f"{tolerance:g}"} if tolerance != TOLERANCE else {}
     for name, value in {**settings, **more}.items():
-        flag = f"--{name.replace('_', '-')}"
+        flag = f"--{('no_ratings' if value is False else name).replace('_', '-')}"
         if name == "empty":
             words += [word for text in value for word in (flag, text)]
-        elif value is True:
+        elif name == "trust":
+            words += [word for judge, points in value.items() for word in (flag, f"{judge}={points:g}")]
+        elif isinstance(value, bool):
             words.append(flag)
         else:
             words += [flag, ",".join(value) if isinstance(value, list) else f"{value}" if value != "" else "none"]
@@ -134,6 +140,18 @@ def _positions(chosen: Mapping[str, str], names: Sequence[str]) -> list[str]:
 
 def _one(form: Form, name: str) -> str:
     return next(iter(form.get(name, ())), "").strip()
+
+
+def _ratings(text: str) -> dict[str, float]:
+    """Ratings by the name of a judge.
+
+    >>> _ratings("gpt-4=1290, our judge=1200")
+    {'gpt-4': 1290.0, 'our judge': 1200.0}
+    """
+    pairs = [part.strip().rpartition("=") for part in text.split(",") if part.strip()]
+    if not all(name.strip() for name, _, _ in pairs):
+        raise ConfigError(f"“{FIELDS['trust']}” are pairs such as gpt-4=1290, separated by commas.")
+    return {name.strip(): _number(points, FIELDS["trust"]) for name, _, points in pairs}
 
 
 def _number(text: str, field: str) -> float:
