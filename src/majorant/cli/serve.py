@@ -15,7 +15,7 @@ def serve(file: tuple[str, ...], port: int, no_browser: bool, memory: str, max_u
     """Open a local web page to check a file and label a few items.
 
     FILE is listed on the page and read in place, so that large files need no upload.  No data leaves this machine, and
-    everything the page stores is deleted when the server stops (Ctrl-C).
+    everything the page stores is deleted when the server stops (Ctrl-C), except labels that you gave.
     """
     from majorant.limits import parse_memory, parse_size
     from majorant.web import serve as serve_until_interrupted
@@ -23,8 +23,10 @@ def serve(file: tuple[str, ...], port: int, no_browser: bool, memory: str, max_u
     def say(address: str) -> None:
         click.echo(f"{address}\nOpen this address; it contains the key. No data leaves this machine. Stop with Ctrl-C.")
 
-    serve_until_interrupted(
+    labels = serve_until_interrupted(
         file, port=port, browser=not no_browser, memory=parse_memory(memory),
         limit=parse_size(max_upload, "max_upload"), say=say,
     )  # fmt: skip
     click.echo("Stopped; all uploads and results were deleted.", err=True)
+    if labels:
+        click.echo(f"The labels that you gave are kept: {', '.join(map(str, labels))}", err=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import secrets
 import signal
 import socket
@@ -26,8 +27,11 @@ HOST = "127.0.0.1"
 
 def serve(
     files: Sequence[str], *, port: int, browser: bool, memory: int, limit: int, say: Callable[[str], None]
-) -> None:
-    """Serve until interrupted; `files` are listed on the page, and `say` prints the address."""
+) -> list[Path]:
+    """Serve until interrupted; `files` are listed on the page, and `say` prints the address.
+
+    Returns the files of labels that were given on the page, which are written to the current folder at the end.
+    """
     try:
         import python_multipart  # noqa: F401
         import uvicorn
@@ -41,6 +45,7 @@ def serve(
 
     token = secrets.token_urlsafe(24)
     with (
+        _private_files(),
         _listening(port) as listener,
         tempfile.TemporaryDirectory(prefix="majorant-serve-", ignore_cleanup_errors=True) as folder,
     ):
@@ -56,12 +61,37 @@ def serve(
             )  # fmt: skip
             say(address)
             if browser:
-                webbrowser.open(address)
+                webbrowser.open(_redirect(Path(folder), address).as_uri())
             server = uvicorn.Server(config)
             with ended_by_signals(server), contextlib.suppress(KeyboardInterrupt):
                 server.run(sockets=[listener])
+            try:
+                return runs.save_labels(Path.cwd())
+            except ConfigError:  # such as in a folder that may not be written
+                return runs.save_labels(Path(tempfile.mkdtemp(prefix="majorant-labels-")))
         finally:
             runs.close()
+
+
+@contextlib.contextmanager
+def _private_files() -> Iterator[None]:
+    """Let nobody else read any file or folder that this process and its jobs create."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def _redirect(folder: Path, address: str) -> Path:
+    """A private page that leads to the address: other users can see the command line of a browser, not this file."""
+    page = folder / "open.html"
+    page.write_text(
+        f'<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={address}">'
+        f'<title>majorant</title><p><a href="{address}">Open the page</a></p>\n',
+        encoding="utf-8",
+    )
+    return page
 
 
 @contextlib.contextmanager

@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import majorant
+from majorant.ask.journal import journal_path
 from majorant.defaults import LEVEL, RESULT_FILES
 from majorant.errors import ConfigError, DataError
 from majorant.evidence.rules import AUTO
 from majorant.filetypes import PACKINGS, type_of_ending
+from majorant.output import write_files
 from majorant.read.files import NamedFile
-from majorant.read.tasks import DESIGN_ENDING
+from majorant.read.tasks import DESIGN_ENDING, free_name, renamed
 from majorant.web.fields import Form, command_of, settings_of, tolerance_of
 from majorant.web.job import DESIGN, TO_LABEL
 
@@ -62,10 +64,17 @@ class Kept:
         return settings_of(form, self.preview["names"] if self.preview else (), self.detected)
 
     @property
+    def earlier(self) -> list[Path]:
+        """The folders of items that were labelled before others were drawn."""
+        return sorted(self.folder.glob("ask-*"), key=lambda path: int(path.name.removeprefix("ask-")))
+
+    @property
     def downloads(self) -> dict[str, Path]:
         """The files that can be downloaded now, by name."""
         files = {name: self.folder / "results" / name for name in RESULT_FILES if self.facts is not None}
         files |= {name: self.folder / "ask" / name for name in (TO_LABEL, DESIGN) if not self.busy}
+        for number, folder in enumerate(self.earlier, start=1):
+            files |= {f"earlier-{number}-{name}": folder / name for name in (TO_LABEL, DESIGN)}
         return {name: path for name, path in files.items() if path.is_file()}
 
 
@@ -166,8 +175,8 @@ class Runs:
         settings = self._settings(kept, form)
         if settings is None:
             return
-        for stale in ("results", "ask"):
-            shutil.rmtree(kept.folder / stale, ignore_errors=True)
+        shutil.rmtree(kept.folder / "results", ignore_errors=True)
+        self._set_aside(kept)
         self._begin(
             kept,
             "waiting",
@@ -198,12 +207,33 @@ class Runs:
         return stale
 
     def draw(self, id: str, question: str) -> None:
-        """Draw the items to label for a question; labels for an earlier question are discarded."""
+        """Draw the items to label for a question; labels for an earlier question are set aside."""
         kept = self._free(id)
+        self._set_aside(kept)
         between = [(kept.facts or {})["answer"]["rule"]] if question != AUTO else None
         job = self._job(kept, "ask", kept.told(kept.form), kept.form)
         job |= {"question": question, "between": between, "resume": True}
         self._begin(kept, "drawing", job, in_sight=frozenset())
+
+    def _set_aside(self, kept: Kept) -> None:
+        """Make room for other items to label; those with labels stay, and can be downloaded."""
+        current = kept.folder / "ask"
+        if journal_path(current / TO_LABEL).exists():
+            current.rename(kept.folder / f"ask-{len(kept.earlier) + 1}")
+        else:
+            shutil.rmtree(current, ignore_errors=True)
+
+    def save_labels(self, folder: Path) -> list[Path]:
+        """Write all labels that were given on the page to a folder, before everything else is deleted."""
+        saved = []
+        for kept in self.all():
+            for drawn in (*kept.earlier, kept.folder / "ask"):
+                if journal_path(drawn / TO_LABEL).exists():
+                    names = (TO_LABEL, DESIGN, journal_path(Path(TO_LABEL)).name)
+                    files = {folder / name: (drawn / name).read_bytes() for name in names}
+                    free = free_name(folder / TO_LABEL, files)
+                    saved += write_files({renamed(file, folder / TO_LABEL, free): own for file, own in files.items()})
+        return [file for file in saved if file.suffix == ".csv"]
 
     def note_in_sight(self, id: str, draw: int, *, in_sight: bool) -> None:
         """Record whether the votes were shown when an item was labelled."""

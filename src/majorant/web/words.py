@@ -21,6 +21,9 @@ DRAWING = {"reading": STAGES["reading"], "comparing": "Drawing the items to labe
 
 def download_text(name: str) -> str:
     """What a downloadable file contains."""
+    if name.startswith("earlier-"):
+        _, number, own = name.split("-", 2)
+        return f"{download_text(own)} (labelled before, {number})"
     return {
         "labels.csv": "one label per item, with its confidence",
         "workers.csv": "how good each worker is",
