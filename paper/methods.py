@@ -33,7 +33,7 @@ class Method:
 # Dawid-Skene without our smoothing: maximum likelihood, as in the program that the paper used.
 METHODS = {
     "DS": Method("a", "dawid-skene", {"smoothing": 1e-10, "min_rise": None}),
-    "GLAD": Method("b", "glad"),
+    "GLAD": Method("b", "glad", {"min_rise": None}),
     "MACE": Method("c", "mace"),
     "IWMV": Method("d", "iwmv"),
     "BWA": Method("e", "bwa"),

@@ -26,7 +26,7 @@ def test_every_objective_is_the_log_posterior(n_classes):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_fit_maximises_the_log_posterior(n_classes):
     votes = random_votes(np.random.default_rng(7), n_items=15, n_classes=n_classes, n_votes=60)
-    answer = GLAD(tol=1e-10).fit(votes)
+    answer = GLAD(min_rise=None, tol=1e-10).fit(votes)
     ability, ease = answer.skill, answer.learned["ease"]
     assert answer.converged
     step = 1e-5
@@ -69,7 +69,7 @@ def own_model(rng, n_items, n_workers, n_votes, n_classes):
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_it_recovers_its_own_model(n_classes):
     votes, truth, ability, ease = own_model(np.random.default_rng(8), 3_000, 30, 12, n_classes)
-    answer = GLAD().fit(votes)
+    answer = GLAD(min_rise=None).fit(votes)
     assert np.corrcoef(answer.skill, ability)[0, 1] > 0.97
     assert np.corrcoef(answer.learned["ease"], ease)[0, 1] > 0.5
     assert (answer.codes("first") == truth).mean() > 0.95
@@ -79,6 +79,9 @@ def test_merging_equal_items_changes_nothing():
     votes, _, _, _ = own_model(np.random.default_rng(9), 5_000, 5, 5, 2)
     from majorant.kernels import in_memory
 
-    merged, plain = GLAD(tol=1e-9).fit(votes), GLAD(tol=1e-9).fit(votes, engine=in_memory(votes))
+    merged, plain = (
+        GLAD(min_rise=None, tol=1e-9).fit(votes),
+        GLAD(min_rise=None, tol=1e-9).fit(votes, engine=in_memory(votes)),
+    )
     np.testing.assert_allclose(merged.posterior, plain.posterior, atol=1e-6)
     np.testing.assert_allclose(merged.learned["ease"], plain.learned["ease"], atol=1e-5)

@@ -1,8 +1,11 @@
 """Methods are found by the names that other libraries use; an unknown name gets a suggestion."""
 
+import numpy as np
 import pytest
 
 import majorant as mj
+from crowds import random_votes
+from majorant.errors import ConfigError
 from majorant.methods import ESTIMATORS, METHOD_ALIASES, method_named
 
 VOTES = [("a", "u", "x"), ("a", "v", "x"), ("a", "w", "y"), ("b", "u", "y"), ("b", "v", "y"), ("b", "w", "y")]
@@ -32,3 +35,11 @@ def test_closest_method_name_is_suggested():
         mj.aggregate(VOTES, "david-skene")
     with pytest.raises(mj.ConfigError, match=r"method must be text or a list of strings, not 3"):
         mj.aggregate(VOTES, 3)
+
+
+@pytest.mark.parametrize("method", [name for name, model in ESTIMATORS.items() if hasattr(model(), "max_iter")])
+@pytest.mark.parametrize("max_iter", [0, -1])
+def test_at_least_one_step_is_needed(method, max_iter):
+    votes = random_votes(np.random.default_rng(0))
+    with pytest.raises(ConfigError, match="max_iter must be at least 1"):
+        ESTIMATORS[method](max_iter=max_iter).fit(votes)

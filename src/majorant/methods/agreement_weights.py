@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
 from majorant.kernels import Engine, gather, scatter, shares
-from majorant.methods.em import Solution
+from majorant.methods.em import Solution, require_steps
 from majorant.methods.fit import Fit, FitOptions, Traits, chances
 from majorant.methods.tables import Tables, VoteData, coin_confusions, posterior, prepare
 from majorant.values import FloatArray
@@ -151,6 +151,7 @@ def _vote_repeatedly(
 
     The parameters are the last weights and agreements; the trace is the share of winning votes.
     """
+    require_steps(limits.max_iter)
     trace: list[float] = []
     converged = False
     while not converged and len(trace) < limits.max_iter:

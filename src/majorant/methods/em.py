@@ -71,7 +71,7 @@ class Solution(Generic[P]):
         return {"trace": self.trace, "converged": self.converged, "n_iter": self.n_iter}
 
 
-Stop = Callable[[Any, P], bool]  # given an E step and the parameters that follow from it
+Stop = Callable[[Any, P, float], bool]  # given an E step, the parameters that follow from it, and the objective
 
 
 def run_em(
@@ -82,6 +82,7 @@ def run_em(
     With `positive`, no leap may make a parameter 0 or negative. With `stop`, all steps are plain, and the result are
     the parameters of the E step at which it first says so.
     """
+    require_steps(model.max_iter)
     params, trace = start, list[float]()
     history: list[P] = []  # up to two previous parameters, since the last leap
     fallback: P | None = None  # the result of the plain step, until the objective shows whether the leap was good
@@ -96,7 +97,7 @@ def run_em(
         trace.append(objective)
         if data.progress is not None:
             data.progress(n_iter, objective)
-        if stop is not None and stop(expected, updated):
+        if stop is not None and stop(expected, updated, objective):
             return Solution(params, tuple(trace), True, n_iter)
         moved = largest_change(params, updated).item()
         if moved <= model.tol:
@@ -118,6 +119,7 @@ def run_starts(model: EmModel[P], data: VoteData, starts: Iterable[P]) -> Soluti
     can still end up higher, judging by its latest progress.
     """
     scout_steps = 10
+    require_steps(model.max_iter)
 
     def run(so_far: Solution[P], steps: int) -> Solution[P]:
         limited: Any = replace(cast("Any", model), max_iter=min(steps, model.max_iter - so_far.n_iter))
@@ -211,6 +213,12 @@ def _keep_sums(first: FloatArray, third: FloatArray, leap: FloatArray) -> FloatA
     return np.asarray(leap * (total / leap.sum(axis=-1, keepdims=True)))
 
 
+def require_steps(max_iter: int) -> None:
+    """Raise an error unless a method may take at least one step."""
+    if max_iter < 1:
+        raise ConfigError(f"max_iter must be at least 1, not {max_iter}.")
+
+
 class ConfusionParams(NamedTuple):
     """P(label l | class k) of each worker, (J, K, K), and the probability of each class, (K,)."""
 
@@ -236,7 +244,7 @@ def stop_early(data: VoteData, tables: Callable[[P], Tables], min_rise: float) -
     last = -np.inf
     n_votes = max(float(data.totals.votes_c.sum()), 1.0)
 
-    def stop(counts: ExpectedCounts, params: P) -> bool:
+    def stop(counts: ExpectedCounts, params: P, objective: float) -> bool:  # noqa: ARG001
         nonlocal last
         assert counts.tables is not None
         votes_cg, new = vote_rows(counts.votes_jgl), tables(params)
@@ -244,6 +252,18 @@ def stop_early(data: VoteData, tables: Callable[[P], Tables], min_rise: float) -
         entropy -= weigh_logs(counts.items_g, counts.tables.log_prior_g)
         bound = weigh_logs(votes_cg, new.log_vote_cg) + weigh_logs(votes_cg.sum(axis=0), new.log_prior_g) + entropy
         rise, last = bound / n_votes - last, bound / n_votes
+        return bool(rise < min_rise)
+
+    return stop
+
+
+def stop_when_flat(data: VoteData, min_rise: float) -> Stop[P]:
+    """Stop EM at the first step that raises the objective by less than `min_rise` per vote."""
+    last, n_votes = -np.inf, max(float(data.totals.votes_c.sum()), 1.0)
+
+    def stop(expected: Any, params: P, objective: float) -> bool:  # noqa: ARG001
+        nonlocal last
+        rise, last = (objective - last) / n_votes, objective
         return bool(rise < min_rise)
 
     return stop

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Unpack
 import numpy as np
 
 from majorant.kernels import Block, add_up, softmax_rows, weighted_sum
-from majorant.methods.em import run_em, start_params
+from majorant.methods.em import Stop, run_em, start_params, stop_when_flat
 from majorant.methods.fit import Fit, FitOptions, Traits
 from majorant.methods.tables import VoteData, prepare, sum_logs
 from majorant.values import FloatArray
@@ -44,6 +44,9 @@ class GLAD:
     ----------
     mean
         Prior mean of abilities and log-eases.
+    min_rise
+        Stop when a step raises the log-posterior by less than this per vote, well before convergence, which makes
+        labels worse on panels. None runs EM until it converges.
     max_iter, tol, accelerate, clamp_gold
         As for `DawidSkene`.
     """
@@ -52,6 +55,7 @@ class GLAD:
     traits: ClassVar[Traits] = Traits(iterative=True, monotone=True, distributed=True, keeps_items="difficulty")
 
     mean: float = 1.0
+    min_rise: float | None = 1e-4
     max_iter: int = 1_000
     tol: float = 1e-6
     accelerate: bool = True
@@ -61,7 +65,10 @@ class GLAD:
         """Abilities, eases and posterior; `start` must be a fit of this method."""
         # A pass needs a dozen numbers per vote, so blocks of the usual size would not fit in the cache.
         data = prepare(votes, clamp_gold=self.clamp_gold, usual_items=1 << 13, **options)
-        solution = run_em(self, data, self._start(data), positive=False)
+        stop: Stop[AbilityParams] | None = None
+        if self.min_rise is not None:
+            stop = stop_when_flat(data, self.min_rise)
+        solution = run_em(self, data, self._start(data), positive=False, stop=stop)
         params = solution.params
         ease_i = params.ease_i if data.pattern_i is None else params.ease_i[data.pattern_i]
         n_classes = len(data.votes.labels)

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError, NotIdentified
 from majorant.kernels import as_weights, shares
+from majorant.methods.em import require_steps
 from majorant.methods.fit import Fit, Traits, fit_of
 from majorant.methods.tables import coin_confusions, confusion_tables, posterior, prepare
 from majorant.read import as_votes
@@ -61,6 +62,7 @@ class KOS:
         """Compute skills and, in place of probabilities, each class's share of the messages sent to an item."""
         votes, weight_i = _two_classes(self.name, votes, weights)
         weight_n = weight_i[votes.item_n]
+        require_steps(self.max_iter)
         message_n = np.ones(votes.n_votes)
         converged, n_iter = False, 0
         while not converged and n_iter < self.max_iter:
