@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import majorant as mj
-from majorant.tally import is_panel
+from majorant.setting import Setting
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 from public_sets import data_sets
@@ -69,7 +69,7 @@ def measure(name: str, votes: Votes) -> Finding:
     np.add.at(counts_ik, (np.repeat(np.arange(votes.shape[0]), votes.votes_i), votes.label_n), 1)
     top_ik = counts_ik == counts_ik.max(axis=1, keepdims=True)
     right_i = top_ik[np.arange(len(gold_i)), gold_i] / top_ik.sum(axis=1)
-    panel = is_panel(votes.shape, votes.n_votes)
+    panel = Setting.of(votes).panel
     blind = replace(votes, gold_i=None)
     n_samples = 10 if len(votes.label_n) < 20_000 else 3
     print(name, file=sys.stderr)

@@ -27,7 +27,7 @@ import numpy as np
 
 import board
 from majorant.ask.question import UNASKED, Wanted
-from majorant.ask.questions import _session, label_free_rule
+from majorant.ask.questions import _session
 from majorant.ask.session import Session
 from majorant.defaults import WEIGHTED_VOTE
 from majorant.evidence.learn import Features
@@ -35,7 +35,9 @@ from majorant.evidence.rules import fit_rule
 from majorant.items import take_items
 from majorant.kernels import shares
 from majorant.methods.fit import chances
-from majorant.tally import counts, is_panel
+from majorant.methods.weighted_vote import written_rule
+from majorant.setting import Setting
+from majorant.tally import counts
 from majorant.values import FloatArray
 from majorant.votes import Votes
 from public_sets import data_sets
@@ -60,8 +62,8 @@ class Trial:
         known = np.flatnonzero((votes.gold_i >= 0) & (votes.votes_i > 0))
         known = np.sort(np.random.default_rng(0).permutation(known)[:MOST_ITEMS])
         blind = replace(votes, gold_i=None)
-        self.panel = is_panel(votes.shape, votes.n_votes)
-        self.baseline = label_free_rule(blind)
+        self.panel = Setting.of(votes).panel
+        self.baseline = written_rule(Setting.of(blind))
         weighted = fit_rule(WEIGHTED_VOTE, blind)
         self.votes, self.truth_i = take_items(blind, known), np.asarray(votes.gold_i)[known]
         self.weighted = weighted.take(known)
@@ -146,7 +148,7 @@ def main() -> None:
     for name, votes in data_sets(Path(os.environ["MAJORANT_DATA"])):
         if votes.gold_i is None or (options.sets and name not in options.sets):
             continue
-        if is_panel(votes.shape, votes.n_votes) != (options.kind == "panel") or len(votes.labels) < 2:
+        if Setting.of(votes).panel != (options.kind == "panel") or len(votes.labels) < 2:
             continue
         trial = Trial(votes)
         if len(trial.truth_i) < 4 * options.labels:

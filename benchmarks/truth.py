@@ -35,7 +35,8 @@ from majorant.methods.weighted_vote import combination
 from majorant.results.plan import Stop
 from majorant.results.result import Result
 from majorant.results.review import label_doubt
-from majorant.tally import counts, is_panel
+from majorant.setting import Setting
+from majorant.tally import counts
 from majorant.theory import majority_accuracy
 from majorant.votes import Votes
 from public_sets import data_sets
@@ -73,7 +74,7 @@ class Set:
 
     @property
     def panel(self) -> bool:
-        return is_panel(self.votes.shape, self.votes.n_votes)
+        return Setting.of(self.votes).panel
 
     @property
     def known(self) -> NDArray[np.int64]:

@@ -2,11 +2,11 @@
 
 import pytest
 
-import majorant as mj
 from majorant.decide import Action, decide
 from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status, Tested
 from majorant.evidence.identical import Difference, identical_evidence
-from majorant.evidence.track_record import PublicSet, Setting, expected_gain, track_record
+from majorant.evidence.track_record import PublicSet, forecast, track_record
+from majorant.setting import Case, Setting
 from majorant.values import Estimate
 
 
@@ -37,7 +37,7 @@ SAME = identical_evidence("weighted-vote", Difference(items=1000, differ=1))
     [
         ([], "keep", "unknown"),
         ([APART], "keep", "unknown"),
-        ([SAME], "keep", "proved"),
+        ([SAME], "keep", "same"),
         ([by_labels(0.02, 0.03, 0.04), APART], "switch", "proved"),
         ([by_labels(-0.03, -0.02, 0.005), APART], "keep", "proved"),
         ([by_labels(0.001, 0.005, 0.008), APART], "keep", "proved"),  # better, but by less than the tolerance
@@ -60,8 +60,6 @@ def test_evidence_with_the_fewest_assumptions_decides(evidence, action, certaint
 @pytest.mark.parametrize("status", [Status.FAILED, Status.UNTESTABLE])
 def test_a_doubtful_assumption_lowers_the_certainty_of_every_engine(status):
     doubt = (Tested(Assumption.NO_COPIES, status),)
-    identical = identical_evidence("weighted-vote", Difference(items=100, differ=0), doubt)
-    assert decide([identical]).certainty is Certainty.UNKNOWN
     assert decide([by_labels(0.02, 0.03, 0.04, assumptions=doubt)]).certainty is Certainty.LIKELY
     assert decide([by_certificate(status)]).certainty is Certainty.UNKNOWN
 
@@ -84,7 +82,7 @@ def test_choice_between_equal_rules_does_not_depend_on_order():
 def test_uninformative_labels_are_no_reason_to_keep():
     same = identical_evidence("weighted-vote", Difference(items=200, differ=0))
     answer = decide([by_labels(0.0, None, 0.0, wins=0, losses=0, n_used=0), same])
-    assert (answer.action, answer.certainty, answer.source) == (Action.KEEP, Certainty.PROVED, Source.IDENTICAL)
+    assert (answer.action, answer.certainty, answer.source) == (Action.KEEP, Certainty.SAME, Source.IDENTICAL)
 
 
 def test_keep_is_proved_only_if_every_rule_is_excluded():
@@ -109,38 +107,41 @@ def test_evidence_from_a_new_source_is_used():
     assert decide([APART, oracle_engine(-0.03)]).action is Action.KEEP
 
 
-GOOD = Setting(panel=False, votes_per_worker=50.0, workers_differ=True)
-SETS = tuple(
-    PublicSet(name=f"s{n}", setting=GOOD, expected_gain=0.02, gain=gain, confidence=0.95, accuracy=0.85)
-    for n, gain in enumerate((0.02, 0.02, 0.01, -0.01))
-)
+def test_the_usual_rule_is_written_until_labels_prove_it_worse():
+    behind = by_labels(-0.08, -0.03, 0.02, wins=2, losses=8)
+    assert decide([APART, behind], usual="weighted-vote").rule == "weighted-vote"
+    assert decide([APART, by_labels(-0.08, -0.05, -0.02)], usual="weighted-vote").rule == "majority"
+    assert decide([APART], usual="median").rule == "median"
+    assert decide([SAME], usual="weighted-vote").rule == "weighted-vote"  # one label in a thousand differs
 
 
-def test_the_track_record_scales_what_models_expect():
-    (found,) = track_record(GOOD, 0.04, SETS)
-    assert found.gain.value == pytest.approx(0.02)  # half of what was expected came true
-    assert found.gain.low < 0 < found.gain.high <= 0.04
+CROWD = Setting(panel=False, votes_per_worker=50.0)
+
+
+def public_set(n, ties, overturns, family=None):
+    return PublicSet(
+        name=f"s{n}", family=family or f"f{n}", case=Case.CROWD, panel=False, items=1000, tied=0.1, overturned=0.05,
+        ties=ties, overturns=overturns, other_gain=ties + overturns, confidence=0.95, accuracy=0.85,
+    )  # fmt: skip
+
+
+SETS = (public_set(0, 0.03, 0.02), public_set(1, 0.02, 0.03), public_set(2, 0.01, -0.02), public_set(3, 0.02, 0.01))
+
+
+def test_the_forecast_carries_over_gains_per_item_by_family():
+    found = forecast(CROWD, Difference(items=100, differ=30, tied=20), SETS)
+    assert found.ties.value == pytest.approx(0.2 * 0.2)  # a fifth of a label per tie
+    assert found.overturns.value == pytest.approx(0.1 * 0.2)
+    assert found.total.value == pytest.approx(0.06)
+    assert found.total.low < found.total.value < found.total.high
     assert (found.record.sets, found.record.better, found.record.worse) == (4, 3, 1)
-
-
-def test_a_best_guess_never_exceeds_what_is_at_stake():
-    (found,) = track_record(GOOD, 0.04, SETS, stake=0.03)
-    assert (found.gain.value, found.gain.high) == (pytest.approx(0.02), 0.03)
+    many = [*SETS, *(public_set(n, 0.03, 0.02, family="f0") for n in range(4, 9))]
+    again = forecast(CROWD, Difference(items=100, differ=30, tied=20), many)
+    assert again.total.value == pytest.approx(found.total.value)  # a family counts once
 
 
 @pytest.mark.parametrize(
-    "setting",
-    [
-        Setting(panel=True, votes_per_worker=50.0, workers_differ=True),
-        Setting(panel=False, votes_per_worker=5.0, workers_differ=True),
-        Setting(panel=False, votes_per_worker=50.0, workers_differ=False),
-    ],
+    "setting", [Setting(panel=True, votes_per_worker=50.0), Setting(panel=False, votes_per_worker=5.0)]
 )
-def test_panels_thin_crowds_and_equal_workers_have_no_record(setting):
-    assert track_record(setting, 0.04, SETS) == ()
-
-
-def test_expected_gain_ignores_tied_items():
-    votes = mj.read([("a", "x", 1), ("a", "y", 0), ("b", "x", 1), ("b", "y", 1)])
-    majority = mj.aggregate(votes, "majority")
-    assert expected_gain(majority, majority, majority.posterior) == 0
+def test_panels_and_thin_crowds_have_no_record(setting):
+    assert track_record(setting, Difference(items=100, differ=30, tied=20), SETS) == ()

@@ -1,6 +1,6 @@
 """Decide from all the evidence whether to keep majority vote or to switch, and how sure that is.
 
-Evidence that assumes the least counts first: labels, identical rules, the certificate, the track record. An assumption
+Evidence that assumes the least counts first: labels, identical labels, the certificate, the track record. An assumption
 that failed or cannot be tested lowers the certainty, regardless of the source.
 """
 
@@ -39,7 +39,10 @@ class Next:
     step: Step = Step.NOTHING
     labels: int = 0
     items: int = 0  # 0 while a labelling session still needs labels to learn a rule
+    most: int = 0  # labels to prove it in the worst case; `labels` is for the case that the guess is right
     waiting: int = 0  # items that the design has drawn and that have no label yet
+    question: str = ""  # the question of `ask` that draws these items
+    between: tuple[str, ...] = ()  # the rules to compare, if the question compares rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -57,7 +60,7 @@ class Answer:
     gain : Estimate
         Accuracy of `other` minus that of majority vote, as a share of the items; no value if nothing is known.
     certainty : Certainty
-        `proved`, `supported`, `likely` or `unknown`.
+        `proved`, `same`, `supported`, `likely` or `unknown`.
     basis : Evidence or None
         The evidence that decided.
     evidence : tuple of Evidence
@@ -96,7 +99,7 @@ class Answer:
         return max((one.n_labels for one in self.evidence if one.source in by_labels), default=0)
 
 
-def decide(evidence: Sequence[Evidence], *, tolerance: float = TOLERANCE) -> Answer:
+def decide(evidence: Sequence[Evidence], *, tolerance: float = TOLERANCE, usual: str = MAJORITY) -> Answer:
     """Weigh the evidence about majority vote and other rules.
 
     Parameters
@@ -105,6 +108,8 @@ def decide(evidence: Sequence[Evidence], *, tolerance: float = TOLERANCE) -> Ans
         What the engines say, about one rule or several.
     tolerance : float
         A difference in accuracy too small to matter.
+    usual : str
+        The rule that is written if nobody labelled anything.
 
     Returns
     -------
@@ -116,7 +121,7 @@ def decide(evidence: Sequence[Evidence], *, tolerance: float = TOLERANCE) -> Ans
 
     def answer(action: Action, certainty: Certainty, basis: Evidence | None) -> Answer:
         # A certificate is about all rules of a family, none of which can be switched to.
-        other = _compared(every) if basis is None or basis.source is Source.CERTIFICATE else basis.other
+        other = _compared(every, usual) if basis is None or basis.source is Source.CERTIFICATE else basis.other
         return Answer(
             action=action,
             rule=other if action is Action.SWITCH else MAJORITY,
@@ -132,13 +137,15 @@ def decide(evidence: Sequence[Evidence], *, tolerance: float = TOLERANCE) -> Ans
     if better := [one for one in labels if is_better(one.gain, tolerance)]:
         return answer(Action.SWITCH, Certainty.PROVED, max(better, key=_rounded_gain))
 
-    # No rule is worth switching to: each is excluded by labels, or changes too few of them.
+    # No rule is worth switching to: each is excluded by labels, or changes no label that matters.
     taught = [one for one in every if one.source is Source.EARNED]
     rules = dict.fromkeys(one.other for one in every if one.source in (Source.LABELS, Source.IDENTICAL, Source.EARNED))
-    excluding = [_excluding(every, rule, tolerance) for rule in rules]
+    excluding = [_excluding(every, rule, 0.0 if rule == usual != MAJORITY else tolerance, tolerance) for rule in rules]
     against = [one for one in excluding if one is not None]
     if against and len(against) == len(rules):
-        return answer(Action.KEEP, Certainty.PROVED, max(against, key=_strength))
+        strongest = max(against, key=_strength)
+        by_labels = strongest.source is Source.LABELS
+        return answer(Action.KEEP, Certainty.PROVED if by_labels else Certainty.SAME, strongest)
 
     # A rule learned from the labels is expected to gain; that is announced only if the labels have earned it.
     if taught:
@@ -153,7 +160,8 @@ def decide(evidence: Sequence[Evidence], *, tolerance: float = TOLERANCE) -> Ans
         leader = max(undecided, key=_lead)
         # If n rules are equally good, luck alone puts the best of them about sqrt(2 log n) standard errors ahead.
         is_ahead = _lead(leader) > math.sqrt(2 * math.log(len(undecided)))
-        return answer(Action.SWITCH if is_ahead else Action.KEEP, Certainty.LIKELY, leader)
+        if is_ahead or usual == MAJORITY:
+            return answer(Action.SWITCH if is_ahead else Action.KEEP, Certainty.LIKELY, leader)
 
     # Models of the votes, and what happened on public data sets. They count only if no assumption is in doubt.
     for one in every:
@@ -162,6 +170,8 @@ def decide(evidence: Sequence[Evidence], *, tolerance: float = TOLERANCE) -> Ans
     for one in every:
         if one.source is Source.TRACK_RECORD and (one.gain.value or 0.0) > 0 and not _has_doubts(one):
             return answer(Action.SWITCH, Certainty.LIKELY, one)
+    if usual != MAJORITY:
+        return answer(Action.SWITCH, Certainty.LIKELY, None)
     return answer(Action.KEEP, Certainty.UNKNOWN, None)
 
 
@@ -184,12 +194,14 @@ def _at_most(gain: Estimate, tolerance: float) -> bool:
     return gain.high is not None and gain.high <= tolerance
 
 
-def _excluding(evidence: Sequence[Evidence], rule: str, tolerance: float) -> Evidence | None:
-    """The strongest evidence that switching to a rule is not worth it; None if there is none."""
+def _excluding(evidence: Sequence[Evidence], rule: str, stake: float, tolerance: float) -> Evidence | None:
+    """The strongest evidence that switching to a rule is not worth it; None if there is none.
+
+    `stake` is the largest share of changed labels that does not matter.
+    """
+    most = {Source.LABELS: tolerance, Source.IDENTICAL: stake}
     against = [
-        one
-        for one in evidence
-        if one.other == rule and one.source in (Source.LABELS, Source.IDENTICAL) and _at_most(one.gain, tolerance)
+        one for one in evidence if one.other == rule and one.source in most and _at_most(one.gain, most[one.source])
     ]
     return max(against, key=_strength, default=None)
 
@@ -207,13 +219,15 @@ def _has_doubts(one: Evidence) -> bool:
 
 def _lowered(certainty: Certainty, basis: Evidence) -> Certainty:
     """The certainty that is left if an assumption failed or cannot be tested."""
-    if not _has_doubts(basis):
+    if not _has_doubts(basis) or certainty is Certainty.SAME:
         return certainty
     if basis.source is Source.EARNED:
         return certainty
     return Certainty.LIKELY if basis.source is Source.LABELS else Certainty.UNKNOWN
 
 
-def _compared(evidence: Sequence[Evidence]) -> str:
+def _compared(evidence: Sequence[Evidence], usual: str) -> str:
     """The rule to compare if no evidence decides."""
+    if usual != MAJORITY:
+        return usual
     return next((one.other for one in evidence if one.source is not Source.CERTIFICATE), MAJORITY)

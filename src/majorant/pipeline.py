@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -17,18 +18,17 @@ from majorant.ask.draw import WHOLE_ORDER, votes_digest
 from majorant.ask.evidence import evidence_from_labels, rival_of, sample_level
 from majorant.ask.expert import votes_of_design
 from majorant.ask.freeze import freeze, refuse_other_labels
-from majorant.ask.question import Outcome
+from majorant.ask.question import RULES, TEACH, Outcome
 from majorant.ask.session import TEACHING, plan_proof
 from majorant.decide import Answer, Next, Step, decide
 from majorant.defaults import LEVEL, MAJORITY, TARGET, TOLERANCE, WEIGHTED_VOTE, WORKER_METHOD
-from majorant.errors import ConfigError
+from majorant.errors import ConfigError, DataNote
 from majorant.evidence.certificate.claims import (
     Counts,
     certification_of,
     claim_inputs,
     examine,
 )
-from majorant.evidence.certificate.design import VotingDesign, design
 from majorant.evidence.comparison import Comparison
 from majorant.evidence.copies import Copies, find_copies
 from majorant.evidence.engines import ENGINES
@@ -39,22 +39,22 @@ from majorant.evidence.labels import gold_evidence
 from majorant.evidence.learn import LEARNED, LearnedRule
 from majorant.evidence.rules import (
     AUTO,
+    LABEL_FREE,
     Rules,
     add_judges,
     add_learned,
     cross_validated_evidence,
-    first_feature,
     fit_rule,
     fit_rules,
     learn_from_gold,
     learns_from_gold,
     rule_named,
 )
-from majorant.evidence.track_record import Setting
 from majorant.items import sample_items, sum_parts
 from majorant.limits import limit_native_threads, refuse_size, refuse_slices
 from majorant.methods import ESTIMATORS, Fit, fit_anyway, runs_in_blocks
-from majorant.methods.weighted_vote import differ_beyond_noise
+from majorant.methods.collapse import find_collapse
+from majorant.methods.weighted_vote import tie_rule, written_rule
 from majorant.read import Reading, as_votes, read_for_fit
 from majorant.read.options import with_gold_file
 from majorant.results.agreement import Agreement
@@ -62,9 +62,10 @@ from majorant.results.agreement.measure import Resampling, agreement_from
 from majorant.results.labels import decide_coins, with_known
 from majorant.results.result import Result, Settings, StageCallback, ignore_stage
 from majorant.results.workers import Workers, assess_workers
-from majorant.tally import find_patterns, is_panel, votes_by_worker
+from majorant.setting import Setting
+from majorant.tally import find_patterns, votes_by_worker
 from majorant.values import as_generator, as_level, as_seed
-from majorant.votes import Votes
+from majorant.votes import Note, NoteKind, Votes
 
 
 @limit_native_threads
@@ -164,7 +165,8 @@ def _answer(votes: Votes, settings: Settings) -> Result:
     # 1. The votes. Workers who copy each other are named, but all their votes count.
     _refuse(votes, settings)
     settings.stage("counting")
-    counts, copies = Counts(find_patterns(votes), votes_by_worker(votes)), find_copies(votes)
+    setting = Setting.of(votes)
+    counts, copies = Counts(find_patterns(votes), votes_by_worker(votes)), find_copies(votes, setting.panel)
 
     # 2. The rules: majority vote, the weighted vote, a rule that the user named, and rules that labels add.
     settings.stage("comparing")
@@ -172,57 +174,53 @@ def _answer(votes: Votes, settings: Settings) -> Result:
     # `expert` is what labels of a design of `ask` show, `proof` the same as evidence.
     expert = None if labelled is None else labelled.outcome
     proof = () if labelled is None or expert is None else evidence_from_labels(labelled, expert)
-    rules = _fit_rules(votes, settings, expert)
-    some = sample_items(votes)
-    shape = design(some.votes)
-    setting = _setting(some.votes, shape, counts)
+    rules = _fit_rules(votes, setting, settings, expert)
     gold_sample = _examine_gold(rules, settings)
     decides = gold_sample is None or gold_sample.decides
-    rules, learned, taught = _learn(rules, setting, settings, expert, proof) if decides else (rules, None, ())
+    rules, learned, taught = _learn(rules, settings, expert, proof) if decides else (rules, None, ())
 
     # 3. Evidence from labels, and from how rarely the rules differ.
     named = settings.method if settings.method != MAJORITY else None
     names = [name for name in rules.by_name if name not in (MAJORITY, settings.ties) and named in (None, name)]
-    majority = rules.compared(MAJORITY)
-    differ = {name: count_differences(votes, majority, rules.compared(name)) for name in names}
-    # On a panel, identical labels prove little: if judges share mistakes, a third rule may be better than both.
+    if WEIGHTED_VOTE in names and named is None and not rules.models and setting.judges is None:
+        names.remove(WEIGHTED_VOTE)  # it is majority vote itself
+    majority = rules.by_name[MAJORITY]
+    differ = {name: count_differences(votes, majority, rules.by_name[name]) for name in names}
     no_copies = (copies.tested,) if setting.panel else ()
-    of_panel = (Tested(Assumption.INDEPENDENT_WORKERS, Status.UNTESTABLE), *no_copies) if setting.panel else ()
     evidence = [
         *proof,
         *(_gold_evidence(rules, differ, settings) if decides else ()),
         *(() if proof else taught),
-        *(identical_evidence(name, differ[name], of_panel) for name in names if name != LEARNED),
+        *(identical_evidence(name, differ[name]) for name in names if name != LEARNED),
     ]
-    answer = decide(evidence, tolerance=settings.tolerance)
+    usual = written_rule(setting)
+    answer = decide(evidence, tolerance=settings.tolerance, usual=usual)
 
     # 4. Evidence from models of the votes, if there is no proof yet. It takes a while, so it is computed when needed.
     examined = cache(partial(examine, inputs, level=level, rng=seed, known=no_copies))
     certify = cache(lambda: certification_of(examined()))
-    if answer.certainty is not Certainty.PROVED:
+    if answer.certainty not in (Certainty.PROVED, Certainty.SAME):
         settings.stage("testing")
         comparison = Comparison(
             votes=votes,
-            fits={name: rules.compared(name) for name in (MAJORITY, *names)},
-            belief=rules.belief,
+            fits={name: rules.by_name[name] for name in (MAJORITY, *names)},
             setting=setting,
             copies=copies,
             certify=lambda: None if examined().is_open else certify().certificate,
             level=level,
         )
         evidence += [one for engine in ENGINES for one in engine(comparison)]
-        answer = decide(evidence, tolerance=settings.tolerance)
+        answer = decide(evidence, tolerance=settings.tolerance, usual=usual)
     answer = replace(answer, next=_next_step(answer, rules, setting, differ, expert, learned, settings))
 
-    # 5. The labels, with their ties settled.
+    # 5. The labels, with the ties of majority vote broken.
     written = settings.method or answer.rule
     other = answer.other if answer.other in rules.by_name else next(iter(names), MAJORITY)
-    breaker = None if settings.by_coin else settings.ties or _tie_breaker(written, setting, rules)
+    breaker = None if settings.by_coin or written != MAJORITY else settings.ties or tie_rule(setting)
     return Result(
         settings=settings,
         votes=votes,
         counts=counts,
-        design=shape,
         setting=setting,
         found_copies=copies,
         answer=answer,
@@ -232,27 +230,25 @@ def _answer(votes: Votes, settings: Settings) -> Result:
         expert=expert,
         tie_breaker=breaker,
         fitted=rules,
-        majority=rules.settled(MAJORITY, breaker),
-        other=rules.settled(other, breaker),
-        written=rules.settled(written, breaker),
-        weighted=rules.settled(WEIGHTED_VOTE, breaker) if WEIGHTED_VOTE in rules.by_name else None,
+        majority=majority,
+        other=rules.by_name[other],
+        written=rules.written(written, breaker),
+        weighted=rules.by_name[WEIGHTED_VOTE],
         certify=certify,
     )
 
 
-def _fit_rules(votes: Votes, settings: Settings, expert: Outcome | None) -> Rules:
-    """Fit majority vote, the weighted vote, and the rules that the user or a design names."""
-    more = [settings.ties, None if expert is None else rival_of(expert)]
-    if expert is not None and expert.learned is not None:
-        more.append(WEIGHTED_VOTE)  # on which the learned rule builds
-    rules = fit_rules(votes, settings.method, [name for name in more if name])
+def _fit_rules(votes: Votes, setting: Setting, settings: Settings, expert: Outcome | None) -> Rules:
+    """Fit majority vote, the rule that is written without labels, and those that the user or a design names."""
+    more = (written_rule(setting), settings.ties, None if expert is None else rival_of(expert))
+    rules = fit_rules(votes, setting, settings.method, [name for name in more if name])
     if settings.labelled is not None and len(votes.items) <= WHOLE_ORDER:  # beyond that, there are too many names
         refuse_other_labels(votes, settings.labelled.design, rules.by_name)
     return rules
 
 
 def _learn(
-    rules: Rules, setting: Setting, settings: Settings, expert: Outcome | None, proof: Sequence[Evidence]
+    rules: Rules, settings: Settings, expert: Outcome | None, proof: Sequence[Evidence]
 ) -> tuple[Rules, LearnedRule | None, tuple[Evidence, ...]]:
     """Add the rules that labels make possible: judges of a panel, and a rule learned from labels, with its evidence.
 
@@ -260,20 +256,20 @@ def _learn(
     """
     if settings.method is not None:
         return rules, None, ()
-    if setting.panel and rules.votes.gold_i is not None:
+    if rules.setting.panel and rules.votes.gold_i is not None:
         rules = add_judges(rules)
     if expert is not None and expert.learned is not None:
         used = expert.learned.written or any(one.other == LEARNED for one in proof)
         return add_learned(rules, expert.learned) if used else rules, expert.learned, ()
     how = {"tolerance": settings.tolerance, "level": settings.level}
-    return learn_from_gold(rules, setting, holds_out=expert is None, **how, seed=settings.seed)
+    return learn_from_gold(rules, holds_out=expert is None, **how, seed=settings.seed)
 
 
 def _examine_gold(rules: Rules, settings: Settings) -> GoldSample | None:
     """Whether the gold labels can be a random sample; None without gold, and for items that `ask` drew at random."""
     if rules.votes.n_gold == 0 or settings.labelled is not None:
         return None
-    majority, other = (rules.by_name[name] for name in (MAJORITY, first_feature(rules)))
+    majority, other = (rules.by_name[name] for name in (MAJORITY, WEIGHTED_VOTE))
     sample = sum_parts(count_kinds, rules.votes, majority, other).sample
     return sample if sample.n_labels else None
 
@@ -281,36 +277,15 @@ def _examine_gold(rules: Rules, settings: Settings) -> GoldSample | None:
 def _gold_evidence(rules: Rules, differ: Mapping[str, Difference], settings: Settings) -> tuple[Evidence, ...]:
     """What gold labels say about the rules, except for the one that `_learn` taught and evaluated."""
     taught = [name for name in differ if learns_from_gold(name)]  # evaluated by cross-validation
-    unlearned = {
-        name: (rules.compared(name), count) for name, count in differ.items() if name not in (LEARNED, *taught)
-    }
+    unlearned = {name: (rules.by_name[name], count) for name, count in differ.items() if name not in (LEARNED, *taught)}
     n_rules = len(unlearned) + (settings.method is None)  # a rule learned from half of the labels shares their error
     level = sample_level(settings.labelled, settings.level)
-    evidence = gold_evidence(rules.votes, rules.compared(MAJORITY), unlearned, level=level, n_rules=n_rules)
+    evidence = gold_evidence(rules.votes, rules.by_name[MAJORITY], unlearned, level=level, n_rules=n_rules)
     evidence += tuple(one for name in taught for one in cross_validated_evidence(rules, name))
     if settings.labelled is None or not settings.labelled.sample:
         return evidence
     drawn_at_random = (Tested(Assumption.RANDOM_LABELS, Status.PASSED),)
     return tuple(replace(one, assumptions=drawn_at_random) for one in evidence)
-
-
-def _setting(votes: Votes, shape: VotingDesign, counts: Counts) -> Setting:
-    """The kind of crowd or panel, from the workers and items that have votes."""
-    n_votes = int(counts.votes_jl.sum())
-    workers = int((counts.votes_jl.sum(axis=1) > 0).sum())
-    items = int(counts.patterns.items_p[counts.patterns.votes_p > 0].sum())
-    return Setting(
-        panel=shape.kind == "panel" or is_panel((items, workers, 0), n_votes),
-        votes_per_worker=n_votes / max(workers, 1),
-        workers_differ=differ_beyond_noise(votes),
-    )
-
-
-def _tie_breaker(rule: str, setting: Setting, rules: Rules) -> str | None:
-    """The rule that breaks ties: the rule in use, the weighted vote if its track record is good, or a coin."""
-    if rule != MAJORITY:
-        return rule
-    return WEIGHTED_VOTE if WEIGHTED_VOTE in rules.by_name and setting.teaches else None
 
 
 def _next_step(
@@ -329,26 +304,39 @@ def _next_step(
         return Next(step=Step.GO_ON, labels=expert.more, items=expert.n_differ, waiting=expert.waiting)
     if expert is not None:
         return Next()  # the design has been answered to its end
-    n_items = max((one.items for one in differ.values()), default=len(rules.votes.items))
+    n_items = max((one.items for one in differ.values()), default=int((rules.votes.votes_i > 0).sum()))
     if any(one.source is Source.LABELS and one.n_labels >= n_items for one in answer.evidence):
         return Next()  # every item has a label
     more_may_teach = answer.n_labels < 2 * TEACHING
     can_teach = (
-        setting.panel and more_may_teach and len(rules.votes.labels) > 1 and len(np.unique(rules.votes.worker_n)) > 1
+        (setting.panel or not differ)
+        and more_may_teach
+        and np.count_nonzero(votes_by_worker(rules.votes).sum(axis=0)) > 1
+        and np.count_nonzero(votes_by_worker(rules.votes).sum(axis=1)) > 1
     )
     # On a panel a random sample tells more than a comparison of two rules, which may share their mistakes.
-    teach = Next(step=Step.TEACH, labels=min(TEACHING, n_items), items=n_items) if can_teach else Next()
+    n_labels = min(TEACHING, n_items)
+    teach = Next(step=Step.TEACH, labels=n_labels, items=n_items, question=TEACH) if can_teach else Next()
     if not differ or (setting.panel and answer.other != LEARNED and settings.method is None):
         return teach
+    if answer.certainty is Certainty.SAME:
+        return Next()
     other = answer.other if answer.other in differ else next(iter(differ))
-    pair = {name: rules.compared(name) for name in (MAJORITY, other)}
+    pair = {name: rules.by_name[name] for name in (MAJORITY, other)}
     _, race = freeze(rules.votes, pair, tolerance=settings.tolerance, level=settings.level)
     if not race.size:  # the two differ only on ties, if at all
         return Next() if other == LEARNED else teach
     labels = race.expected()
     if other == LEARNED and learned is not None:
         labels = plan_proof(learned, race.size, n_items, settings.tolerance)
-    return Next(step=Step.PROVE, labels=min(max(labels, 1), race.size), items=race.size)
+    return Next(
+        step=Step.PROVE,
+        labels=min(max(labels, 1), race.size),
+        items=race.size,
+        most=race.size,
+        question=TEACH if other == LEARNED else RULES,
+        between=() if other == LEARNED else (MAJORITY, other),
+    )
 
 
 @limit_native_threads
@@ -382,13 +370,22 @@ def aggregate(
         listed = ", ".join(map(repr, method))
         raise ConfigError(f"method is one method. To see several side by side: majorant.compare(votes, [{listed}]).")
     votes, engine = read_for_fit(votes, in_blocks=runs_in_blocks(method), **reading)
-    seed, method = as_seed(rng), rule_named(method, votes.workers, beside=(AUTO, WEIGHTED_VOTE))
+    seed, method = as_seed(rng), rule_named(method, votes.workers, beside=(AUTO, *LABEL_FREE))
     if engine is not None:
         return ESTIMATORS[method]().fit(votes, engine=engine)
     if method != AUTO:
-        return fit_anyway(method, votes) if method in ESTIMATORS else fit_rule(method, votes)
+        fit = fit_anyway(method, votes) if method in ESTIMATORS else fit_rule(method, votes)
+        if note := collapse_note(votes, fit):
+            warnings.warn(DataNote(note), stacklevel=2)
+        return fit
     result = _answer(votes, Settings(seed=seed))
     return with_known(decide_coins(result.written, votes), votes)
+
+
+def collapse_note(votes: Votes, fit: Fit) -> Note | None:
+    """A note if a fit has collapsed into one class."""
+    found = find_collapse(votes, fit)
+    return None if found is None else Note(NoteKind.COLLAPSED, {"method": fit.method, **found._asdict()})
 
 
 def judge_workers(votes: Votes, fit: Fit, *, level: float = LEVEL) -> tuple[Workers, Copies]:

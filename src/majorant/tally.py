@@ -85,19 +85,6 @@ def tally(votes: Votes) -> Tally:
     )
 
 
-def is_panel(shape: tuple[int, int, int], n_votes: int) -> bool:
-    """Whether a few judges labelled most items, as opposed to a crowd whose workers vary from item to item.
-
-    In a panel, at least half of the table of items by judges is filled.  The distinction matters for accuracy: judges
-    of public panels often share mistakes.
-
-    >>> is_panel((400, 6, 2), 2400), is_panel((400, 40, 2), 2000), is_panel((400, 40, 2), 8000)
-    (True, False, True)
-    """
-    n_items, n_workers, _ = shape
-    return n_votes >= 0.5 * n_items * n_workers
-
-
 def counts(votes: Votes) -> NDArray[np.int32]:
     """The number of votes for class k on item i, (I, K); zeros for an item without votes.
 

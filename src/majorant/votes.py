@@ -48,6 +48,7 @@ class NoteKind(StrEnum):
     UNANIMOUS = "unanimous"  # items: no two votes differ, as if labels had already been merged
     GOLD_UNKNOWN_ITEMS = "gold-unknown-items"  # source, items, count: gold items without votes
     GOLD_UNUSED = "gold-unused"  # names, count: gold labels that no worker gave
+    COLLAPSED = "collapsed"  # method, label, given, voted: shares of the items
     GOLD_WITHOUT_DESIGN = "gold-without-design"  # source, labels, disagreed: labels of ask that lost their design
     # The others are only recorded.
     THRESHOLD = "threshold"  # threshold

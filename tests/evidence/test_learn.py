@@ -10,12 +10,13 @@ import pytest
 
 import majorant
 from majorant.ask.content import from_plain, to_plain
-from majorant.ask.questions import label_free_rule
 from majorant.errors import DataError
 from majorant.evidence.learn import LEARNED, Features, LearnedRule, changes_on_items, gold_labels, learn_rule
 from majorant.items import take_items
 from majorant.methods.fit import chances
 from majorant.methods.majority import Majority
+from majorant.methods.weighted_vote import written_rule
+from majorant.setting import Setting
 from majorant.simulate import one_coin_workers, simulate
 from majorant.votes import Votes
 from needs import NO_DATA
@@ -150,7 +151,7 @@ def test_votes_of_thin_crowds_are_not_weighted_without_labels():
         worker = (np.arange(len(item)) * 7) % n_workers
         return Votes.from_codes(item, worker, item * 0, items=range(n_items), workers=range(n_workers), labels="ny")
 
-    assert label_free_rule(shape(100, 40, 3)) == "majority"
+    assert written_rule(Setting.of(shape(100, 40, 3))) == "majority"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from majorant.methods import ESTIMATORS
-from majorant.methods.weighted_vote import combination
+from majorant.methods.weighted_vote import fit_weighted_vote
+from majorant.setting import Setting
 from majorant.simulate import one_coin_workers, simulate
 from majorant.votes import Votes
 from real import load
@@ -66,5 +67,5 @@ def test_a_fit_does_not_depend_on_order_and_names(method, pair):
 
 def test_the_weighted_vote_does_not_depend_on_order_and_names(pair):
     votes, renamed, item_of, label_of = pair
-    fit, other = (combination(one).fit for one in (votes, renamed))
+    fit, other = (fit_weighted_vote(one, Setting.of(one)) for one in (votes, renamed))
     np.testing.assert_allclose(other.posterior[item_of][:, label_of], fit.posterior, atol=1e-4)

@@ -91,9 +91,9 @@ def damaged(**changes):
         ("[1, 2]", "not a result of majorant check"),
         ('{"name": "left-pad", "version": "1.0"}', "not a result of majorant check"),
         ('{"majorant": "0.0.9", "schema": 1}', "written by majorant 0.0.9 with schema 1"),
-        ('{"majorant": "9.9", "schema": "next"}', "this version reads schema 4"),
+        ('{"majorant": "9.9", "schema": "next"}', "this version reads schema 5"),
         ("<!doctype html><p>hello", "holds no majorant result"),
-        ('{"majorant": "1", "schema": 4}', "damaged or was edited"),
+        ('{"majorant": "1", "schema": 5}', "damaged or was edited"),
         ({"map": [{"title": "x"}]}, "damaged or was edited"),
         ({"workers": 7}, "damaged or was edited"),
         ({"level": "high"}, "damaged or was edited"),
@@ -127,7 +127,7 @@ def test_a_number_that_is_too_large_to_draw_is_damage(tmp_path):
 
 def test_failed_report_leaves_no_file(tmp_path):
     path = tmp_path / "result.json"
-    path.write_text('{"majorant": "1", "schema": 4}')
+    path.write_text('{"majorant": "1", "schema": 5}')
     done = CliRunner().invoke(majorant, ["report", str(path), "--out", str(tmp_path / "page.html")])
     assert done.exit_code != 0
     assert [one.name for one in tmp_path.iterdir()] == ["result.json"]

@@ -78,7 +78,7 @@ def test_recommendations_do_no_harm(kind):
     assert gained >= -0.01 - 1e-9
 
 
-@pytest.mark.parametrize(("kind", "least"), [(adversaries, 0.05)])
+@pytest.mark.parametrize(("kind", "least"), [(twenty_classes, 0.01)])
 def test_crowds_of_unequal_workers_get_the_weighted_vote(kind, least):
     result, gained = lead(thinned(kind(3)))
     assert (result.answer.action, result.answer.certainty) == ("switch", "likely")
@@ -87,7 +87,7 @@ def test_crowds_of_unequal_workers_get_the_weighted_vote(kind, least):
 
 def test_panels_keep_majority_vote_until_labels_train_a_rule():
     result, _ = lead(one_expert(3))
-    assert (result.answer.action, result.answer.certainty) == ("keep", "unknown")
+    assert (result.answer.action, result.answer.certainty) == ("keep", "same")
     assert result.answer.next.step == "teach"
 
 

@@ -41,7 +41,7 @@ def test_with_models_the_median_doubt_about_the_written_label_decides():
     chances = ([0.9, 0.2, 0.5, 0.1, 0.5], [0.8, 0.3, 0.4, 0.2, 0.5], [0.1, 0.6, 0.9, 0.3, 0.5])
     models = [np.array([[p, 1 - p] for p in column]) for column in chances]
     np.testing.assert_allclose(label_doubt(small(), LABELS, SURE, models)[:4], [0.2, 0.3, 0.5, 0.2])
-    found = review(small(), LABELS, SURE, models=models)
+    found = review(small(), LABELS, SURE, models=models, by_models=True)
     assert found.items == ("c", "b", "a", "d")
     assert found.by_models
 

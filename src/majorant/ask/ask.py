@@ -8,15 +8,15 @@ from typing import Any, Unpack
 import numpy as np
 
 from majorant.ask.design import Design
-from majorant.ask.question import Wanted
-from majorant.ask.questions import MOST_RULES, QUESTIONS, TEACH, plain_rule
+from majorant.ask.question import RULES, TEACH, Wanted
+from majorant.ask.questions import MOST_RULES, QUESTIONS, plain_rule
 from majorant.defaults import LEVEL, MAJORITY, TOLERANCE
 from majorant.errors import ConfigError
 from majorant.evidence.gold_sample import LEAST_LABELS
 from majorant.evidence.learn import gold_labels
 from majorant.evidence.rules import AUTO, full_judges
 from majorant.read import Reading, as_votes
-from majorant.tally import is_panel
+from majorant.setting import Setting
 from majorant.values import as_level, as_seed
 from majorant.votes import Votes
 
@@ -98,15 +98,19 @@ def ask(
         raise ConfigError("question='teach' learns its own rule, so between= cannot be given.")
     seed = as_seed(rng)
     if question == AUTO:
-        taught = len(gold_labels(votes)[0]) >= LEAST_LABELS
-        question = TEACH if between is None and (taught or is_panel(votes.shape, votes.n_votes)) else "rules"
+        question = RULES if between is not None else usual_question(votes, Setting.of(votes))
     rules = dict.fromkeys(plain_rule(votes, rule) for rule in between or BETWEEN)
     wanted = Wanted(rules=tuple(rules), n=n, seed=seed, tolerance=tolerance, level=level, experts=experts, draw=draw)
     return QUESTIONS[question].draw(votes, wanted)
 
 
+def usual_question(votes: Votes, setting: Setting) -> str:
+    """What to ask if the caller does not say: gold labels, or a panel, can teach a rule."""
+    return TEACH if setting.panel or len(gold_labels(votes)[0]) >= LEAST_LABELS else RULES
+
+
 def usual_race(votes: Votes) -> Sequence[str]:
     """Default rules of a race: on a panel, also each judge who labels nearly everything; otherwise some methods."""
-    if is_panel(votes.shape, votes.n_votes):
+    if Setting.of(votes).panel:
         return (*BETWEEN, *full_judges(votes)[: MOST_RULES - len(BETWEEN)])
     return (*BETWEEN, "dawid-skene", "one-coin")

@@ -26,6 +26,10 @@ Verdict = Literal["better", "worse", "same", "within", "reached", "open"]
 OPEN: Final = "open"
 
 
+TEACH = "teach"  # the question that teaches a rule
+RULES = "rules"  # the question which of several rules is best
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """The request passed to a question."""

@@ -23,16 +23,14 @@ from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 from majorant.errors import ConfigError, DataError
 from majorant.evidence.gold_sample import LEAST_LABELS
 from majorant.evidence.learn import gold_labels, learn_rule
-from majorant.evidence.rules import AUTO, fit_rule, rule_named, settle_ties
-from majorant.evidence.track_record import Setting
-from majorant.items import names_at, sample_items, take_items
+from majorant.evidence.rules import AUTO, LABEL_FREE, fit_rule, rule_named
+from majorant.items import names_at, take_items
 from majorant.methods.fit import Fit, chances, toss_coins
-from majorant.methods.weighted_vote import differ_beyond_noise
-from majorant.tally import is_panel
+from majorant.methods.weighted_vote import break_ties, tie_rule, written_rule
+from majorant.setting import Setting
 from majorant.votes import Votes
 
 FIRST_BATCH = 25  # labels; with fewer, the leading rule is often just lucky (docs/ask.md)
-TEACH = "teach"
 MOST_RULES = 20
 
 
@@ -58,7 +56,9 @@ def draw_teaching(votes: Votes, wanted: Wanted) -> Design:
     If the votes have enough gold labels to learn a better rule, these replace the first, and the rule is proved on the
     other items.
     """
-    weighted, baseline = fit_rule(WEIGHTED_VOTE, votes), label_free_rule(votes)
+    setting = Setting.of(votes)
+    weighted = fit_rule(WEIGHTED_VOTE, votes, setting)
+    baseline = WEIGHTED_VOTE if written_rule(setting) == WEIGHTED_VOTE else MAJORITY
     voted = np.flatnonzero(votes.votes_i > 0)
     if not len(voted):
         raise DataError("No item has a vote.")
@@ -109,9 +109,10 @@ def draw_accuracy(votes: Votes, wanted: Wanted) -> Design:
     It is independent of the order that a race draws with the same seed, so the rule may be one that a race chose.
     """
     rule = wanted.rules[-1]
-    fit = fit_rule(rule, votes)
-    if rule == MAJORITY and label_free_rule(votes) == WEIGHTED_VOTE:  # which then decides ties
-        fit = settle_ties(fit, fit, fit_rule(WEIGHTED_VOTE, votes), votes)
+    setting = Setting.of(votes)
+    fit, breaker = fit_rule(rule, votes, setting), tie_rule(setting)
+    if rule == MAJORITY and breaker is not None:  # as in the labels of `check`
+        fit = break_ties(fit, fit_rule(breaker, votes, setting), votes)
     voted = np.flatnonzero(votes.votes_i > 0)
     item_d = voted[random_order(votes, voted, wanted.seed ^ 0x6672_6573)]  # other bits than those of a race
     posterior_dk = fit.take(item_d).posterior
@@ -128,21 +129,8 @@ def draw_accuracy(votes: Votes, wanted: Wanted) -> Design:
 
 def plain_rule(votes: Votes, rule: str) -> str:
     """The usual name of a rule, where `auto` is the weighted vote."""
-    named = rule_named(rule, votes.workers, beside=(AUTO, WEIGHTED_VOTE))
+    named = rule_named(rule, votes.workers, beside=(AUTO, *LABEL_FREE))
     return WEIGHTED_VOTE if named == AUTO else named
-
-
-def label_free_rule(votes: Votes) -> str:
-    """The rule to use without labels: the weighted vote if its track record on such votes is good, else majority vote.
-
-    On public panels and thin crowds the weighted vote loses to majority vote as often as it wins.
-    """
-    setting = Setting(
-        panel=is_panel(votes.shape, votes.n_votes),
-        votes_per_worker=votes.n_votes / max(len(votes.workers), 1),
-        workers_differ=differ_beyond_noise(sample_items(votes).votes),
-    )
-    return WEIGHTED_VOTE if setting.teaches else MAJORITY
 
 
 class Entry(NamedTuple):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from majorant.methods.fit import Fit
     from majorant.output import Columns
     from majorant.results.labels import LabelCounts, TiePolicy
-    from majorant.votes import Account
+    from majorant.votes import Account, Note
 
 EXPORT_ENDINGS = {"label-studio": ".json", "argilla": ".json", "prodigy": ".jsonl"}  # by labelling tool
 
@@ -56,13 +56,14 @@ def aggregate(
     if export is not None and out == "labels.csv":
         out = f"labels{EXPORT_ENDINGS[export]}"
     refuse_unsafe([Path(file) for file in (out, save_rule) if file not in ("-", None)], tables=True)
-    account, fit, counts = _aggregate(source, engine, method, ties, seed, out, export, spreadsheet, save_rule)
-    from majorant.render.notes import account_facts
+    account, fit, counts, note = _aggregate(source, engine, method, ties, seed, out, export, spreadsheet, save_rule)
+    from majorant.render.notes import account_facts, note_text
     from majorant.render.summary import labels_facts
     from majorant.render.text import input_lines, labels_lines
 
     kept = {} if save_rule is None else {"rule": save_rule}
     lines = [
+        *([] if note is None else [f"Warning  {note_text(note)}"]),
         *input_lines(account),
         *labels_lines(fit, counts, ties=ties),
         *(f"Wrote    {path}" for path in (out, *kept.values())),
@@ -81,15 +82,18 @@ def _aggregate(
     export: str | None,
     spreadsheet: bool,
     save_rule: str | None,
-) -> tuple[Account, Fit, LabelCounts]:
+) -> tuple[Account, Fit, LabelCounts, Note | None]:
     """Compute the labels and write them."""
     with engine.open(source, out=out) as votes:
+        import warnings
+
         import numpy as np
 
+        from majorant.errors import DataNote
         from majorant.evidence.rules import AUTO
         from majorant.methods import load_rule
         from majorant.output import Content, write_or_print
-        from majorant.pipeline import aggregate, check
+        from majorant.pipeline import aggregate, check, collapse_note
         from majorant.render.files import label_fits, label_part, tables_of
         from majorant.results.labels import count_all_labels, label_table
 
@@ -100,7 +104,9 @@ def _aggregate(
                 fits, part = label_fits(result), label_part(result, ties=ties, rng=generator)
             else:
                 by_rule = is_rule_file(method)
-                fits = (load_rule(method).fit(votes) if by_rule else aggregate(votes, method, rng=seed),)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", DataNote)  # printed in the first line instead
+                    fits = (load_rule(method).fit(votes) if by_rule else aggregate(votes, method, rng=seed),)
                 part = partial(label_table, ties=ties, rng=generator)
         fit = fits[0]
         labels: Content = _guarded(tables_of(part, votes, *fits), spreadsheet)
@@ -108,7 +114,7 @@ def _aggregate(
             labels = export_text(export, part(votes, *fits), list(fit.label_values), votes, source)
         rule: dict[Path, Content] = {} if save_rule is None else {Path(save_rule): fit.rule().to_json()}
         write_or_print({Path(out): labels, **rule})
-        return votes.account, fit, count_all_labels(votes, fit)
+        return votes.account, fit, count_all_labels(votes, fit), collapse_note(votes, fit)
 
 
 def is_rule_file(method: str) -> bool:

@@ -189,7 +189,7 @@ def _check_command(files: Sequence[str]) -> str:
 
 def _drawn(votes: Votes, options: dict[str, Any]) -> Design:
     from majorant.ask.ask import RATE_BATCH, ask, usual_race
-    from majorant.ask.questions import TEACH
+    from majorant.ask.question import TEACH
 
     how = {name: options[name] for name in ("n", "draw", "tolerance", "level", "experts")}
     if options["question"] is not None:

@@ -109,8 +109,10 @@ def _export(result: Result, source: Source, out: str, tool: str | None) -> dict[
 
 def _next_command(result: Result, out: str | None) -> str:
     """The command for the next step, with the same files and flags as this one."""
+    from majorant.ask.ask import usual_question
     from majorant.cli.next_command import repeat_call
     from majorant.decide import Step
+    from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 
     ctx, step = click.get_current_context(), result.answer.next
     if step.step is Step.NOTHING:
@@ -121,8 +123,9 @@ def _next_command(result: Result, out: str | None) -> str:
             return shlex.join(["majorant", "label", items])
         design = [] if result.design_path is None else ["--design", result.design_path]
         return repeat_call(ctx, "ask", "--more", str(step.labels), *design, without=("gold_file", "design", "out"))
-    method = ctx.params["method"]
-    named = [] if method is None or step.step is Step.TEACH else ["--between", "majority", result.answer.other]
+    named = [] if step.question == usual_question(result.votes, result.setting) else ["--teach"]
+    if step.between and (step.between != (MAJORITY, WEIGHTED_VOTE) or named):
+        named = ["--between", *step.between]
     return repeat_call(ctx, "ask", "--n", str(step.labels), *named, without=("out", "design"))
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from majorant.evidence.certificate.certificate import Certificate
 from majorant.evidence.copies import Copies
-from majorant.evidence.track_record import Setting
 from majorant.methods.fit import Fit
+from majorant.setting import Setting
 from majorant.votes import Votes
 
 
@@ -21,12 +21,9 @@ class Comparison:
     votes : Votes
         The votes.
     fits : mapping of str to Fit
-        The rules by name, fitted to these votes; majority vote is among them.  Majority vote and the weighted vote
-        leave ties tied.
-    belief : Fit, optional
-        The mean of the models; None if no rule could be learned.
+        The rules by name, fitted to these votes; majority vote is among them, with its ties left open.
     setting : Setting
-        Panel or crowd, votes per worker, whether workers differ.
+        What kind of votes these are.
     copies : Copies
         Workers who repeat another.
     certify : callable
@@ -37,7 +34,6 @@ class Comparison:
 
     votes: Votes
     fits: Mapping[str, Fit]
-    belief: Fit | None
     setting: Setting
     copies: Copies
     certify: Callable[[], Certificate | None]

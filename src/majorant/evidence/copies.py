@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 
 from majorant.evidence.evidence import Assumption, Status, Tested
 from majorant.items import draw_by_name, sample_items, sum_parts, take_items, take_votes
-from majorant.tally import PairCounts, counts, is_panel, pair_counts, votes_by_worker
+from majorant.setting import Setting
+from majorant.tally import PairCounts, counts, pair_counts, votes_by_worker
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
@@ -82,14 +83,15 @@ class Copies:
         return tuple(group.workers for group in self.groups)
 
 
-def find_copies(votes: Votes) -> Copies:
+def find_copies(votes: Votes, panel: bool | None = None) -> Copies:
     """Find workers who copy another worker.
 
     Parameters
     ----------
     votes : Votes
-        The votes.  If there are more than a million, those on a random sample of the items are
-        compared.
+        The votes.  If there are more than a million, those on a random sample of the items are compared.
+    panel : bool, optional
+        Whether these are judges of a panel; detected by default.
 
     Returns
     -------
@@ -114,7 +116,7 @@ def find_copies(votes: Votes) -> Copies:
     index = _VoteIndex(sample)
     partners = _partners(pairs.similar)
     # A single pair matters in a panel, but hardly in a crowd.
-    matters = is_panel(votes.shape, votes.n_votes)
+    matters = Setting.of(votes).panel if panel is None else panel
     links: list[_Link] = []
     is_open = False
     for pair in pairs.similar:

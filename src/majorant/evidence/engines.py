@@ -9,20 +9,16 @@ from majorant.evidence.certificate.certificate import Verdict
 from majorant.evidence.comparison import Comparison
 from majorant.evidence.evidence import Evidence, Source
 from majorant.evidence.identical import count_differences
-from majorant.evidence.track_record import expected_lead, track_record
-from majorant.items import sum_parts
+from majorant.evidence.track_record import track_record
 
 
 def by_track_record(comparison: Comparison) -> tuple[Evidence, ...]:
     """What the weighted vote gained on public data sets like this one."""
-    fits, belief = comparison.fits, comparison.belief
-    if WEIGHTED_VOTE not in fits or belief is None:
+    fits = comparison.fits
+    if WEIGHTED_VOTE not in fits:
         return ()
-    present, other = fits[MAJORITY], fits[WEIGHTED_VOTE]
-    votes = comparison.votes
-    lead, items = sum_parts(expected_lead, votes, present, other, belief)
-    stake = count_differences(votes, present, other).stake
-    return track_record(comparison.setting, lead / max(items, 1), stake=stake)
+    difference = count_differences(comparison.votes, fits[MAJORITY], fits[WEIGHTED_VOTE])
+    return track_record(comparison.setting, difference)
 
 
 def by_certificate(comparison: Comparison) -> tuple[Evidence, ...]:

@@ -48,9 +48,10 @@ class Assumption(StrEnum):
 class Certainty(StrEnum):
     """Certainty of an answer or a verdict."""
 
-    PROVED = "proved"
-    SUPPORTED = "supported"
-    LIKELY = "likely"
+    PROVED = "proved"  # by expert or gold labels
+    SAME = "same"  # the rules give the same labels, which says nothing about how good these are
+    SUPPORTED = "supported"  # by a certificate whose assumptions were tested
+    LIKELY = "likely"  # by the track record, or by labels that do not prove it yet
     UNKNOWN = "unknown"
 
 

@@ -1,7 +1,7 @@
-"""Fit rules (anything that labels every item) by name, and settle ties.
+"""Fit rules (anything that labels every item) by name.
 
-Majority vote means the plurality label.  Ties are decided the same way under every rule, so rules are compared only on
-the other items.
+Majority vote means the plurality label, and none where several labels have the most votes.  Each other rule decides
+these items in its own way; the majority vote that is written has them decided by another rule or by a coin.
 """
 
 from __future__ import annotations
@@ -13,22 +13,30 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.defaults import MAJORITY, WEIGHTED_VOTE
+from majorant.defaults import MAJORITY, MEDIAN, ONE_STEP, WEIGHTED_VOTE
 from majorant.errors import ConfigError
 from majorant.evidence.evidence import Assumption, Evidence, Source, Status, Tested, is_better
 from majorant.evidence.gold_sample import LEAST_LABELS
 from majorant.evidence.identical import count_differences
 from majorant.evidence.labels import ORDER_SEED, holdout_evidence, known_items, leads_of
 from majorant.evidence.learn import LEARNED, LearnedRule, changes_on_items, earned_evidence, gold_labels, learn_rule
-from majorant.evidence.track_record import Setting
-from majorant.items import name_hashes, names_at, rows_of_parts, sum_parts
+from majorant.items import name_hashes, names_at, sum_parts
 from majorant.kernels import in_memory
 from majorant.methods import ESTIMATORS, fit_method, method_named
-from majorant.methods.fit import Fit, leaders
+from majorant.methods.fit import Fit
 from majorant.methods.judge import find_judges, judge_shares
-from majorant.methods.weighted_vote import combination
+from majorant.methods.weighted_vote import (
+    break_ties,
+    fit_median,
+    fit_models,
+    fit_one_step,
+    fit_weighted_vote,
+    weigh_votes,
+    written_rule,
+)
+from majorant.setting import Setting
 from majorant.tally import votes_by_worker
-from majorant.values import Estimate, FloatArray
+from majorant.values import Estimate
 from majorant.votes import IntArray, Votes
 
 AUTO = "auto"  # stands for the rule that the answer recommends
@@ -36,7 +44,10 @@ LEAST_THIN = 60  # labels; with fewer, rules learned on thin crowds are no bette
 FEWEST_TO_SPLIT = 80  # labels; with fewer, all of them teach
 
 
-def rule_named(rule: str, workers: Sequence[Hashable], *, beside: Sequence[str] = (WEIGHTED_VOTE,)) -> str:
+LABEL_FREE = (WEIGHTED_VOTE, ONE_STEP, MEDIAN)  # rules that are not methods, because they depend on the setting
+
+
+def rule_named(rule: str, workers: Sequence[Hashable], *, beside: Sequence[str] = LABEL_FREE) -> str:
     """Standard name of a rule, which is a method, a worker or several workers.
 
     A method takes precedence over a worker of the same name, and a worker over an alternative spelling of a method.
@@ -53,8 +64,8 @@ def rule_named(rule: str, workers: Sequence[Hashable], *, beside: Sequence[str] 
         raise ConfigError(f"{error} You can also name workers: {', '.join(map(str, workers[:12]))}{more}.") from None
 
 
-def fit_rule(rule: str, votes: Votes, starts: Mapping[str, Fit] | None = None) -> Fit:
-    """Fit a rule by its name; models start from `starts`, fits to other votes of the same workers.
+def fit_rule(rule: str, votes: Votes, setting: Setting | None = None, starts: Mapping[str, Fit] | None = None) -> Fit:
+    """Fit a rule by its name; methods start from `starts`, fits to other votes of the same workers.
 
     >>> votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="xyz", labels=("no", "yes"))
     >>> fit_rule("weighted-vote", votes).labels(), fit_rule("z", votes).labels()
@@ -62,10 +73,16 @@ def fit_rule(rule: str, votes: Votes, starts: Mapping[str, Fit] | None = None) -
     """
     if rule in ESTIMATORS:
         return fit_method(rule, votes, (starts or {}).get(rule))
-    if rule != WEIGHTED_VOTE:
+    if rule == ONE_STEP:
+        return fit_one_step(votes)
+    if rule not in LABEL_FREE:
         return _fit_judges(votes, rule)
-    combined = combination(votes, starts)
-    return fit_method(MAJORITY, votes) if combined is None else combined.fit
+    setting = Setting.of(votes) if setting is None else setting
+    if rule == WEIGHTED_VOTE:
+        return fit_weighted_vote(votes, setting)
+    if not setting.order:
+        raise ConfigError("median: these labels have no order. Pass order=, from the lowest label to the highest.")
+    return fit_median(votes, setting.order)
 
 
 def _fit_judges(votes: Votes, rule: str) -> Fit:
@@ -89,102 +106,68 @@ def full_judges(votes: Votes) -> list[str]:
     return [str(votes.workers[j]) for j in busy]
 
 
-def settle_ties(fit: Fit, majority: Fit, breaker: Fit | None, votes: Votes) -> Fit:
-    """Decide majority vote's ties in a rule by another fit; with None they stay tied.
-
-    >>> votes = Votes.from_codes([0, 0, 1], [0, 1, 0], [1, 0, 1], items="ab", workers="wx", labels="ny")
-    >>> majority = fit_rule("majority", votes)
-    >>> settle_ties(majority, majority, replace(majority, posterior=np.array([[.6, .4], [.9, .1]])), votes).labels()
-    ['n', 'y']
-    """
-    breaker = majority if breaker is None else breaker
-    return replace(fit, posterior=rows_of_parts(_settled, votes, fit, majority, breaker))
-
-
-def _settled(_votes: Votes, rule: Fit, majority: Fit, breaker: Fit) -> FloatArray:
-    _, n_best_i = leaders(majority.posterior)
-    return np.where((n_best_i > 1)[:, None], breaker.posterior, rule.posterior)
-
-
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Rules:
     """Majority vote and the rules that it is compared with, fitted."""
 
     votes: Votes
-    by_name: Mapping[str, Fit]  # majority vote first; each decides ties in its own way
-    members: Mapping[str, Fit]  # members of the weighted vote
-    belief: Fit | None  # the mean of the models
+    setting: Setting
+    by_name: Mapping[str, Fit]  # majority vote first
+    models: Mapping[str, Fit]  # of the votes, from which the weighted vote is made
     learned: LearnedRule | None = None  # how the rule `learned` was learned
 
-    def settled(self, name: str, breaker: str | None) -> Fit:
-        """A rule with its ties decided by the rule `breaker`; None leaves them tied."""
-        return _settle(name, breaker, self.by_name.__getitem__, self.votes)
+    def written(self, name: str, breaker: str | None) -> Fit:
+        """The rule in the form in which it is written: majority vote with its ties broken by the rule `breaker`."""
+        return self._written(name, breaker, self.votes, self.fit)
+
+    def fit(self, name: str) -> Fit:
+        """A rule by its name."""
+        return self.by_name.get(name) or self.models.get(name) or fit_rule(name, self.votes, self.setting)
 
     def refit(self, name: str, breaker: str | None, votes: Votes) -> Fit:
-        """The same rule, fitted to other votes of the same workers."""
+        """The rule as it would be written for other votes of the same workers."""
 
         def fit(name: str) -> Fit:
             if name == LEARNED and self.learned is not None:
-                return self.learned.fit(votes, fit(first_feature(self)), fit(self.learned.baseline))
-            return fit_rule(name, votes, self.members)
+                return self.learned.fit(votes, fit(WEIGHTED_VOTE), fit(self.learned.baseline))
+            return fit_rule(name, votes, self.setting, self.by_name)
 
-        return _settle(name, breaker, cache(fit), votes)
+        return self._written(name, breaker, votes, cache(fit))
 
-    def compared(self, name: str) -> Fit:
-        """A rule in the form in which it is compared with others.
-
-        Majority vote and the weighted vote have their ties decided the same way, so both leave them tied here.  Other
-        rules decide ties themselves, and are compared with a coin toss.
-        """
-        return self.settled(name, None) if name in (MAJORITY, WEIGHTED_VOTE) else self.by_name[name]
+    @staticmethod
+    def _written(name: str, breaker: str | None, votes: Votes, fit: Callable[[str], Fit]) -> Fit:
+        if name != MAJORITY or breaker is None:
+            return fit(name)
+        return break_ties(fit(MAJORITY), fit(breaker), votes)
 
 
-def _settle(name: str, breaker: str | None, fit: Callable[[str], Fit], votes: Votes) -> Fit:
-    return settle_ties(fit(name), fit(MAJORITY), None if breaker is None else fit(breaker), votes)
-
-
-def fit_rules(votes: Votes, method: str | None, more: Sequence[str]) -> Rules:
+def fit_rules(votes: Votes, setting: Setting, method: str | None, more: Sequence[str]) -> Rules:
     """Fit majority vote, the weighted vote, the rule `method` that the user chose, and `more` rules."""
-    blind = replace(votes, gold_i=None) if method is None else votes
-    # Workers can be compared only with two classes and an item with three votes.
-    can_weigh = len(votes.labels) > 1 and votes.votes_i.max(initial=0) > 2
-    combined = combination(blind) if can_weigh or WEIGHTED_VOTE in (method, *more) else None
-    if combined is None and method == WEIGHTED_VOTE:
-        raise ConfigError(f"{WEIGHTED_VOTE} cannot be used on these votes: no model can be fitted to them.")
-    by_name = {MAJORITY: fit_method(MAJORITY, votes)}
-    if combined is not None:
-        by_name[WEIGHTED_VOTE] = combined.fit
+    blind = replace(votes, gold_i=None)
+    majority, models = fit_method(MAJORITY, votes), fit_models(blind, setting)
+    by_name = {MAJORITY: majority, WEIGHTED_VOTE: weigh_votes(blind, setting, majority, models)}
     for name in filter(None, (method, *more)):
         if name not in by_name and name != LEARNED:
-            by_name[name] = fit_rule(name, votes)
-    return Rules(
-        votes=votes,
-        by_name=by_name,
-        members={} if combined is None else combined.fits,
-        belief=None if combined is None else combined.belief,
-    )
+            by_name[name] = models.get(name) or fit_rule(name, votes, setting)
+    return Rules(votes=votes, setting=setting, by_name=by_name, models=models)
 
 
 def add_judges(rules: Rules) -> Rules:
     """Add each judge of a panel who labels nearly everything."""
     judges = [name for name in full_judges(rules.votes)[:100] if name not in rules.by_name]
-    return replace(rules, by_name={**rules.by_name, **{name: fit_rule(name, rules.votes) for name in judges}})
+    fits = {name: fit_rule(name, rules.votes, rules.setting) for name in judges}
+    return replace(rules, by_name={**rules.by_name, **fits})
 
 
 def add_learned(rules: Rules, learned: LearnedRule) -> Rules:
     """Add a rule that was learned from labels."""
-    first, base = rules.by_name[first_feature(rules)], rules.by_name[learned.baseline]
+    first, base = rules.by_name[WEIGHTED_VOTE], rules.by_name[learned.baseline]
     fit = learned.fit(rules.votes, first, base)
     return replace(rules, by_name={**rules.by_name, LEARNED: fit}, learned=learned)
 
 
-def first_feature(rules: Rules) -> str:
-    """The rule whose probabilities are the first feature of learned rules."""
-    return WEIGHTED_VOTE if WEIGHTED_VOTE in rules.by_name else MAJORITY
-
-
 def learn_from_gold(
-    rules: Rules, setting: Setting, *, holds_out: bool, tolerance: float, level: float, seed: int
+    rules: Rules, *, holds_out: bool, tolerance: float, level: float, seed: int
 ) -> tuple[Rules, LearnedRule | None, tuple[Evidence, ...]]:
     """Learn a rule from the gold labels, and add it with its evidence if its labels are written.
 
@@ -192,13 +175,12 @@ def learn_from_gold(
     not prove it better, it is learned from all labels, and what it gains is an expectation.
     """
     item_p, truth_p = gold_labels(rules.votes)
-    is_thin = not setting.panel and not setting.teaches
-    if len(item_p) < (LEAST_THIN if is_thin else LEAST_LABELS):
+    if len(item_p) < (LEAST_THIN if rules.setting.thin else LEAST_LABELS):
         return rules, None, ()
-    baseline = WEIGHTED_VOTE if setting.teaches and WEIGHTED_VOTE in rules.by_name else MAJORITY
+    baseline = written_rule(rules.setting) if written_rule(rules.setting) == WEIGHTED_VOTE else MAJORITY
 
     def learn(some: NDArray[np.bool_] | slice) -> tuple[Rules, LearnedRule]:
-        first, base = rules.by_name[first_feature(rules)], rules.by_name[baseline]
+        first, base = rules.by_name[WEIGHTED_VOTE], rules.by_name[baseline]
         rule = learn_rule(rules.votes, item_p[some], truth_p[some], first, baseline=base, seed=seed)
         with_rule = add_learned(rules, rule)
         average = with_rule.by_name[LEARNED]
@@ -210,7 +192,7 @@ def learn_from_gold(
         half_p = half_of(rules.votes, item_p, seed)
         tried, half = learn(half_p)
         if half.written:
-            present, fit = tried.compared(MAJORITY), tried.compared(LEARNED)
+            present, fit = tried.by_name[MAJORITY], tried.by_name[LEARNED]
             evidence = holdout_evidence(
                 rules.votes,
                 (present, fit),
@@ -261,7 +243,7 @@ def cross_validated_evidence(rules: Rules, method: str) -> tuple[Evidence, ...]:
     votes = rules.votes
     if votes.n_gold < 10:
         return ()
-    leads = leads_of(votes, rules.compared(MAJORITY), fit_cross_validated(method, votes))
+    leads = leads_of(votes, rules.by_name[MAJORITY], fit_cross_validated(method, votes))
     evidence = _without_interval(
         method, float(leads.lead_g.sum()) / leads.labels, leads.labels, whole=leads.labels == (votes.votes_i > 0).sum()
     )

@@ -1,113 +1,156 @@
-"""Track record: results of the weighted vote on similar public data sets, and how reliable the models were.
+"""Track record: what the labels that are written without labels gained on public data sets, and how sure they were.
 
-`track_record.json` is written by `benchmarks/track_record.py` from every public data set with gold labels.
+`track_record.json` is written by `benchmarks/track_record.py` from every public data set with gold labels.  Sets of one
+origin are a family, and every family counts once, because its sets resemble each other.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from typing import NamedTuple
 
 import numpy as np
 
 from majorant.defaults import WEIGHTED_VOTE
 from majorant.evidence.evidence import Assumption, Evidence, Record, Source, Status, Tested
-from majorant.methods.fit import Fit, chances
+from majorant.evidence.identical import Difference
+from majorant.setting import Case, Setting
 from majorant.values import Estimate, FloatArray
 
-FEWEST_VOTES = 10  # average votes per worker; with fewer, models cannot distinguish workers
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """What the votes show without gold labels: who voted on what, and whether workers differ."""
-
-    panel: bool  # the same few judges vote on (nearly) everything
-    votes_per_worker: float
-    workers_differ: bool  # more than by chance
-
-    @property
-    def teaches(self) -> bool:
-        """Whether the weighted vote has a good track record in such a setting."""
-        return not self.panel and self.votes_per_worker >= FEWEST_VOTES and self.workers_differ
+LEAST_ITEMS = 5  # of a family, which show what it gains by such an item
+SAME = 0.005  # smaller differences in accuracy count as none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicSet:
-    """A public data set with gold labels: its setting, what the models expected, and what was true."""
+    """A public data set with gold labels; all numbers but the first four are shares of its gold items.
+
+    `ties` and `overturns` are what the labels written without labels gain over majority vote on items whose votes are
+    tied and on the others; ties of majority vote count by their share.
+    """
 
     name: str
-    setting: Setting
-    expected_gain: float | None  # the models' expected gain of the weighted vote over majority vote, on untied items
-    gain: float  # the actual gain according to gold
+    family: str
+    case: Case
+    panel: bool
+    items: int  # gold items
+    tied: float
+    overturned: float  # untied items whose label differs from that of majority vote
+    ties: float
+    overturns: float
+    other_gain: float  # of the weighted vote, which panels do not write
     confidence: float  # mean confidence of the labels
     accuracy: float  # share of the labels that are right
+
+    @property
+    def gain(self) -> float:
+        """The gain of the labels written over majority vote."""
+        return self.ties + self.overturns
 
 
 @cache
 def public_sets() -> tuple[PublicSet, ...]:
     """Load the data sets of the track record."""
     rows = json.loads(resources.files("majorant.evidence").joinpath("track_record.json").read_text(encoding="utf-8"))
-    return tuple(PublicSet(**{**row, "setting": Setting(**row["setting"])}) for row in rows["sets"])
+    return tuple(PublicSet(**{**row, "case": Case(row["case"])}) for row in rows["sets"])
 
 
-def track_record(
-    setting: Setting, expected: float | None, sets: Sequence[PublicSet] | None = None, *, stake: float = 1.0
-) -> tuple[Evidence, ...]:
-    """Evidence from gains of the weighted vote on public data sets like this one; empty if it has no good record.
+class Forecast(NamedTuple):
+    """The expected gain of the labels written, with its 80% range, on tied items, on overturned ones, and in all."""
+
+    ties: Estimate
+    overturns: Estimate
+    total: Estimate
+    record: Record
+
+
+def forecast(setting: Setting, difference: Difference, sets: Sequence[PublicSet] | None = None) -> Forecast | None:
+    """What the labels written without labels gain over majority vote, by what such labels gained on public sets.
+
+    A family's gain per tied item and per overturned item are what is carried over; their mean is the forecast, and the
+    range holds eight of ten families.
 
     Parameters
     ----------
     setting : Setting
-        What the votes show without labels.
-    expected : float or None
-        The gain that the models expect, as a share of the items.
+        What kind of votes these are.
+    difference : Difference
+        How many items are tied, and how many other labels differ from majority vote.
     sets : sequence of PublicSet
         The data sets to use; by default all.
-    stake : float
-        Share of the items on which the two rules differ, which bounds the gain.
 
     Returns
     -------
-    tuple of Evidence
-        One item of evidence; none for panels, for crowds with few votes per worker, and if workers do not differ.
+    Forecast or None
+        None if no public set is like these votes.
     """
-    like = [one for one in (public_sets() if sets is None else sets) if one.setting.teaches]
-    if not setting.teaches or expected is None or expected <= 0 or not like:
+    like = [one for one in (public_sets() if sets is None else sets) if one.case is setting.case]
+    if not like or not difference.items:
+        return None
+    per_tie = _per_item(like, lambda one: (one.ties, one.tied))
+    per_overturn = _per_item(like, lambda one: (one.overturns, one.overturned))
+    ties = _scale(per_tie, difference.tied / difference.items)
+    overturns = _scale(per_overturn, difference.disagree / difference.items)
+    value, low, high = (float(a or 0) + float(b or 0) for a, b in zip(ties.ends, overturns.ends, strict=True))
+    total = Estimate(value, low, high)
+    return Forecast(ties, overturns, total, record_of([one.gain for one in like]))
+
+
+def panel_record(sets: Sequence[PublicSet] | None = None) -> Record:
+    """How the weighted vote did on public panels and thin crowds, where it is not written."""
+    known = public_sets() if sets is None else sets
+    return record_of([one.other_gain for one in known if one.case is Case.PANEL])
+
+
+def record_of(gains: Sequence[float]) -> Record:
+    """How often a rule was better and worse than majority vote, its mean gain, and the worst one."""
+    return Record(
+        sets=len(gains),
+        better=sum(gain >= SAME for gain in gains),
+        worse=sum(gain <= -SAME for gain in gains),
+        mean_gain=float(np.mean(gains)) if gains else 0.0,
+        worst_gain=min(gains, default=0.0),
+    )
+
+
+def _per_item(sets: Sequence[PublicSet], parts: Callable[[PublicSet], tuple[float, float]]) -> FloatArray:
+    """The gain per item of one kind, for each family with enough of them."""
+    families: dict[str, list[tuple[float, float]]] = {}
+    for one in sets:
+        gain, share = parts(one)
+        families.setdefault(one.family, []).append((gain * one.items, share * one.items))
+    sums = [np.sum(pairs, axis=0) for pairs in families.values()]
+    return np.array([gain / items for gain, items in sums if items >= LEAST_ITEMS])
+
+
+def _scale(per_item_f: FloatArray, share: float) -> Estimate:
+    if not len(per_item_f) or not share:
+        return Estimate(0.0, 0.0, 0.0)
+    low, high = np.quantile(per_item_f, [0.1, 0.9])
+    return Estimate(float(per_item_f.mean()) * share, float(low) * share, float(high) * share)
+
+
+def track_record(
+    setting: Setting, difference: Difference, sets: Sequence[PublicSet] | None = None
+) -> tuple[Evidence, ...]:
+    """Evidence from what the weighted vote gained on public crowds like this one; none for other votes."""
+    expected = forecast(setting, difference, sets) if setting.case is Case.CROWD else None
+    if expected is None:
         return ()
-    gains = np.array([one.gain for one in like])
-    shares = _realised_shares([(one.expected_gain or 0.0, one.gain) for one in like])
-    value, low, high = (float(np.clip(share * expected, -stake, stake)) for share in shares)
     return (
         Evidence(
             source=Source.TRACK_RECORD,
             other=WEIGHTED_VOTE,
-            gain=Estimate(value, low, high),
+            gain=expected.total,
             level=0.8,
             assumptions=(Tested(Assumption.LIKE_PUBLIC_SETS, Status.UNTESTED),),
-            record=Record(
-                sets=len(like),
-                better=int((gains > 0.0005).sum()),  # smaller differences, in shares of the items, count as none
-                worse=int((gains < -0.0005).sum()),
-                mean_gain=float(gains.mean()),
-                worst_gain=float(gains.min()),
-            ),
+            record=expected.record,
         ),
     )
-
-
-def _realised_shares(pairs: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
-    """Share of the expected gain that was realised: the mean and an 80% range."""
-    expected, gained = np.array([pair for pair in pairs if pair[0] > 0]).T
-    ratio = gained / expected
-    order = np.argsort(ratio)
-    # Data sets are weighted by their expected gain.
-    middle = (np.cumsum(expected[order]) - expected[order] / 2) / expected.sum()
-    low, high = np.interp([0.1, 0.9], middle, ratio[order])
-    return float(gained.sum() / expected.sum()), float(low), float(high)
 
 
 def overstatement(panel: bool, sets: Sequence[PublicSet] | None = None) -> tuple[int, Estimate]:
@@ -116,21 +159,8 @@ def overstatement(panel: bool, sets: Sequence[PublicSet] | None = None) -> tuple
     The interval covers eight of ten data sets.
     """
     records = public_sets() if sets is None else sets
-    excess = [record.confidence - record.accuracy for record in records if record.setting.panel == panel]
+    excess = [record.confidence - record.accuracy for record in records if record.panel == panel]
     if not excess:
         return 0, Estimate(None)
     low, high = np.quantile(excess, [0.1, 0.9])
     return len(excess), Estimate(float(np.mean(excess)), float(low), float(high))
-
-
-def expected_gain(present: Fit, other: Fit, belief_ik: FloatArray) -> float:
-    """Gain of a rule over another if `belief_ik` are the true probabilities, as a share of the items with votes."""
-    voted_i = present.votes_i > 0
-    lead_ik = chances(other.posterior[voted_i]) - chances(present.posterior[voted_i])
-    return float((belief_ik[voted_i] * lead_ik).sum()) / max(int(voted_i.sum()), 1)
-
-
-def expected_lead(_: object, present: Fit, other: Fit, belief: Fit) -> tuple[float, int]:
-    """`expected_gain` in items, and the number of items with votes."""
-    voted = int((present.votes_i > 0).sum())
-    return expected_gain(present, other, belief.posterior) * max(voted, 1), voted

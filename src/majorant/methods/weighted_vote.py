@@ -1,236 +1,179 @@
-"""The weighted vote, in which workers who agree more with the others count more.
+"""The weighted vote, and what is written without labels.
 
-It averages the posteriors of three models (one-coin, hierarchical, EBCC) and the plain vote shares.
+`S` are the vote shares of an item.  *One step* is the E step of Dawid-Skene after its matrices and class shares were
+counted from S, with every worker's matrix supported by one pseudo-vote per class of all workers' matrix.  It corrects
+the workers' habits; further steps reward workers who merely agree with each other.
+
+=====================  ====================================  ==============================================
+case                   the weighted vote                     written without labels
+=====================  ====================================  ==============================================
+one-class voters       majority vote                         majority vote
+grades                 majority vote                         the median of the votes
+known judges           half by head, half by name            the same
+agreement by chance    majority vote                         majority vote
+crowd                  one step x EBCC x S                   the same
+panel, thin crowd      S x one step to the power of 1/4      majority vote, with its ties broken by one step
+=====================  ====================================  ==============================================
+
+Products are geometric means.  The first case that applies counts (`majorant.setting`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from majorant.defaults import COMBINED, MAJORITY, WEIGHTED_VOTE
-from majorant.items import rows_of_parts, sample_items
-from majorant.kernels import softmax_rows
-from majorant.methods import fit_method, unsuited
-from majorant.methods.fit import Fit
-from majorant.methods.one_coin import OneCoin
-from majorant.methods.shared import SharedConfusion
-from majorant.tally import Patterns, find_patterns, tied
-from majorant.values import FloatArray
-from majorant.votes import IntArray, Votes
+from majorant.defaults import MAJORITY, MEDIAN, ONE_STEP, WEIGHTED_VOTE
+from majorant.items import rows_of_parts
+from majorant.kernels import Block, gather, scatter, shares, softmax_rows, weighted_sum
+from majorant.known import half_by_name
+from majorant.methods import unsuited
+from majorant.methods.dawid_skene import DawidSkene
+from majorant.methods.ebcc import EBCC
+from majorant.methods.fit import TIE_TOLERANCE, Fit, fit_of
+from majorant.methods.majority import Majority
+from majorant.methods.tables import VoteData, by_worker, prepare, vote_rows, vote_shares
+from majorant.setting import Case, Setting
+from majorant.values import FloatArray, safe_log
+from majorant.votes import Votes
 
-SHRINKING = ("hierarchical", MAJORITY)  # members that hardly distinguish workers who are alike
-PATTERNS_AT_ONCE = 1 << 13  # rows
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Combination:
-    """The fit of each member and the combined fit; `belief` combines only the models.
-
-    Vote shares stabilise the labels but are not probabilities, so expectations use only the models.
-    """
-
-    fits: Mapping[str, Fit]
-    fit: Fit
-    belief: Fit
+SMOOTHING = 0.02  # added to the factors of a product, so that none of them alone rules out a class
 
 
-def _fit_member(method: str, votes: Votes, start: Fit | None) -> Fit:
-    if method == "one-coin":  # run to convergence, for which the record was measured
-        return OneCoin(smoothing=0.01, min_rise=None).fit(votes, start=start)
-    return fit_method(method, votes, start)
-
-
-def combination(votes: Votes, starts: Mapping[str, Fit] | None = None) -> Combination | None:
-    """Fit the applicable members and average them; None if no model can be fitted.
-
-    `starts` holds earlier fits of the members to other votes of the same workers, to start from.
-
-    We tried weights learned from held-out votes, but they are no better: the model that predicts votes best need not be
-    the one that finds the true classes (docs/decide.md).
-
-    >>> from majorant.simulate import one_coin_workers, simulate
-    >>> votes, _ = simulate([.5, .5], one_coin_workers([.9, .8, .8, .7, .6, .6]), n_items=300, n_votes=5, rng=0)
-    >>> list(combination(votes).fits)
-    ['one-coin', 'hierarchical', 'ebcc', 'majority']
-    """
-    members = members_for(votes)
-    if not members:
-        return None
-    fits = {method: _fit_member(method, votes, (starts or {}).get(method)) for method in members}
-    models = {method: fit for method, fit in fits.items() if method != MAJORITY}
-    model = count_model(find_patterns(votes)) if set(fits) == set(SHRINKING) else None
-    return Combination(fits, combine(fits, votes, model), combine(models, votes))
-
-
-def members_for(votes: Votes) -> tuple[str, ...]:
-    """The members that can be used on these votes; empty if only majority vote remains.
-
-    If workers differ by no more than noise, members that would fit the noise are left out; a majority is then
-    overturned only if vote counts alone show that it is wrong.
-    """
-    members = tuple(method for method in COMBINED if not unsuited(method, votes))
-    if len(members) > 1 and not differ_beyond_noise(sample_items(votes).votes):
-        members = tuple(method for method in members if method in SHRINKING)
-    return () if members == (MAJORITY,) else members
-
-
-def combine(fits: Mapping[str, Fit], votes: Votes, model: CountModel | None = None) -> Fit:
-    """Average the posteriors, priors and confusion matrices into a fit of the method `weighted-vote`.
-
-    All fits must be to these votes; only majority vote may lack a confusion matrix per worker.  With a model of vote
-    counts, which is for members that treat workers alike, the mean overturns a majority only if the counts show that it
-    is wrong.  `learned["shares"]`
-    is the weight of the vote shares in the mean, which are not probabilities.
-    """
-    first = next(iter(fits.values()))
-    return Fit(
-        method=WEIGHTED_VOTE,
-        posterior=rows_of_parts(partial(_mean_rows, model, [*fits]), votes, *fits.values()),
-        prior=_mean([fit.prior for fit in fits.values()]),
-        votes_i=first.votes_i,
-        label_values=first.label_values,
-        names=first.names,
-        confusion=_mean([fit.confusion for fit in fits.values() if fit.confusion is not None]),
-        converged=all(fit.converged for fit in fits.values()),
-        n_iter=max(fit.n_iter for fit in fits.values()),
-        learned={"shares": np.array((MAJORITY in fits) / len(fits))},
-    )
-
-
-def _mean_rows(model: CountModel | None, names: Sequence[str], votes: Votes, *fits: Fit) -> FloatArray:
-    mean_ik = _mean([fit.posterior for fit in fits])
-    if model is None:
-        return mean_ik
-    return keep_majorities(model, mean_ik, fits[names.index(MAJORITY)].posterior, votes.votes_i)
-
-
-def _mean(arrays: list[FloatArray]) -> FloatArray:
-    return np.asarray(sum(arrays[1:], start=arrays[0]) / len(arrays))
-
-
-def differ_beyond_noise(votes: Votes) -> bool:
-    """Whether workers differ in agreement or label frequencies by clearly more than chance.
-
-    If workers are exchangeable, an item's votes can be permuted among its voters, so worker j's total excess over the
-    item means is a sum of independent draws with known variance. The squared totals, divided by their variances, are
-    summed and compared with the expected sum. If the sum is less than twice that, a model with separate parameters for
-    each worker fits noise more than skill.
-
-    >>> from majorant.simulate import one_coin_workers, simulate
-    >>> alike, _ = simulate([.5, .5], one_coin_workers([.8] * 6), n_items=300, n_votes=4, rng=0)
-    >>> unequal, _ = simulate([.5, .5], one_coin_workers([.9, .9, .8, .7, .6, .6]), n_items=300, n_votes=4, rng=0)
-    >>> differ_beyond_noise(alike), differ_beyond_noise(unequal)
-    (False, True)
-    """
-    if not (votes.votes_i > 1).any():
-        return False
-    distance_f, noise_f, variance_f = np.array([_distance(value_n, votes) for value_n in _features(votes)]).T
-    mean_votes = votes.votes_i[votes.votes_i > 1].mean()
-    fellows = mean_votes / (mean_votes - 1)  # because the excesses on an item sum to 0
-    # Two standard deviations: workers who are alike seem to differ in about one case in a hundred.
-    clear = distance_f.sum() > noise_f.sum() + 2 * np.sqrt(fellows * variance_f.sum())
-    # Twice the variance of noise: then half of the differences between workers are real.
-    return bool(clear and (distance_f > 2 * noise_f).any())
-
-
-def _features(votes: Votes) -> Iterator[FloatArray]:
-    """For each vote, the number of votes that agree; and an indicator of each label except the most frequent."""
-    n_classes = len(votes.labels)
-    key_n = votes.item_n.astype(np.int64) * n_classes + votes.label_n
-    yield np.bincount(key_n, minlength=len(votes.items) * n_classes)[key_n].astype(float)
-    for label in np.argsort(np.bincount(votes.label_n, minlength=n_classes))[:-1]:
-        yield (votes.label_n == label).astype(float)
-
-
-def _distance(value_n: FloatArray, votes: Votes) -> tuple[float, float, float]:
-    """The sum over workers of squared total excess divided by its variance, and the sum's mean and variance."""
-
-    def by_worker(value_n: FloatArray) -> FloatArray:
-        return np.bincount(votes.worker_n, weights=value_n, minlength=len(votes.workers)).astype(float)
-
-    excess_n = value_n - _item_mean(value_n, votes)
-    square_n = excess_n**2
-    mean_n = _item_mean(square_n, votes)
-    total_j, square_j = by_worker(excess_n), by_worker(mean_n)
-    beyond_j = by_worker(_item_mean(square_n**2, votes) - 3 * mean_n**2)
-    known_j = square_j > 0
-    unit_j = np.where(known_j, square_j, 1.0)
-    variance_j = np.where(known_j, 2 + beyond_j / unit_j**2, 0.0)
-    return float((total_j**2 / unit_j).sum()), float(known_j.sum()), float(variance_j.sum())
-
-
-def _item_mean(value_n: FloatArray, votes: Votes) -> FloatArray:
-    """For each vote, the mean over all votes on its item."""
-    votes_i = votes.votes_i[votes.votes_i > 0]
-    return np.repeat(np.add.reduceat(value_n, votes.offsets_i[:-1][votes.votes_i > 0]) / votes_i, votes_i)
-
-
-class CountModel(NamedTuple):
-    """One confusion matrix and prior for all workers, and the Fisher information of the vote counts about both."""
-
-    prior_k: FloatArray
-    crowd_kl: FloatArray
-    information_aa: FloatArray  # about the logits of the prior, then of each row
-
-    def shows_wrong(self, count_ik: FloatArray) -> NDArray[np.bool_]:
-        """Whether an item's plurality class is clearly not the most probable one."""
-        odds_ik = np.log(self.prior_k) + count_ik @ np.log(self.crowd_kl).T
-        rows, n_classes = np.arange(len(count_ik)), len(self.prior_k)
-        best_i, leader_i = odds_ik.argmax(axis=1), count_ik.argmax(axis=1)
-        moved_ikl = _moved(count_ik, self.crowd_kl)
-        turn_ia = np.zeros((len(count_ik), n_classes + n_classes**2))
-        turn_ikl = turn_ia[:, n_classes:].reshape(len(count_ik), n_classes, n_classes)
-        for class_i, sign in ((best_i, 1.0), (leader_i, -1.0)):
-            turn_ia[rows, class_i] += sign
-            turn_ikl[rows, class_i] += sign * moved_ikl[rows, class_i]
-        variance_i = np.einsum("ia,ai->i", turn_ia, np.linalg.solve(self.information_aa, turn_ia.T))
-        lead_i = odds_ik[rows, best_i] - odds_ik[rows, leader_i]
-        error_i = np.sqrt(np.maximum(variance_i, 0.0))
-        return np.asarray((best_i != leader_i) & (lead_i > 1.645 * error_i))  # 95%, one-sided
-
-
-def count_model(patterns: Patterns) -> CountModel | None:
-    """Fit one confusion matrix for all workers to vote counts; None if there are too many classes.
+def fit_weighted_vote(votes: Votes, setting: Setting, *, weights: ArrayLike | None = None) -> Fit:
+    """Fit the method `weighted-vote`, where item i counts `weights[i]` times.
 
     >>> from majorant.simulate import simulate
-    >>> from majorant.tally import counts, distinct_counts
-    >>> for n_items in (300, 30_000):
-    ...     votes, _ = simulate([.85, .15], [[.75, .25], [.25, .75]], n_items=n_items, n_votes=3, rng=0)
-    ...     model = count_model(distinct_counts(counts(votes)))
-    ...     print(model.shows_wrong(np.array([[1.0, 2.0], [0.0, 3.0]])))
-    [False False]
-    [ True False]
+    >>> habits = [[[0.95, 0.05], [0.5, 0.5]]] * 6 + [[[0.6, 0.4], [0.05, 0.95]]] * 2
+    >>> votes, truth = simulate([0.5, 0.5], habits, n_items=300, n_votes=3, rng=0)
+    >>> majority, weighted = Majority().fit(votes), fit_weighted_vote(votes, Setting.of(votes))
+    >>> [int((fit.codes() == truth).sum()) for fit in (majority, weighted)]
+    [241, 243]
     """
-    n_classes = patterns.counts_pk.shape[1]
-    if n_classes > 12:  # beyond that, the information matrix is too large
-        return None
-    prior_k, crowd_kl = SharedConfusion().fit_counts(patterns)
-    information_aa = 1e-6 * np.eye(n_classes + n_classes**2)  # so that what is not known at all has a large variance
-    for start in range(0, len(patterns.items_p), PATTERNS_AT_ONCE):
-        count_pk = patterns.counts_pk[start : start + PATTERNS_AT_ONCE].astype(float)
-        posterior_pk, _ = softmax_rows(np.log(prior_k) + count_pk @ np.log(crowd_kl).T)
-        by_row_pkl = posterior_pk[:, :, None] * _moved(count_pk, crowd_kl)
-        score_pa = np.concatenate([posterior_pk - prior_k, by_row_pkl.reshape(len(count_pk), -1)], axis=1)
-        information_aa += (score_pa * patterns.items_p[start : start + PATTERNS_AT_ONCE, None]).T @ score_pa
-    return CountModel(prior_k, crowd_kl, information_aa)
+    majority = Majority().fit(votes, weights=weights)
+    return weigh_votes(votes, setting, majority, fit_models(votes, setting, weights=weights))
 
 
-def _moved(count_ik: FloatArray, crowd_kl: FloatArray) -> FloatArray:
-    """The derivative of an item's log-probability given class k with respect to the logits of row k."""
-    return np.asarray(count_ik[:, None, :] - count_ik.sum(axis=1)[:, None, None] * crowd_kl)
+def fit_models(votes: Votes, setting: Setting, *, weights: ArrayLike | None = None) -> dict[str, Fit]:
+    """Fit what the case needs: one step, and EBCC on crowds, unless their matrices would be too large."""
+    fits: dict[str, Fit] = {}
+    if setting.case in (Case.CROWD, Case.PANEL) and not unsuited(DawidSkene.name, votes):
+        fits[ONE_STEP] = fit_one_step(votes, weights=weights)
+    if setting.case is Case.CROWD and not unsuited(EBCC.name, votes):
+        fits[EBCC.name] = EBCC().fit(votes, weights=weights)
+    return fits
 
 
-def keep_majorities(model: CountModel, mean_ik: FloatArray, shares_ik: FloatArray, votes_i: IntArray) -> FloatArray:
-    """Replace the mean posterior by the vote shares where it would overturn a majority without enough evidence."""
-    turned = np.flatnonzero((mean_ik.argmax(axis=1) != shares_ik.argmax(axis=1)) & (votes_i > 0))
-    for d in np.split(turned, range(PATTERNS_AT_ONCE, len(turned), PATTERNS_AT_ONCE)):
-        count_dk = np.rint(shares_ik[d] * votes_i[d, None])
-        kept = d[~tied(count_dk.astype(np.int64)) & ~model.shows_wrong(count_dk)]
-        mean_ik[kept] = shares_ik[kept]
-    return mean_ik
+def weigh_votes(votes: Votes, setting: Setting, majority: Fit, models: Mapping[str, Fit]) -> Fit:
+    """The weighted vote, from majority vote and `fit_models`."""
+    rows: Callable[..., FloatArray] | None = None
+    fits: tuple[Fit, ...] = (majority, *models.values())
+    if setting.case is Case.KNOWN_JUDGES and setting.judges is not None:
+        rows, fits = partial(_half_by_name, setting.judges.weight_j), ()
+    elif models:
+        rows = _product_rows if setting.case is Case.CROWD else _quarter_rows
+    posterior = majority.posterior if rows is None else rows_of_parts(rows, votes, *fits)
+    return replace(models.get(ONE_STEP, majority), method=WEIGHTED_VOTE, posterior=posterior)
+
+
+def written_rule(setting: Setting) -> str:
+    """The rule whose labels are written if nobody labelled anything."""
+    if setting.case is Case.GRADES:
+        return MEDIAN
+    return WEIGHTED_VOTE if setting.case in (Case.CROWD, Case.KNOWN_JUDGES) else MAJORITY
+
+
+def tie_rule(setting: Setting) -> str | None:
+    """The rule that breaks the ties of majority vote; None for a coin."""
+    rule = written_rule(setting)
+    return ONE_STEP if setting.case is Case.PANEL else None if rule == MAJORITY else rule
+
+
+def fit_one_step(votes: Votes, *, weights: ArrayLike | None = None) -> Fit:
+    """Fit one step of Dawid-Skene."""
+    data = prepare(votes, weights=weights)
+    count_jkl, items_k = _count_shares(data)
+    confusion_jkl = shares(count_jkl + shares(count_jkl.sum(axis=0)))
+    prior_k = shares(items_k)
+    log_vote_ck, log_prior_k = vote_rows(safe_log(confusion_jkl)), np.log(np.maximum(prior_k, 1e-12))
+
+    def e_step(block: Block) -> FloatArray:
+        return softmax_rows(gather(block, log_vote_ck) + log_prior_k)[0]
+
+    return fit_of(ONE_STEP, votes, posterior=data.rows(e_step), prior=prior_k, confusion=confusion_jkl)
+
+
+def _count_shares(data: VoteData) -> tuple[FloatArray, FloatArray]:
+    """Expected votes by worker, class and label, and items by class, if vote shares were probabilities."""
+
+    def step(block: Block) -> tuple[FloatArray, FloatArray]:
+        share_ik = vote_shares(block, data.totals)
+        voted_i = np.diff(block.matrix.indptr) > 0
+        return scatter(block, share_ik), weighted_sum(block, share_ik * voted_i[:, None])
+
+    votes_ck, items_k = data.engine.map_sum(step)
+    return by_worker(votes_ck, data.totals.n_labels), items_k
+
+
+def _product_rows(_: Votes, *fits: Fit) -> FloatArray:
+    return softmax_rows(np.sum([np.log(fit.posterior + SMOOTHING) for fit in fits], axis=0) / len(fits))[0]
+
+
+def _quarter_rows(_: Votes, majority: Fit, step: Fit) -> FloatArray:
+    log_step_ik = np.log(np.maximum(step.posterior, 1e-300))
+    return softmax_rows(np.log(majority.posterior + SMOOTHING) + log_step_ik / 4)[0]
+
+
+def _half_by_name(weight_j: FloatArray, votes: Votes) -> FloatArray:
+    return half_by_name(votes, weight_j)
+
+
+def fit_median(votes: Votes, order: tuple[int, ...]) -> Fit:
+    """Fit the median of the votes on each item, for labels with these codes from lowest to highest.
+
+    Of two middle grades, the one nearer to the mean of the votes counts; if both are as near, the lower one.  The
+    posterior is the depth of each grade: the share of the votes up to it or from it on, whichever is smaller.
+
+    >>> votes = Votes.from_codes([0, 0, 0, 0], [0, 1, 2, 3], [0, 1, 2, 2], items="a", workers="wxyz", labels="123")
+    >>> fit_median(votes, (0, 1, 2)).labels()
+    ['2']
+    """
+    majority = Majority().fit(votes)
+    return replace(majority, method=MEDIAN, posterior=rows_of_parts(partial(_depths, order), votes, majority))
+
+
+def _depths(order: tuple[int, ...], _: Votes, majority: Fit) -> FloatArray:
+    share_ig = np.asarray(majority.posterior)[:, list(order)]
+    up_to_ig = share_ig.cumsum(axis=1)
+    depth_ig = np.minimum(up_to_ig, 1 - up_to_ig + share_ig)
+    grade_g = np.arange(len(order))
+    # Several grades may be as deep.  They differ by less than the smallest difference between depths.
+    distance_ig = np.abs(grade_g - share_ig @ grade_g[:, None])
+    depth_ig = depth_ig.round(9) - 1e-5 * distance_ig - 1e-8 * grade_g
+    depth_ik = np.empty(depth_ig.shape)
+    depth_ik[:, list(order)] = np.maximum(depth_ig, 0.0)
+    return shares(depth_ik)
+
+
+def break_ties(majority: Fit, breaker: Fit, votes: Votes) -> Fit:
+    """Break ties of majority vote among the tied labels by the probabilities of another fit.
+
+    >>> votes = Votes.from_codes([0, 0, 1], [0, 1, 0], [1, 0, 1], items="ab", workers="wx", labels="ny")
+    >>> majority = Majority().fit(votes)
+    >>> break_ties(majority, replace(majority, posterior=np.array([[.6, .4], [.9, .1]])), votes).labels()
+    ['n', 'y']
+    """
+    return replace(majority, posterior=rows_of_parts(_break_rows, votes, majority, breaker))
+
+
+def _break_rows(_: Votes, majority: Fit, breaker: Fit) -> FloatArray:
+    share_ik = np.array(majority.posterior)
+    best_ik = share_ik >= share_ik.max(axis=1, keepdims=True) - TIE_TOLERANCE
+    tied = np.flatnonzero((best_ik.sum(axis=1) > 1) & (majority.votes_i > 0))
+    best_tk, held_t = best_ik[tied], (share_ik[tied] * best_ik[tied]).sum(axis=1, keepdims=True)
+    share_ik[tied] = np.where(best_tk, held_t * shares(best_tk * breaker.posterior[tied]), share_ik[tied])
+    return share_ik

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from majorant.ask.ask import usual_question
 from majorant.decide import Action, Answer, Step
-from majorant.defaults import MAJORITY, WEIGHTED_VOTE
+from majorant.defaults import MAJORITY, MEDIAN, ONE_STEP, WEIGHTED_VOTE
 from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status
 from majorant.evidence.gold_sample import LEAST_LABELS, Kind
 from majorant.evidence.learn import LEARNED
-from majorant.evidence.track_record import FEWEST_VOTES, overstatement
+from majorant.evidence.track_record import overstatement, panel_record
 from majorant.render.assumptions import said_assumptions
 from majorant.render.notes import note_text
 from majorant.render.words import (
@@ -26,6 +27,7 @@ from majorant.render.words import (
     shown,
     whole_range,
 )
+from majorant.setting import Case
 from majorant.votes import NoteKind
 
 if TYPE_CHECKING:
@@ -36,15 +38,18 @@ if TYPE_CHECKING:
 class AnswerText(NamedTuple):
     """The sentences of an answer, the same on every surface."""
 
-    headline: str
-    evidence: str
+    headline: str  # whether another rule is better than the user's own majority vote
+    quality: str  # how good the labels are
     ties: str  # empty if no item is tied
+    evidence: str
     next: str  # what to do now, without the command
 
 
 def say_answer(result: Result) -> AnswerText:
     """All sentences of the answer."""
-    return AnswerText(headline(result), evidence_line(result), ties_line(result), next_line(result))
+    return AnswerText(
+        headline(result), quality_line(result), ties_line(result), evidence_line(result), next_line(result)
+    )
 
 
 def rule_name(rule: str, *, begins: bool = False) -> str:
@@ -53,34 +58,55 @@ def rule_name(rule: str, *, begins: bool = False) -> str:
     >>> rule_name("weighted-vote"), rule_name("majority", begins=True), rule_name("gpt-4o", begins=True)
     ('the weighted vote', 'Majority vote', 'gpt-4o')
     """
-    names = {MAJORITY: "majority vote", WEIGHTED_VOTE: "the weighted vote", LEARNED: "the learned rule"}
+    names = {
+        MAJORITY: "majority vote",
+        WEIGHTED_VOTE: "the weighted vote",
+        LEARNED: "the learned rule",
+        ONE_STEP: "one step of Dawid-Skene",
+        MEDIAN: "the median",
+    }
     if rule not in names:
         return shown(rule)
     return names[rule][0].upper() + names[rule][1:] if begins else names[rule]
 
 
 def headline(result: Result) -> str:
-    """The answer in one plain sentence."""
+    """Whether another rule is better than majority vote, in one plain sentence."""
     answer = result.answer
     if answer.basis is not None and answer.basis.source is Source.EARNED and not answer.basis.earned:
         basis = answer.basis
         taught = f"These are the labels of a rule learned from your {count(basis.n_labels, 'label')}"
         is_open = f"whether they are better than majority vote is open ({_range(basis)})"
         return f"{taught}; {is_open}. {_labels_to_decide(answer)}".rstrip()
+    if answer.action is Action.SWITCH and answer.rule == MEDIAN:
+        return "The grade of each item is the median of its votes."
     if answer.action is Action.SWITCH:
         return f"Switch to {rule_name(answer.rule)}: {_switch(result)}"
+    if answer.other == MAJORITY and result.setting.case in (Case.CHANCE, Case.ONE_CLASS):
+        return f"Keep majority vote: {_no_rule(result)}"
     if answer.other == MAJORITY and answer.next.step is not Step.TEACH:
         return "Keep majority vote: no other rule can be learned from these votes."
-    if answer.certainty in (Certainty.PROVED, Certainty.SUPPORTED):
+    is_settled = answer.certainty is Certainty.SAME and answer.next.step is not Step.TEACH
+    if is_settled or answer.certainty in (Certainty.PROVED, Certainty.SUPPORTED):
         return f"Keep majority vote: {_keep(result)}"
     return f"Keep majority vote for now: {_keep_for_now(result)}"
+
+
+def _no_rule(result: Result) -> str:
+    """Why no rule of the votes is better than majority vote."""
+    if result.setting.case is Case.ONE_CLASS:
+        return "each voter knows one class only, so models of the votes mistake silence for agreement."
+    kappa = result.setting.kappa
+    if kappa is not None and kappa.high is not None and kappa.high < 0.05:
+        return "the votes agree no more often than chance, so they cannot tell good workers from bad."
+    return "there are too few votes to tell whether they agree more often than by chance."
 
 
 def _switch(result: Result) -> str:
     """Why to switch: how much better the other rule is, and how that is known."""
     answer, basis = result.answer, result.answer.basis
     if basis is None or basis.gain.value is None:
-        return "it is ahead."
+        return "it is what crowds like yours gained by."
     if answer.certainty is Certainty.PROVED:
         held_out = basis.other == LEARNED and result.settings.labelled is None  # a session has labels of both kinds
         fresh = " that it was not taught" if held_out else ""
@@ -93,7 +119,23 @@ def _switch(result: Result) -> str:
         )
     if basis.source is Source.LABELS:
         return f"it leads on {_right_of(basis)}. {_labels_to_decide(answer)}"
-    return f"likely {about_points(basis.gain.value)} better. {_labels_to_decide(answer)}".rstrip()
+    return (
+        f"likely {about_points(basis.gain.value)} better{_gain_by_ties(result)}. {_labels_to_decide(answer)}".rstrip()
+    )
+
+
+def _gain_by_ties(result: Result) -> str:
+    """Which part of a forecast gain comes from ties; empty if it is not worth a word."""
+    found = result.forecast
+    if found is None or not found.ties.value or not found.total.value:
+        return ""
+    share = found.ties.value / found.total.value
+    tied, overturned = result.written_differ.tied, result.written_differ.disagree
+    if share < 0.1:
+        return ""
+    if not overturned:
+        return f", all by deciding {count(tied, 'tie')}"
+    return f", {one_decimal(found.ties.value)} of it by deciding {count(tied, 'tie')}"
 
 
 def _range(basis: Evidence) -> str:
@@ -109,7 +151,10 @@ def _labels_to_decide(answer: Answer) -> str:
     """How many labels would make the answer more certain; empty if none would."""
     if answer.next.step is Step.PROVE:
         more = "more label" if answer.basis is not None and answer.basis.n_labels else "label"
-        return f"{count(answer.next.labels, more)} would prove it."
+        labels = count(answer.next.labels, more)
+        if answer.next.labels >= answer.next.most:
+            return f"{labels} would settle it."
+        return f"{labels} would prove it if the guess is right, {answer.next.most:,} at most."
     if answer.next.step is Step.GO_ON and not answer.next.items:
         return f"{count(answer.next.labels, 'more label')} are enough to learn a rule."
     if answer.next.step is Step.GO_ON:
@@ -127,9 +172,9 @@ def _keep(result: Result) -> str:
     if basis is None:
         return ""
     if basis.source is Source.IDENTICAL:
-        share = percent_of(result.differ.differ, result.differ.items)
-        changed = f"only {share} of the labels" if result.differ.differ else "no label"
-        return f"switching to {other} would change {changed}."
+        if not result.differ.differ:
+            return f"{other} gives the same labels."
+        return f"{other} would change only {percent_of(result.differ.differ, result.differ.items)} of the labels."
     if basis.source is Source.LABELS:
         high = basis.gain.high or 0.0
         gains = f"{other} gains at most {one_decimal(high)} points" if high > 0 else f"{other} is no better"
@@ -151,14 +196,9 @@ def _keep_for_now(result: Result) -> str:
     if setting.panel and answer.n_labels and not (answer.next.step is Step.GO_ON and answer.n_labels < LEAST_LABELS):
         return _no_better_rule(answer)
     if setting.panel:
-        same = f"switching to {rule_name(answer.other)} would change no label, but "
-        return (
-            f"{same if not result.differ.differ else ''}judges may share mistakes, and votes cannot show that. {decide}"
-        )
-    if setting.votes_per_worker < FEWEST_VOTES:
+        return f"judges may share mistakes, and votes cannot show that. {decide}"
+    if setting.thin:
         return f"with {setting.votes_per_worker:.0f} votes per worker, no rule can tell good workers from bad. {decide}"
-    if not setting.workers_differ:
-        return f"workers do not differ by more than chance. {decide}"
     return f"nothing shows that {rule_name(answer.other)} is better. {decide}"
 
 
@@ -176,7 +216,7 @@ def evidence_line(result: Result) -> str:
         for note in result.votes.account.notes
         if note.kind in (NoteKind.THRESHOLD, NoteKind.ORDER, NoteKind.SEVERAL)
     ]
-    return " ".join([_basis_text(result), *notes, *gold_sample_lines(result)])
+    return " ".join([_basis_text(result).strip(), *notes, *gold_sample_lines(result)])
 
 
 def gold_sample_lines(result: Result) -> list[str]:
@@ -265,9 +305,12 @@ def _by_record(basis: Evidence) -> str:
 
 def _no_guess(result: Result) -> str:
     """Why there is no evidence at all."""
-    if result.setting.panel:
-        return "On panels of judges, models of the votes pick the better rule only about half the time."
-    return "Public crowds like yours give no clear answer."
+    record = panel_record()
+    if result.setting.case is not Case.PANEL or not record.sets:
+        return ""
+    better = f"it was better by half a point on {record.better} and worse on {record.worse}"
+    mean = f"{'+' if record.mean_gain > 0 else ''}{one_decimal(record.mean_gain)} points on average"
+    return f"On {record.sets} public panels and thin crowds {better}: {mean}, worst {one_decimal(record.worst_gain)}."
 
 
 def _doubts(basis: Evidence) -> str:
@@ -287,14 +330,40 @@ def _doubts(basis: Evidence) -> str:
     return "".join(parts)
 
 
+def quality_line(result: Result) -> str:
+    """How good the labels are: measured on gold labels, or expected, with what happened on public data sets."""
+    found = result.written_gold
+    if found is not None:
+        right = f"Right on {100 * found.value:.0f}% of {count(found.n_items, 'gold item')}"
+        if result.answer.rule == LEARNED and result.learned is not None:
+            right = f"Right on {100 * result.learned.accuracy:.0f}% of the labels that the rule was not taught"
+            return f"{right} (cross-validation)."
+        between = "" if found.low == found.high else f" ({100 * found.low:.0f} to {100 * found.high:.0f}% of all items)"
+        return f"{right}{between}."
+    expected = result.expected_accuracy
+    if expected is None:
+        return ""
+    return f"About {100 * expected:.0f}% right. {accuracy_warning(result.setting.panel)}"
+
+
 def ties_line(result: Result) -> str:
-    """How many items are tied, and what decided them."""
+    """How many items are tied, what decided them, and what would."""
     if not result.tied:
         return ""
-    items = int(result.counts.patterns.items_p.sum())
-    decided = "a coin fixed by the item's name" if result.tie_breaker is None else rule_name(result.tie_breaker)
-    are = "is a tie" if result.tied == 1 else "are ties"
-    return f"{result.tied:,} of {count(items, 'item')} {are}, decided by {decided} and marked in the column tied."
+    items = int(result.counts.patterns.items_p[result.counts.patterns.votes_p > 0].sum())
+    tied = f"{result.tied:,} of {count(items, 'item')} {'is' if result.tied == 1 else 'are'} tied"
+    more = "One more vote on each would settle most." if result.tied > 1 else "One more vote would settle it."
+    return f"{tied}: the votes do not decide. {_decided_by(result)} {more}"
+
+
+def _decided_by(result: Result) -> str:
+    rule = result.tie_breaker if result.rule == MAJORITY else result.rule
+    left = result.undecided
+    coin = "a coin fixed by the item's name"
+    if rule is None or left == result.tied:
+        return f"Their labels come from {coin}."
+    rest = f", and from {coin} on {left:,}" if left else ""
+    return f"Their labels come from {rule_name(rule)}{rest}."
 
 
 def next_line(result: Result) -> str:
@@ -332,4 +401,7 @@ def python_command(result: Result) -> str:
         return ""
     source = result.votes.account.source
     votes = "df" if "DataFrame" in source else "votes" if "(" in source or " " in source else repr(source)
-    return f"mj.ask({votes}, n={step.labels})"
+    named = "" if step.question == usual_question(result.votes, result.setting) else f"question={step.question!r}, "
+    if step.between and (step.between != (MAJORITY, WEIGHTED_VOTE) or named):
+        named = f"between={step.between!r}, "
+    return f"mj.ask({votes}, {named}n={step.labels})"

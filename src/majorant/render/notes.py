@@ -74,6 +74,13 @@ def _text(kind: NoteKind, facts: Mapping[str, Any], spell: Spell) -> str:
         case NoteKind.LABEL_VARIANTS:
             alike = _counted_groups(facts["groups"])
             return f"These labels look alike but count as different: {alike}. To merge them: {spell('fold_case')}."
+        case NoteKind.COLLAPSED:
+            given, voted = f"{facts['given']:.0%}", f"{facts['voted']:.0%}"
+            only = f"though only {voted} have a vote for it"
+            return (
+                f"{facts['method']} labels {given} of the items {facts['label']}, {only}. Use majority vote, which "
+                "cannot collapse into one class."
+            )
         case NoteKind.MIXED_LABELS:
             known = {"bool": "true/false", "number": "numbers", "text": "text"}
             kinds = one_of([known.get(kind, kind) for kind in facts["kinds"]])

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from majorant.results.workers import Workers
     from majorant.votes import IntArray, Votes
 
-SCHEMA = 4  # incremented when a field changes its meaning or is removed
+SCHEMA = 5  # incremented when a field changes its meaning or is removed
 
 
 def result_summary(
@@ -52,7 +52,6 @@ def result_summary(
 ) -> Facts:
     """The facts of a check and how they were found; `details=False` is faster and gives only those of the answer."""
     votes, changes = result.votes, result.changes
-    written = changes.rule if result.labels_from_other else changes.majority
     facts = {
         "majorant": __version__,
         "schema": SCHEMA,
@@ -66,7 +65,7 @@ def result_summary(
         "votes": votes_facts(votes, result.counts),
         "majority": labels_facts(result.majority, changes.majority),
         "labels": {
-            **labels_facts(result.written, written),
+            **labels_facts(result.written, result.written_counts),
             "changed": changes.changed if result.rule != MAJORITY else 0,
             "ties": result.tied,
             "tie_breaker": result.tie_breaker,

@@ -12,7 +12,7 @@ import numpy as np
 
 from majorant.ask.evidence import rival_of
 from majorant.decide import Action
-from majorant.defaults import MAJORITY
+from majorant.defaults import MAJORITY, MEDIAN
 from majorant.evidence.evidence import Source
 from majorant.render.agreement import agreement_sentence
 from majorant.render.answer import accuracy_warning, rule_name, say_answer
@@ -57,8 +57,9 @@ def answer_text(result: Result, *, command: str = "", written: Sequence[Path] = 
     answer = say_answer(result)
     lines = [
         *_wrapped("Answer", answer.headline),
-        *_wrapped("Why", answer.evidence),
         *_wrapped("Ties", answer.ties),
+        *_wrapped("Labels", answer.quality),
+        *_wrapped("Why", answer.evidence),
         *_wrapped("Copies", copies_text(result.copy_groups)),
         *_judges(result.votes.account),
         *_expert(result),
@@ -71,14 +72,13 @@ def answer_text(result: Result, *, command: str = "", written: Sequence[Path] = 
 
 def check_text(result: Result, *, command: str = "", written: Sequence[Path] = ()) -> str:
     """The answer with more details; result.json and the report have all of them."""
-    written_counts = result.changes.rule if result.labels_from_other else result.changes.majority
     parts = [
         input_lines(result.votes.account, most_notes=3),
         [f"Votes    {_votes_sentence(result)}", f"{INDENT}{_votes_spread(result)}"],
         _wrapped("Agree", agreement_sentence(result.agreement)),
         _claims(result),
         _accuracy(result),
-        labels_lines(result.written, written_counts),
+        labels_lines(result.written, result.written_counts),
         _wrapped("Workers", workers_line(result.workers, result.copy_groups, result.removal)),
         _wrapped("Errors", dependence_sentence(result.certificate.dependence)),
         _wrapped("Review", review_line(result.review)),
@@ -274,12 +274,13 @@ def markdown(result: Result, *, command: str = "") -> str:
     """A heading with the answer, a table with its reasons, the next step and the votes, and a table of the slices."""
     answer, source = say_answer(result), re.split(r"[/\\]", result.votes.account.source)[-1]
     rows = {
-        "Why": inert(answer.evidence),
         "Ties": inert(answer.ties),
+        "Labels": inert(answer.quality),
+        "Why": inert(answer.evidence),
         "Next": inert(answer.next) + (f" `{printable(command)}`" if command else ""),
         "Votes": f"{inert(source)}: {_votes_counted(result)}",
     }
-    sign = "🔁" if result.answer.action is Action.SWITCH else "✅"
+    sign = "🔁" if result.answer.action is Action.SWITCH and result.rule != MEDIAN else "✅"
     lines = [
         f"### {sign} {inert(answer.headline)}",
         "",

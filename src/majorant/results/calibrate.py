@@ -59,6 +59,7 @@ class Calibration(NamedTuple):
     shift: float = 0.0  # of the log-odds, learned from gold labels
     slope: float = 1.0
     by_fold: tuple[tuple[float, float], ...] = ()  # shift and slope learned without each fold
+    panel: bool = False  # average with the smoothed vote shares
 
 
 class _CalibrationData(NamedTuple):
@@ -75,7 +76,7 @@ def calibrate(
     *,
     rng: int | np.random.Generator,
     refit: Refit | None = None,
-    crowd: Fit | None = None,
+    panel: bool = False,
 ) -> Confidence:
     """Estimate the probability that each label of a fit is right, from models of the votes and from enough gold labels.
 
@@ -90,8 +91,9 @@ def calibrate(
     refit : callable, optional
         Fits the rule to a sample, so that it knows only what the sample shows about the workers; by default the method
         with the name of the fit.
-    crowd : Fit, optional
-        A fit of `hierarchical` to the same votes, if there is one already.
+    panel : bool
+        Whether these are judges of a panel, whose models are too sure: then the smoothed share of the votes for the
+        label counts half.
 
     Returns
     -------
@@ -113,10 +115,10 @@ def calibrate(
         return Confidence(
             fit=fit, confidence_i=confidence_i, calibration=None, reliability=on_gold, source=None, dependence=None,
         )  # fmt: skip
-    data = _learn(votes, fit, refit, crowd, as_generator(rng))
+    data = _learn(votes, fit, refit, as_generator(rng))
     # 50,000 items are plenty for two parameters.
     some = slice(None, None, len(data.score_sk) // 50_000 + 1)
-    learned = Calibration(*learn_calibration(data.score_sk[some], data.believed_sk[some]))
+    learned = Calibration(*learn_calibration(data.score_sk[some], data.believed_sk[some]), panel=panel)
     source: Literal["gold", "votes"] = "votes"
     if votes.n_gold >= 20:  # fewer are too few to calibrate with
         learned, source = _learn_from_gold(learned, votes, fit), "gold"
@@ -155,7 +157,8 @@ def _pool(learned: Calibration, votes: Votes, fit: Fit) -> FloatArray:
     tempered_ik = tempered(scores(fit), learned.temperature, learned.epsilon)
     share_ik = (counts(votes) + 1 / n_classes) / (votes.votes_i + 1)[:, None]
     least = (1 - surest) / (n_classes - 1)
-    return shares(np.sqrt(tempered_ik.clip(least, surest) * share_ik.clip(least, surest)))
+    pooled_ik = shares(np.sqrt(tempered_ik.clip(least, surest) * share_ik.clip(least, surest)))
+    return (pooled_ik + share_ik) / 2 if learned.panel else pooled_ik
 
 
 def _pooled_odds(learned: Calibration, votes: Votes, fit: Fit) -> FloatArray:
@@ -284,7 +287,6 @@ def _learn(
     votes: Votes,
     fit: Fit,
     refit: Refit | None,
-    crowd: Fit | None,
     rng: np.random.Generator,
     *,
     few_entries: int = 100_000,
@@ -298,7 +300,7 @@ def _learn(
     n_classes = len(votes.labels)
     many = draw_items(votes, np.flatnonzero(votes.votes_i > 0), most_entries // n_classes, rng=rng)
     few = draw_items(votes, many, few_entries // n_classes, rng=rng)
-    arrays = vote_arrays(take_items(votes, few), crowd=None if crowd is None else crowd.take(few))
+    arrays = vote_arrays(take_items(votes, few))
     average = fit_models(arrays)
     dependence = float(average.weight_r @ average.dependence_r)
     if len(few) == len(many):

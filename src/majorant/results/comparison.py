@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from majorant.defaults import LEVEL, MAJORITY, WEIGHTED_VOTE
+from majorant.defaults import LEVEL, MAJORITY, WEIGHTED_VOTE, WORKER_METHOD
 from majorant.errors import ConfigError, NotIdentified
 from majorant.evidence.labels import gold_accuracy
 from majorant.evidence.rules import fit_cross_validated, fit_rule, full_judges, learns_from_gold, rule_named
 from majorant.methods import ESTIMATORS, Caveat, fit_method, unsuited
 from majorant.methods.fit import NO_LABEL, Fit, chances
-from majorant.methods.weighted_vote import Combination, combination
+from majorant.methods.weighted_vote import fit_models, weigh_votes
 from majorant.read import Reading, as_votes
+from majorant.setting import Setting
 from majorant.tabular import Records
-from majorant.tally import is_panel
 from majorant.values import Estimate, FloatArray, Missing, as_level
 from majorant.votes import Votes
 
@@ -117,23 +117,31 @@ def compare(
     """
     votes = as_votes(votes, **reading)
     as_level(level)
-    blind = replace(votes, gold_i=None)
-    combined = combination(blind) if len(votes.labels) > 1 else None
-    majority = fit_method(MAJORITY, blind)
-    fits = {MAJORITY: majority}
-    if combined is not None:
-        fits = {**combined.fits, MAJORITY: majority, WEIGHTED_VOTE: combined.fit}
-    names: Sequence[str] = [*([] if combined is None else [WEIGHTED_VOTE]), *ESTIMATORS]
+    blind, setting = replace(votes, gold_i=None), Setting.of(votes)
+    majority, models = fit_method(MAJORITY, blind), fit_models(blind, setting)
+    fits = {MAJORITY: majority, WEIGHTED_VOTE: weigh_votes(blind, setting, majority, models)}
+    fits |= {name: fit for name, fit in models.items() if name in ESTIMATORS}
+    names: Sequence[str] = [WEIGHTED_VOTE, *ESTIMATORS]
     if rules is not None:
         names = [rule_named(rule, votes.workers) for rule in rules]
-    elif is_panel(votes.shape, votes.n_votes):
+    elif setting.panel:
         names = [*names, *(judge for judge in full_judges(blind) if judge not in names)]
-    fits |= {name: fit_rule(name, blind) for name in names if name not in (*ESTIMATORS, *fits)}
-    return Records(_row(name, votes, fits.get(name), majority, combined, level=level) for name in names)
+    fits |= {name: fit_rule(name, blind, setting) for name in names if name not in (*ESTIMATORS, *fits)}
+    belief = believe(blind, models)
+    return Records(_row(name, votes, fits.get(name), majority, belief, level=level) for name in names)
+
+
+def believe(votes: Votes, models: Mapping[str, Fit]) -> FloatArray | None:
+    """The mean posterior of models of the votes, by which rules are rated without gold; None if none can be fitted."""
+    if len(votes.labels) < 2 or not votes.n_votes:
+        return None
+    names = [name for name in ("ebcc", WORKER_METHOD) if not unsuited(name, votes)]
+    fits = [models.get(name) or fit_method(name, votes) for name in names]
+    return np.mean([fit.posterior for fit in fits], axis=0) if fits else None
 
 
 def _row(
-    method: str, votes: Votes, fit: Fit | None, majority: Fit, combined: Combination | None, *, level: float
+    method: str, votes: Votes, fit: Fit | None, majority: Fit, belief: FloatArray | None, *, level: float
 ) -> Alternative:
     if fit is None:
         if reason := unsuited(method, votes):
@@ -142,7 +150,6 @@ def _row(
             fit = _fit_unseen(method, votes)
         except (ConfigError, NotIdentified):  # for reasons that only the fit reveals, such as too little overlap
             return Alternative(method=method, note=Caveat.NOT_IDENTIFIED)
-    belief = None if combined is None else combined.belief.posterior
     return rate_method(fit, votes, majority, belief, level=level, name=method)
 
 

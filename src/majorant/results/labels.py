@@ -79,14 +79,15 @@ def label_table(
 ) -> dict[str, Any]:
     """The columns of labels.csv for these items, under fits to the same items.
 
-    Ties in `majority` and `weighted` should be settled as in `fit`.  Remaining ties are decided by `ties`: a coin toss
-    determined by the item's name, or a policy of `Fit.codes`.  Items without votes have no label unless one is known.
+    The columns of `majority` and `weighted` are empty where they are tied.  Ties in `fit` are decided by `ties`: a coin
+    toss determined by the item's name, or a policy of `Fit.codes`.  Items without votes have no label unless one is
+    known.
     `confidence_i` is the probability that each label is right, by default according to the fit.
     """
     known = known or Known(gold=False)
     majority = Majority().fit(votes) if majority is None else majority
     voted_i, rows = fit.votes_i > 0, np.arange(len(fit.votes_i))
-    label_i, majority_i = decided_labels(fit, votes, ties, rng), decided_labels(majority, votes)
+    label_i, majority_i = decided_labels(fit, votes, ties, rng), majority.codes()
     values = list(fit.label_values)
     source_i = np.where(tied(counts(votes)) & voted_i, _code(LabelSource.TIE), _code(LabelSource.RULE))
     if known.gold:
@@ -120,13 +121,11 @@ def label_table(
         "source": Named(np.where(label_i >= 0, source_i, NO_LABEL), tuple(LabelSource)),
         "confidence": np.where(voted_i | sure_i, confidence_i, np.nan),
         "majority": Named(majority_i, names),
-        "weighted_vote": Named(
-            np.full(len(rows), NO_LABEL, np.int32) if weighted is None else decided_labels(weighted, votes), names
-        ),
+        "weighted_vote": Named(np.full(len(rows), NO_LABEL, np.int32) if weighted is None else weighted.codes(), names),
         "runner_up": Named(np.where(has_second_i, second_i, NO_LABEL), names),
         "votes": fit.votes_i,
         "tied": tied(counts(votes)) & voted_i,
-        "changed": (label_i != majority_i) & (label_i >= 0) & voted_i,
+        "changed": (label_i != majority_i) & (majority_i >= 0) & (label_i >= 0),
     }
 
 

@@ -24,7 +24,7 @@ from majorant.methods import ESTIMATORS
 from majorant.methods.majority import Majority
 from majorant.read import Reading, as_votes
 from majorant.results.sub_panels import SubPanel, best_sub_panels
-from majorant.tally import is_panel
+from majorant.setting import Setting
 from majorant.theory import majority_accuracy
 from majorant.theory.patterns import can_enumerate
 from majorant.values import Estimate, FloatArray, Missing, as_level, clopper_pearson
@@ -123,6 +123,7 @@ def plan(
     prices: Mapping[Hashable, float] | None = None,
     level: float = LEVEL,
     copies: Copies | None = None,
+    setting: Setting | None = None,
     **reading: Unpack[Reading],
 ) -> Plan:
     """Plan votes: what more of them would gain, and what stopping early would save.
@@ -143,6 +144,8 @@ def plan(
         Confidence level of intervals.
     copies : Copies, optional
         Judges who repeat each other, to be reported; detected by default.
+    setting : Setting, optional
+        Panel or crowd; detected by default.
 
     Returns
     -------
@@ -174,7 +177,7 @@ def plan(
             "of the items."
         )
     copies = find_copies(votes) if copies is None else copies
-    panel = is_panel(votes.shape, votes.n_votes)
+    panel = (Setting.of(votes) if setting is None else setting).panel
     now, n_gold = _accuracy_now(votes, level)
     votes_now = float(votes.votes_i[votes.votes_i > 0].mean())
     points = () if panel else _points(votes, now, round(votes_now), max_votes, price_per_vote)

@@ -20,24 +20,33 @@ from majorant.display import show
 from majorant.errors import ConfigError, NotIdentified
 from majorant.evidence.certificate.certificate import Certificate
 from majorant.evidence.certificate.claims import Certification, Counts
-from majorant.evidence.certificate.design import VotingDesign
 from majorant.evidence.copies import Copies, CopyGroup
 from majorant.evidence.gold_sample import GoldSample
-from majorant.evidence.identical import Difference
+from majorant.evidence.identical import Difference, count_differences
 from majorant.evidence.labels import GoldAccuracy, gold_accuracy
 from majorant.evidence.learn import LEARNED, LearnedRule
 from majorant.evidence.rules import Rules, fit_cross_validated, learns_from_gold
-from majorant.evidence.track_record import Setting
+from majorant.evidence.track_record import Forecast, forecast
 from majorant.items import Sample, sample_items
 from majorant.limits import limit_native_threads
 from majorant.methods import Fit, fit_method
 from majorant.methods.fit import NO_LABEL
+from majorant.methods.weighted_vote import written_rule
 from majorant.read.options import ReadOptions
 from majorant.results.agreement import Agreement
 from majorant.results.agreement.measure import Resampling, agreement_from
 from majorant.results.calibrate import Confidence, calibrate
-from majorant.results.comparison import Alternative, compare, rate_method
-from majorant.results.labels import Known, LabelChanges, Labels, decided_labels, expert_labels, label_changes
+from majorant.results.comparison import Alternative, believe, compare, rate_method
+from majorant.results.labels import (
+    Known,
+    LabelChanges,
+    LabelCounts,
+    Labels,
+    count_all_labels,
+    decided_labels,
+    expert_labels,
+    label_changes,
+)
 from majorant.results.map import MapPanel, data_map
 from majorant.results.plan import Plan
 from majorant.results.plan import plan as make_plan
@@ -46,8 +55,9 @@ from majorant.results.rates import Rates, measure_rate
 from majorant.results.review import Review, review
 from majorant.results.slices import SliceAnswer, answer_slices
 from majorant.results.workers import Removal, Workers, assess_workers, removal
+from majorant.setting import Case, Setting
 from majorant.tabular import Records
-from majorant.tally import Tally, is_panel, tied
+from majorant.tally import Tally, tied
 from majorant.tally import tally as count
 from majorant.values import Estimate, as_generator
 from majorant.votes import Votes
@@ -92,7 +102,6 @@ class Result:
     settings: Settings
     votes: Votes
     counts: Counts
-    design: VotingDesign
     setting: Setting
     found_copies: Copies
     answer: Answer
@@ -102,10 +111,10 @@ class Result:
     expert: Outcome | None  # outcome of an expert's labels
     tie_breaker: str | None  # the rule that decides ties; None for a coin toss determined by the item's name
     fitted: Rules = field(repr=False)
-    majority: Fit = field(repr=False)  # ties are settled in this and the next three
+    majority: Fit = field(repr=False)  # the user's own majority vote, with its ties open
     other: Fit = field(repr=False)  # the rule that majority vote was compared with
     written: Fit = field(repr=False)  # the rule that gives the labels
-    weighted: Fit | None = field(repr=False)
+    weighted: Fit = field(repr=False)
     certify: Callable[[], Certification] = field(repr=False)
 
     @cached_property
@@ -120,8 +129,8 @@ class Result:
 
     @property
     def rules(self) -> dict[str, Fit]:
-        """Majority vote, the weighted vote and the rule that gives the labels, with ties settled."""
-        return {one.method: one for one in (self.majority, self.weighted, self.written) if one is not None}
+        """Majority vote, the weighted vote and the rule that gives the labels."""
+        return {one.method: one for one in (self.written, self.weighted, self.majority)}
 
     @property
     def copies(self) -> tuple[tuple[Hashable, ...], ...]:
@@ -145,11 +154,37 @@ class Result:
         return label_changes(self.votes, self.majority, self.other)
 
     @cached_property
+    def written_differ(self) -> Difference:
+        """Where the labels written differ from majority vote: on ties that they decide, and on other items."""
+        return count_differences(self.votes, self.majority, self.written)
+
+    @cached_property
+    def written_counts(self) -> LabelCounts:
+        """Number of items by the label written."""
+        return count_all_labels(self.votes, self.written)
+
+    @property
+    def undecided(self) -> int:
+        """Number of items with tied votes that only a coin decides."""
+        return self.written_counts.tied
+
+    @cached_property
+    def forecast(self) -> Forecast | None:
+        """What the labels written without labels gain over majority vote, by the record of public data sets."""
+        usual = written_rule(self.setting)
+        return forecast(self.setting, self.written_differ) if self.rule == usual else None
+
+    @cached_property
+    def written_gold(self) -> GoldAccuracy | None:
+        """Accuracy of the labels written on gold items; None without gold, or if the rule was learned from it."""
+        return gold_accuracy(self.votes, self.written, level=self.level)
+
+    @cached_property
     def slices(self) -> Records[SliceAnswer]:
         """An answer for each slice; empty if the votes have no slices."""
         if self.votes.slice_i is None:
             return Records()
-        present, other = (self.fitted.compared(name) for name in (MAJORITY, self.other.method))
+        present, other = self.majority, self.other
         taught = self.other.method == LEARNED or learns_from_gold(self.other.method)
         return answer_slices(self.votes, present, other, self.answer, level=self.level, taught=taught)
 
@@ -158,16 +193,10 @@ class Result:
         """Comparison of all methods, if `check` was called with `compare`."""
         return compare(self.some.votes, level=self.level) if self.settings.compares else Records()
 
-    @property
-    def _compared_majority(self) -> Fit:
-        """Majority vote as compared with the other rule; compared with the weighted vote, both decide ties alike."""
-        alike = self.other.method in (MAJORITY, WEIGHTED_VOTE)
-        return self.majority if alike else self.fitted.by_name[MAJORITY]
-
     @cached_property
     def gold(self) -> GoldAccuracy | None:
         """Accuracy of majority vote on gold items; None without gold."""
-        return gold_accuracy(self.votes, self._compared_majority, level=self.level)
+        return gold_accuracy(self.votes, self.majority, level=self.level)
 
     @cached_property
     def rated(self) -> tuple[Alternative, ...]:
@@ -175,11 +204,11 @@ class Result:
 
         Rules learned from the gold labels are rated by cross-validation, and the learned rule by the gain to expect.
         """
-        some, belief = self.some, self.some.of(self.fitted.belief)
-        majority = some.of(self._compared_majority)
+        some = self.some
+        majority = some.of(self.majority)
         others = {one.method: one for one in (self.other, self.written) if one.method != MAJORITY}
         fits = [majority, *(self._honest(name, some.of(fit)) for name, fit in others.items())]
-        belief_ik = None if belief is None else belief.posterior
+        belief_ik = believe(some.votes, {name: some.of(fit) for name, fit in self.fitted.models.items()})
         rated = [rate_method(fit, some.votes, majority, belief_ik, level=self.level) for fit in fits]
         if self.learned is not None and self.learned.gain is not None and self.gold is not None:
             expected = Estimate(float(np.clip(self.gold.value + self.learned.gain.value, 0.0, 1.0)))
@@ -213,8 +242,8 @@ class Result:
     def confidence(self) -> Confidence:
         """Calibrated probabilities that the labels are right."""
         self.settings.stage("judging")
-        crowd = self.fitted.members.get("hierarchical")
-        return calibrate(self.votes, self.written, rng=self.settings.seed, refit=self._refit, crowd=crowd)
+        seed, panel = self.settings.seed, self.setting.panel
+        return calibrate(self.votes, self.written, rng=seed, refit=self._refit, panel=panel)
 
     def _refit(self, votes: Votes) -> Fit:
         return self.fitted.refit(self.rule, self.tie_breaker, votes)
@@ -252,13 +281,14 @@ class Result:
             fit = self.fitted.by_name[self.settings.method]
             if fit.confusion is not None and fit.confusion.ndim == 3:
                 return fit
-        return self.fitted.members.get(WORKER_METHOD) or fit_method(WORKER_METHOD, self.votes)
+        return fit_method(WORKER_METHOD, self.votes)
 
     @cached_property
     @limit_native_threads
     def workers(self) -> Workers:
         """Accuracy, agreement and flags of each worker."""
-        return assess_workers(self.votes, self.worker_fit, level=self.level, copies=self.found_copies)
+        copies, setting = self.found_copies, self.setting
+        return assess_workers(self.votes, self.worker_fit, level=self.level, copies=copies, setting=setting)
 
     @cached_property
     @limit_native_threads
@@ -269,16 +299,16 @@ class Result:
     @cached_property
     @limit_native_threads
     def review(self) -> Review:
-        """The labels to check first; for panels, where models mislead, ordered by confidence."""
-        confidence, good_j, rules = self.confidence, self.workers.good_j, self.fitted
+        """The labels to check first: by the models if the weighted vote of a crowd is written, else by vote shares."""
+        confidence, good_j = self.confidence, self.workers.good_j
         self.settings.stage("measuring")
-        judged = not is_panel(self.votes.shape, self.votes.n_votes) and "one-coin" in rules.members
-        members = [fit for name, fit in rules.members.items() if name != MAJORITY] if judged else []
+        judged = self.setting.case is Case.CROWD and self.rule == WEIGHTED_VOTE
+        members = [*self.fitted.models.values(), self.worker_fit] if judged else []
         label_i = decided_labels(self.written, self.votes)
         if self.known.expert:  # an expert has already checked them
             label_i[[str(item) in self.known.expert for item in self.votes.items]] = NO_LABEL
-        models = [fit.posterior for fit in members]
-        return review(self.votes, label_i, confidence.confidence_i, models=models, good=good_j)
+        models = [fit.posterior for fit in members or [fit_method(MAJORITY, self.votes)]]
+        return review(self.votes, label_i, confidence.confidence_i, models=models, by_models=judged, good=good_j)
 
     @cached_property
     @limit_native_threads
@@ -307,14 +337,20 @@ class Result:
     def plan(self) -> Plan | None:
         """How many votes to collect; None if the votes do not allow a plan."""
         try:
-            return make_plan(self.some.votes, target=self.settings.target, level=self.level, copies=self.found_copies)
+            return make_plan(
+                self.some.votes,
+                target=self.settings.target,
+                level=self.level,
+                copies=self.found_copies,
+                setting=self.setting,
+            )
         except (ConfigError, NotIdentified):
             return None
 
     @cached_property
     def map(self) -> tuple[MapPanel, ...]:
         """Map of where majority vote is optimal, with these votes; empty except for two-class crowds."""
-        return data_map(self.some.votes, level=self.level) if self.design.kind == "crowd" else ()
+        return () if self.setting.panel else data_map(self.some.votes, level=self.level)
 
     @cached_property
     @limit_native_threads

@@ -119,6 +119,7 @@ def review(
     confidence_i: FloatArray,
     *,
     models: Sequence[FloatArray] = (),
+    by_models: bool = False,
     good: NDArray[np.bool_] | None = None,
     most: int = MOST_TO_REVIEW,
 ) -> Review:
@@ -133,7 +134,10 @@ def review(
     confidence_i : array of float
         Probability that the label is right.
     models : sequence of arrays
-        Probabilities of each model, (items, classes); if empty, items are ordered by confidence.
+        Probabilities of each model, or the vote shares, (items, classes), by which the items are ordered; if empty,
+        they are ordered by confidence.
+    by_models : bool
+        Whether these are probabilities of models.
     good : array of bool, optional
         Which workers are good; used for the reasons.
     most : int
@@ -163,7 +167,7 @@ def review(
         said=_who_said_what(listed, label_p),
         reason=_reasons(listed, label_p, good),
         gain=min(wrong, missing) / max(int(n_voted), 1),
-        by_models=bool(models),
+        by_models=by_models,
         items=tuple(listed.items),
         labels=votes.labels,
         text=() if votes.text is None else tuple(votes.text(listed.items)),

@@ -20,8 +20,9 @@ from majorant.evidence.copies import Copies, find_copies
 from majorant.items import MOST_STUDIED, sample_items, sum_parts, without_workers
 from majorant.methods.fit import Fit
 from majorant.results.calibrate import Refit
+from majorant.setting import Setting
 from majorant.tabular import Tabular
-from majorant.tally import counts, is_panel, votes_by_worker
+from majorant.tally import counts, votes_by_worker
 from majorant.values import FloatArray, binomial_bounds, lock
 from majorant.votes import IntArray, Votes
 
@@ -158,6 +159,7 @@ def assess_workers(
     *,
     level: float = LEVEL,
     copies: Copies | None = None,
+    setting: Setting | None = None,
 ) -> Workers:
     """Accuracy, agreement and flags of each worker.
 
@@ -171,6 +173,8 @@ def assess_workers(
         Confidence level of intervals and flags.
     copies : Copies, optional
         Workers who copy another; detected by default.
+    setting : Setting, optional
+        Panel or crowd; detected by default.
 
     Returns
     -------
@@ -180,7 +184,7 @@ def assess_workers(
     some = sample_items(votes)
     of_some: Fit = some.of(fit)
     sums = sum_parts(worker_sums, votes, fit)
-    panel = is_panel(votes.shape, votes.n_votes)
+    panel = (Setting.of(votes) if setting is None else setting).panel
     workers = _rate(votes.workers, sums, fit, panel=panel, level=level)
     flags = _find_flags(some.votes, of_some, workers, sums, find_copies(votes) if copies is None else copies)
     flagged = replace(workers, flags=flags)

@@ -53,7 +53,8 @@ from majorant.methods.dawid_skene import DawidSkene
 from majorant.methods.fit import Fit
 from majorant.methods.shared import SharedConfusion
 from majorant.read import Reading, as_votes
-from majorant.tally import Patterns, find_patterns, is_panel, two_class_histograms, votes_by_worker
+from majorant.setting import Setting
+from majorant.tally import Patterns, find_patterns, two_class_histograms, votes_by_worker
 from majorant.theory.margin import majority_margins
 from majorant.values import as_generator, as_level, as_seed
 from majorant.votes import IntArray, Votes
@@ -123,7 +124,7 @@ def certify(
 
 def certification(votes: Votes, *, level: float = LEVEL, rng: int | np.random.Generator) -> Certification:
     """Certify votes; also return the voting design and the fit."""
-    known = (find_copies(votes).tested,) if is_panel(votes.shape, votes.n_votes) else ()
+    known = (find_copies(votes).tested,) if Setting.of(votes).panel else ()
     seed = as_seed(rng)
     return certification_of(examine(claim_inputs(votes, rng=seed), level=level, rng=seed, known=known))
 
