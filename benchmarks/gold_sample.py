@@ -2,8 +2,9 @@
 
     MAJORANT_DATA=FOLDER python benchmarks/gold_sample.py [--draws 400] [SET ...]
 
-Gold labels of 30 or 100 random items of every public set; then gold only for items on which majority vote is wrong
-("errors"), and half of each ("half").  The columns show how often the labels were called no random sample.
+Gold labels of 30 or 100 random items among those with gold; then only items on which majority vote is wrong ("errors"),
+and half of each ("half").  The columns show how often the labels were called no random sample.  In the last column, 1
+says that the published gold labels of a set are no random sample of its items.
 """
 
 from __future__ import annotations
@@ -19,22 +20,25 @@ import board
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 from majorant.evidence.gold_sample import count_kinds
 from majorant.evidence.rules import fit_rule
+from majorant.items import take_items
 from majorant.methods.fit import chances
 from majorant.votes import Votes
 from public_sets import data_sets
 
-COLUMNS = ("random 30", "random 100", "half 30", "half 60", "errors 30")
+COLUMNS = ("random 30", "random 100", "half 30", "half 60", "errors 30", "published")
 
 
 def refused(votes: Votes, draws: int) -> list[float]:
     """The share of samples of each kind that are called no random sample, in percent."""
     gold_i = np.asarray(votes.gold_i)
-    known = np.flatnonzero((gold_i >= 0) & (votes.votes_i > 0))
-    blind = replace(votes, gold_i=None)
-    majority, other = (fit_rule(rule, blind) for rule in (MAJORITY, WEIGHTED_VOTE))
+    majority, other = (fit_rule(rule, replace(votes, gold_i=None)) for rule in (MAJORITY, WEIGHTED_VOTE))
+    published = float(not count_kinds(votes, majority, other).sample.is_random)
+    with_gold = np.flatnonzero((gold_i >= 0) & (votes.votes_i > 0))
+    votes, majority, other = take_items(votes, with_gold), majority.take(with_gold), other.take(with_gold)
+    gold_i, known = gold_i[with_gold], np.arange(len(with_gold))
     wrong = known[chances(majority.posterior[known])[np.arange(len(known)), gold_i[known]] == 0]
     rng, row = np.random.default_rng(0), []
-    for column in COLUMNS:
+    for column in COLUMNS[:-1]:
         kind, n = column.split()[0], int(column.split()[1])
         n_wrong = {"random": 0, "half": n // 2, "errors": n}[kind]
         if len(known) < 2 * n or len(wrong) < n_wrong:
@@ -48,7 +52,7 @@ def refused(votes: Votes, draws: int) -> list[float]:
             some_i[np.r_[errors, rest]] = gold_i[np.r_[errors, rest]]
             count += not count_kinds(replace(votes, gold_i=some_i), majority, other).sample.is_random
         row.append(100 * count / draws)
-    return row
+    return [*row, published]
 
 
 def main() -> None:

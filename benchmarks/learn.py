@@ -175,13 +175,28 @@ def report(way: str, of_set: dict[str, list[list[float]]]) -> None:
     means = [by_family({name: summary(rows)[n] for name, rows in of_set.items()}) for n in range(len(COLUMNS))]
     print(f"{'by family':20}{way:10}" + "".join(f"{mean:9.1f}" for mean, _ in means))
     print(f"{'standard error':20}{way:10}" + "".join(f"{error:9.1f}" for _, error in means))
-    off = {name: summary(rows)[4] - summary(rows)[5] for name, rows in of_set.items()}
-    mean, error = by_family(off)
+    mean, error = overstated(of_set)
     limit = 2.5 if way == "random" else 1.5
     board.at_most(f"points claimed minus delivered, {way}, by family", f"{mean:+.1f} +- {error:.1f}", f"{limit}",
                   abs(mean) / limit, 1)  # fmt: skip
     board.at_most(f"announced and worse by half a point, {way}", f"{whole[6]:.1f}%", "10%", whole[6] / 10, 1)
     board.at_least(f"80% range holds, {way}", f"{whole[7]:.0f}%", "80%", whole[7] / 80, 1)
+
+
+def overstated(of_set: dict[str, list[list[float]]]) -> tuple[float, float]:
+    """Gain claimed minus delivered per announcement, each family with the same number of draws; and its jackknife error.
+
+    A family counts as often as gains are announced in it.
+    """
+    families: dict[str, list[list[float]]] = {}
+    for name, rows in of_set.items():
+        said = np.array([[row[3] > 0, (row[3] > 0) * (row[4] - row[1])] for row in rows], dtype=float)
+        families.setdefault(FAMILY.get(name, name), []).append(said.mean(axis=0).tolist())
+    mean_f = np.array([np.mean(one, axis=0) for one in families.values()])
+    without_f = (mean_f.sum(axis=0) - mean_f)[:, ::-1]
+    ratio_f = without_f[:, 0] / np.maximum(without_f[:, 1], 1e-9)
+    error = np.sqrt((len(ratio_f) - 1) * np.mean((ratio_f - ratio_f.mean()) ** 2))
+    return float(mean_f[:, 1].sum() / max(mean_f[:, 0].sum(), 1e-9)), float(error)
 
 
 def worst(of_set: dict[str, list[list[float]]]) -> str:
