@@ -2,10 +2,10 @@
 
     MAJORANT_DATA=FOLDER python benchmarks/drawn.py [--loops N] [SET ...]
 
-Each loop draws ten items and then fives, up to 30, with the product's session; gold stands in for the expert.  A row for
-majority vote and each judge: the accuracy on all items, the mean of the measured ones with its bias in standard errors,
-the root mean square error in points (of 30 random labels in brackets), how often the interval at 95% held, and its mean
-width (of 30 random labels in brackets).
+Each loop draws ten items and then fives, up to 30, with the product's session; gold stands in for the expert.  There is
+a row for majority vote and each judge: the accuracy on all items, the mean of the measured ones with its bias in
+standard errors, the root mean square error in points (of 30 random labels in brackets), how often the interval at 95%
+held, and its mean width (of 30 random labels in brackets).
 """
 
 from __future__ import annotations

@@ -184,7 +184,7 @@ def report(way: str, of_set: dict[str, list[list[float]]]) -> None:
 
 
 def overstated(of_set: dict[str, list[list[float]]]) -> tuple[float, float]:
-    """Gain claimed minus delivered per announcement, each family with the same number of draws; and its jackknife error.
+    """Gain claimed minus delivered per announcement, with as many draws of each family, and its jackknife error.
 
     A family counts as often as gains are announced in it.
     """

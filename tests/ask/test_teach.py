@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from majorant.ask.betting import evidence_above
 from majorant.ask.teach import draw_to_teach, margin, sizes_of_rule, sizes_of_votes
+from majorant.evidence.betting import evidence_above
 
 NONE = np.empty(0, np.int64)
 
