@@ -27,6 +27,7 @@ from os import PathLike
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from majorant.errors import ConfigError, DataError
 from majorant.values import FloatArray
@@ -180,6 +181,12 @@ class KnownJudges:
     def best(self) -> int:
         """The position of the best-rated judge; the first of several."""
         return int(np.argmax([-math.inf if judge.rating is None else judge.rating for judge in self.judges]))
+
+    @property
+    def best_j(self) -> NDArray[np.bool_]:
+        """Which judges are the best-rated model, which may have several names."""
+        model = self.judges[self.best].model
+        return np.array([bool(model) and judge.model == model for judge in self.judges])
 
     @property
     def shares(self) -> dict[str, float]:
@@ -343,6 +350,18 @@ def _given_ratings(workers: Sequence[Hashable], trust: Mapping[str, float]) -> d
     return given
 
 
+def trust_weights(trust_j: FloatArray, n_classes: int) -> FloatArray:
+    """The log-odds of workers whose accuracy the user trusts, over guessing; unknown ones get the median.
+
+    Votes are never counted against a label: whoever is no better than guessing counts next to nothing.
+
+    >>> trust_weights(np.array([0.9, 0.5, np.nan]), 2).round(2).tolist()
+    [2.2, 0.05, 0.85]
+    """
+    share_j = np.clip(np.where(np.isnan(trust_j), np.nanmedian(trust_j), trust_j), 0.01, 0.99)
+    return np.asarray(np.maximum(np.log(share_j * max(n_classes - 1, 1) / (1 - share_j)), 0.05))
+
+
 def vote_shares(votes: Votes, weight_j: FloatArray | None = None) -> FloatArray:
     """The share of each class in the votes on each item, where worker j's vote counts `weight_j[j]`.
 
@@ -384,7 +403,7 @@ def find_stake(votes: Votes, known: KnownJudges) -> Stake | None:
         return None
     model = known.judges[known.best].model
     plain_ik = vote_shares(votes)
-    model_ik = vote_shares(votes, np.array([float(judge.model == model) for judge in known.judges]))
+    model_ik = vote_shares(votes, known.best_j.astype(float))
     voted_i = model_ik.sum(axis=1) > 0
     if not voted_i.any():
         return None

@@ -62,7 +62,7 @@ from majorant.results.agreement.measure import Resampling, agreement_from
 from majorant.results.labels import decide_coins, with_known
 from majorant.results.result import Result, Settings, StageCallback, ignore_stage
 from majorant.results.workers import Workers, assess_workers
-from majorant.setting import Setting
+from majorant.setting import Case, Setting
 from majorant.tally import find_patterns, votes_by_worker
 from majorant.values import as_generator, as_level, as_seed
 from majorant.votes import Note, NoteKind, Votes
@@ -182,7 +182,7 @@ def _answer(votes: Votes, settings: Settings) -> Result:
     # 3. Evidence from labels, and from how rarely the rules differ.
     named = settings.method if settings.method != MAJORITY else None
     names = [name for name in rules.by_name if name not in (MAJORITY, settings.ties) and named in (None, name)]
-    if WEIGHTED_VOTE in names and named is None and not rules.models and setting.judges is None:
+    if WEIGHTED_VOTE in names and named is None and not rules.models and setting.case is not Case.KNOWN_JUDGES:
         names.remove(WEIGHTED_VOTE)  # it is majority vote itself
     majority = rules.by_name[MAJORITY]
     differ = {name: count_differences(votes, majority, rules.by_name[name]) for name in names}

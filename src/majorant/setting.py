@@ -11,7 +11,7 @@ from enum import StrEnum
 import numpy as np
 
 from majorant.items import sample_items
-from majorant.known import KnownJudges
+from majorant.known import KnownJudges, known_judges
 from majorant.tally import Patterns, find_patterns, votes_by_worker
 from majorant.values import Estimate
 from majorant.votes import NoteKind, Votes
@@ -70,7 +70,7 @@ class Setting:
         Fleiss' kappa of a crowd with its 95% interval over items; None for panels and without items that have two
         votes.
     judges : KnownJudges or None
-        Who the judges of a panel are, if their votes may be weighed by public ratings.
+        Who the judges of a panel are; their votes are weighed by ratings if enough of them are known.
     """
 
     panel: bool
@@ -81,7 +81,7 @@ class Setting:
     judges: KnownJudges | None = None
 
     @classmethod
-    def of(cls, votes: Votes, judges: KnownJudges | None = None) -> Setting:
+    def of(cls, votes: Votes) -> Setting:
         """Look at the votes; gold labels are not used.
 
         >>> votes = Votes.from_codes([0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 1], items="ab", workers="wx", labels="ny")
@@ -101,7 +101,7 @@ class Setting:
             one_class=n_labels > 1 and bool(votes_j[one_label_j].sum() >= 0.9 * n_votes),
             order=find_order(votes),
             kappa=None if panel else fleiss_kappa(patterns),
-            judges=judges if panel else None,
+            judges=known_judges(votes) if panel else None,
         )
 
     @property

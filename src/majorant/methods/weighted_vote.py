@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 from majorant.defaults import MAJORITY, MEDIAN, ONE_STEP, WEIGHTED_VOTE
 from majorant.items import rows_of_parts
 from majorant.kernels import Block, gather, scatter, shares, softmax_rows, weighted_sum
-from majorant.known import half_by_name
+from majorant.known import half_by_name, trust_weights
 from majorant.methods import unsuited
 from majorant.methods.dawid_skene import DawidSkene
 from majorant.methods.ebcc import EBCC
@@ -96,7 +96,7 @@ def tie_rule(setting: Setting) -> str | None:
 def fit_one_step(votes: Votes, *, weights: ArrayLike | None = None) -> Fit:
     """Fit one step of Dawid-Skene."""
     data = prepare(votes, weights=weights)
-    count_jkl, items_k = _count_shares(data)
+    count_jkl, items_k = _count_shares(data, votes)
     confusion_jkl = shares(count_jkl + shares(count_jkl.sum(axis=0)))
     prior_k = shares(items_k)
     log_vote_ck, log_prior_k = vote_rows(safe_log(confusion_jkl)), np.log(np.maximum(prior_k, 1e-12))
@@ -107,11 +107,18 @@ def fit_one_step(votes: Votes, *, weights: ArrayLike | None = None) -> Fit:
     return fit_of(ONE_STEP, votes, posterior=data.rows(e_step), prior=prior_k, confusion=confusion_jkl)
 
 
-def _count_shares(data: VoteData) -> tuple[FloatArray, FloatArray]:
-    """Expected votes by worker, class and label, and items by class, if vote shares were probabilities."""
+def _count_shares(data: VoteData, votes: Votes) -> tuple[FloatArray, FloatArray]:
+    """Expected votes by worker, class and label, and items by class, if vote shares were probabilities.
+
+    If the user says how far each worker is to be trusted, these are shares of votes weighed by log-odds.
+    """
+    weight_ck: FloatArray | None = None
+    if votes.trust_j is not None:
+        weight_j = trust_weights(votes.trust_j, len(votes.labels))
+        weight_ck = np.asarray(np.kron(weight_j[:, None], np.eye(len(votes.labels))), dtype=np.float64)
 
     def step(block: Block) -> tuple[FloatArray, FloatArray]:
-        share_ik = vote_shares(block, data.totals)
+        share_ik = vote_shares(block, data.totals) if weight_ck is None else shares(gather(block, weight_ck))
         voted_i = np.diff(block.matrix.indptr) > 0
         return scatter(block, share_ik), weighted_sum(block, share_ik * voted_i[:, None])
 

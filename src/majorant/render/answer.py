@@ -14,8 +14,9 @@ from majorant.defaults import MAJORITY, MEDIAN, ONE_STEP, WEIGHTED_VOTE
 from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status
 from majorant.evidence.gold_sample import LEAST_LABELS, Kind
 from majorant.evidence.learn import LEARNED
-from majorant.evidence.track_record import overstatement, panel_record
+from majorant.evidence.track_record import KNOWN_JUDGES, overstatement, panel_record
 from majorant.render.assumptions import said_assumptions
+from majorant.render.known import say_judges, say_stake
 from majorant.render.notes import note_text
 from majorant.render.words import (
     about_points,
@@ -264,7 +265,18 @@ def _basis_text(result: Result) -> str:
         return f"{differ} {proof}{_by_learning(result.learned)}{_doubts(basis)}"
     if basis.source is Source.LABELS:
         return f"{differ} {_by_labels(basis, other)}{_doubts(basis)}"
+    if result.setting.case is Case.KNOWN_JUDGES:
+        return f"{differ} {judges_line(result)}"
     return f"{differ} {_by_record(basis)}"
+
+
+def judges_line(result: Result) -> str:
+    """Who the judges are, how much they count, and what the best-rated one would change; empty if none is known."""
+    if result.setting.judges is None:
+        return ""
+    record = KNOWN_JUDGES if result.setting.case is Case.KNOWN_JUDGES else None
+    stake = say_stake(result.stake) if record is not None and not result.answer.n_labels else ""
+    return f"{say_judges(result.setting.judges, record=record)} {stake}".strip()
 
 
 def _by_labels(basis: Evidence, other: str) -> str:

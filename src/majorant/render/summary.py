@@ -10,9 +10,10 @@ import numpy as np
 from majorant.defaults import MAJORITY
 from majorant.evidence.evidence import Status
 from majorant.render.agreement import agreement_facts
-from majorant.render.answer import accuracy_warning, say_answer
+from majorant.render.answer import accuracy_warning, judges_line, say_answer
 from majorant.render.ask import answers_notes, outcome_sentence, sample_note
 from majorant.render.certificate import certificate_summary, dependence_summary
+from majorant.render.known import known_facts
 from majorant.render.map import map_facts
 from majorant.render.notes import account_facts
 from majorant.render.plain import Facts, facts_of, plain, to_plain
@@ -72,6 +73,7 @@ def result_summary(
         },
         "accuracy": accuracy_facts(result),
         "rules": [alternative_facts(one) for one in result.rated],
+        "judges": judges_facts(result),
         "copies": copies_facts(result.copy_groups),
         "flow": {**flow_facts(changes.flow_kl, votes.labels), "changed": changes.changed},
         "gold": to_plain(result.gold),
@@ -99,6 +101,12 @@ def result_summary(
     if result.some.item_p is not None:
         facts["sample"] = {"items": len(result.some.item_p), "of": len(votes.items)}
     return facts
+
+
+def judges_facts(result: Result) -> Facts | None:
+    """Who the judges of a panel are, and what that changes."""
+    judges = result.setting.judges
+    return None if judges is None else {"sentence": judges_line(result), **known_facts(judges)}
 
 
 def versions() -> dict[str, str]:

@@ -28,6 +28,7 @@ from majorant.evidence.learn import LEARNED, LearnedRule
 from majorant.evidence.rules import Rules, fit_cross_validated, learns_from_gold
 from majorant.evidence.track_record import Forecast, forecast
 from majorant.items import Sample, sample_items
+from majorant.known import Stake, find_stake, vote_shares
 from majorant.limits import limit_native_threads
 from majorant.methods import Fit, fit_method
 from majorant.methods.fit import NO_LABEL
@@ -180,6 +181,12 @@ class Result:
         return gold_accuracy(self.votes, self.written, level=self.level)
 
     @cached_property
+    def stake(self) -> Stake | None:
+        """What the best-rated judge and majority vote disagree on; None if no judge is known."""
+        judges = self.setting.judges
+        return None if judges is None else find_stake(self.some.votes, judges)
+
+    @cached_property
     def slices(self) -> Records[SliceAnswer]:
         """An answer for each slice; empty if the votes have no slices."""
         if self.votes.slice_i is None:
@@ -308,6 +315,8 @@ class Result:
         if self.known.expert:  # an expert has already checked them
             label_i[[str(item) in self.known.expert for item in self.votes.items]] = NO_LABEL
         models = [fit.posterior for fit in members or [fit_method(MAJORITY, self.votes)]]
+        if self.setting.case is Case.KNOWN_JUDGES and self.setting.judges is not None:  # what the best judge disputes
+            models.append(vote_shares(self.votes, self.setting.judges.best_j.astype(float)))
         return review(self.votes, label_i, confidence.confidence_i, models=models, by_models=judged, good=good_j)
 
     @cached_property

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from majorant.defaults import LEVEL
 from majorant.evidence.copies import Copies, find_copies
 from majorant.items import MOST_STUDIED, sample_items, sum_parts, without_workers
+from majorant.known import KnownJudges
 from majorant.methods.fit import Fit
 from majorant.results.calibrate import Refit
 from majorant.setting import Setting
@@ -84,6 +85,8 @@ class Workers(Tabular):
         For workers near chance or worse, items that they got wrong, which can be used for training.
     panel : bool
         Whether these are judges of a panel.
+    judges : KnownJudges or None
+        Who the judges of a panel are.
     """
 
     names: tuple[Hashable, ...]
@@ -103,6 +106,7 @@ class Workers(Tabular):
     confusion_jkl: FloatArray | None = None  # estimated; None on panels and with many classes
     flags: tuple[tuple[Flag, ...], ...] = ()
     mistakes: tuple[tuple[Hashable, ...], ...] = ()
+    judges: KnownJudges | None = None
 
     def __post_init__(self) -> None:
         lock(self)
@@ -132,6 +136,10 @@ class Workers(Tabular):
         """
         order = self.worst_first
         columns: dict[str, Any] = {"worker": [self.names[j] for j in order], "votes": self.votes_j[order]}
+        if self.judges is not None and self.judges.n_known:
+            known = [self.judges.judges[j] for j in order]
+            columns["model"] = [judge.model for judge in known]
+            columns["rating"] = np.array([np.nan if judge.rating is None else judge.rating for judge in known])
         ends = {"accuracy": self.accuracy_j, "low": self.low_j, "high": self.high_j}
         if self.gold_votes_j.any():
             columns["gold_votes"] = self.gold_votes_j[order]
@@ -184,10 +192,10 @@ def assess_workers(
     some = sample_items(votes)
     of_some: Fit = some.of(fit)
     sums = sum_parts(worker_sums, votes, fit)
-    panel = (Setting.of(votes) if setting is None else setting).panel
-    workers = _rate(votes.workers, sums, fit, panel=panel, level=level)
+    setting = Setting.of(votes) if setting is None else setting
+    workers = _rate(votes.workers, sums, fit, panel=setting.panel, level=level)
     flags = _find_flags(some.votes, of_some, workers, sums, find_copies(votes) if copies is None else copies)
-    flagged = replace(workers, flags=flags)
+    flagged = replace(workers, flags=flags, judges=setting.judges)
     return replace(flagged, mistakes=_mistakes(flagged, some.votes, of_some))
 
 
