@@ -2,9 +2,73 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, NamedTuple
+
+_BEGIN, _END = "\ue000", "\ue001"  # around an argument in a message; private characters, so that no text contains them
+
+
+ROLES_UNKNOWN = "roles of the columns"  # what an error is about if the columns cannot be told apart
+
+
+class Argument(NamedTuple):
+    """An argument that a message names; the command line and the web page spell it as a flag or as a field.
+
+    `values` are what to give for it, any of them. If it is not `named`, the message is only about it.
+    """
+
+    name: str
+    values: tuple[Any, ...]
+    named: bool
+
+
+def use(name: str, *values: Any) -> str:
+    """Name an argument in a message, with the values to give for it.
+
+    >>> str(ConfigError(f"Choose with {use('repeats', 'first', 'last')}, or pass {use('wide', True)}."))
+    "Choose with repeats='first'|'last', or pass wide=True."
+    """
+    return f"{_BEGIN}{json.dumps([True, name, *map(_plain, values)])}{_END}"
+
+
+def about(name: str) -> str:
+    """Say, without a word, that a message is about an argument."""
+    return f"{_BEGIN}{json.dumps([False, name])}{_END}"
+
+
+def arguments_in(message: str) -> list[Argument]:
+    """The arguments that a message names or is about."""
+    return [part for part in _parts(message) if isinstance(part, Argument)]
+
+
+def worded(message: str, spell: Callable[[Argument], str]) -> str:
+    """A message with its arguments as `spell` writes them."""
+    return "".join(part if isinstance(part, str) else spell(part) if part.named else "" for part in _parts(message))
+
+
+def _parts(message: str) -> Iterator[str | Argument]:
+    text, *marked = message.split(_BEGIN)
+    yield text
+    for one in marked:
+        facts, _, text = one.partition(_END)
+        named, name, *values = json.loads(facts)
+        yield Argument(name, tuple(values), named)
+        yield text
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bool | int | float):
+        return value
+    return _printable(str(value))
+
+
+def _in_python(argument: Argument) -> str:
+    return f"{argument.name}={'|'.join(map(repr, argument.values))}"
+
+
+def _printable(text: str) -> str:
+    return "".join(s if s.isprintable() or s in f"\n{_BEGIN}{_END}" else repr(s)[1:-1] for s in text)
 
 
 class MajorantError(Exception):
@@ -12,7 +76,8 @@ class MajorantError(Exception):
 
     def __init__(self, message: object = "") -> None:
         """Escape control characters from the user's data, which could move the cursor or change colours."""
-        super().__init__("".join(s if s.isprintable() or s == "\n" else repr(s)[1:-1] for s in str(message)))
+        self.message = _printable(str(message))  # with its arguments as facts; str() has them as in Python
+        super().__init__(worded(self.message, _in_python))
 
 
 class DataError(MajorantError, ValueError):
@@ -70,18 +135,3 @@ class DataNote(UserWarning):
 
     def __str__(self) -> str:
         return type(self).spell(self.note)
-
-
-_VALUE = r"""(?:'[^'\n]*'|"[^"\n]*")"""
-
-
-def respell(text: str, names: Iterable[str], spell: Callable[[str, list[str]], str]) -> str:
-    """Rewrite the arguments in a message, item='x' say, as `spell` returns them given their name and values.
-
-    >>> respell("Say which with item='NAME'.", ["item"], lambda name, values: f"--{name} {values[0]}")
-    'Say which with --item NAME.'
-    """
-    argument = rf"(?<![\w.'\"-])({'|'.join(names)})=(True|{_VALUE}(?:\|{_VALUE})*|\[[^\]\n]*\]|)(?=[\s.,:;)]|$)"
-    return re.sub(
-        argument, lambda found: spell(found[1], [value[1:-1] for value in re.findall(_VALUE, found[2])]), text
-    )

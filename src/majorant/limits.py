@@ -17,7 +17,7 @@ from functools import lru_cache, wraps
 from threading import current_thread
 from typing import ParamSpec, TypeVar
 
-from majorant.errors import ConfigError, DataError
+from majorant.errors import ConfigError, DataError, use
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -187,7 +187,8 @@ def require(needed: float, memory: int, what: str) -> None:
     """Raise an error if a memory limit is too small; the message says how much is needed."""
     if needed > memory:
         raise ConfigError(
-            f"memory='{spell(memory)}' is too little {what}: at least {spell(needed, up=True)} is needed. Allow more, "
+            f"{use('memory', spell(memory))} is too little {what}: at least {spell(needed, up=True)} "
+            "is needed. Allow more, "
             "or work on a part of the items."
         )
 

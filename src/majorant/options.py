@@ -267,7 +267,7 @@ class Files:
     """Votes that are larger than memory."""
 
     memory: str | None = option(
-        None, "Memory limit, e.g. 2GB: process votes on disk.", group="Large files", page="main", metavar="SIZE"
+        None, "Memory limit, e.g. 2GB: process votes on disk.", group="Large files", metavar="SIZE"
     )
     work: str | None = option(
         None, "With --memory: folder to keep the sorted votes in.", group="Large files", metavar="DIR"

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from majorant.errors import ConfigError
+from majorant.errors import ConfigError, use
 
 DRAW_COLUMN, DESIGN_COLUMN = "majorant_draw", "majorant_design"  # columns and fields of items to label
 JOURNAL_ENDING = ".journal"
@@ -97,7 +97,7 @@ def replaceable_digest(target: Path, given: Path, *, overwrite: bool = False) ->
     ConfigError
         If there is one that may not be replaced.
     """
-    remedy = "Name another place for the output, or replace it with overwrite=True."
+    remedy = f"Name another place for the output, or replace it with {use('overwrite', True)}."
     command = _command.get() or _Command(overwrite=False)
     if target in command.written:
         raise ConfigError(f"Cannot write {given}: this command writes two outputs to it. Name another place for one.")
@@ -111,7 +111,7 @@ def replaceable_digest(target: Path, given: Path, *, overwrite: bool = False) ->
     if is_human_input(target):
         raise ConfigError(
             f"Cannot write {given}: it belongs to items that people label, and no output ever replaces these, also not "
-            "with overwrite=True. Name another place for the output."
+            f"with {use('overwrite', True)}. Name another place for the output."
         )
     if overwrite or command.overwrite:
         return None

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from majorant.errors import ConfigError, DataError
+from majorant.errors import ConfigError, DataError, use
 from majorant.limits import require
 from majorant.tabular import Named as Named
 from majorant.tabular import Names, Tabular, some_names
@@ -145,7 +145,7 @@ def no_room(folder: Path, reason: str) -> ConfigError:
     """The error for a folder of votes that cannot be written."""
     return ConfigError(
         f"Cannot write to {folder}: {reason}. Sorting takes about 60 bytes of disk space per vote. Choose a folder "
-        "with more space with work='DIR'."
+        f"with more space with {use('work', 'DIR')}."
     )
 
 

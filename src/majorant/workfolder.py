@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from majorant.atomic import cannot_write, lock, make_folder, remove_leftovers
-from majorant.errors import ConfigError
+from majorant.errors import ConfigError, use
 
 LIST = ".majorant-work"
 WORK_HEADER = "majorant working folder, format 1. majorant may remove the files listed below, and no others.\n"
@@ -49,12 +49,14 @@ class WorkFolder:
         folder = make_folder(path)
         for file in map(Path, inputs):
             if file.resolve().is_relative_to(folder.resolve()):
-                raise ConfigError(f"{file} is in the working folder {folder}. Choose another folder with work='DIR'.")
+                raise ConfigError(
+                    f"{file} is in the working folder {folder}. Choose another folder with {use('work', 'DIR')}."
+                )
         if not (folder / LIST).is_file():
             if any(folder.iterdir()):
                 raise ConfigError(
                     f"{folder} holds files that majorant did not write, so it cannot be used for intermediate files. "
-                    "Choose another folder with work='DIR'."
+                    f"Choose another folder with {use('work', 'DIR')}."
                 )
             try:
                 (folder / LIST).write_text(WORK_HEADER, encoding="utf-8")
@@ -70,7 +72,9 @@ class WorkFolder:
             return path
         if name not in self._claimed():
             if path.is_symlink() or path.exists():
-                raise ConfigError(f"{path} was not written by majorant. Choose another folder with work='DIR'.")
+                raise ConfigError(
+                    f"{path} was not written by majorant. Choose another folder with {use('work', 'DIR')}."
+                )
             with (self.path / LIST).open("a", encoding="utf-8") as file:
                 file.write(f"{name}\n")
         self.names.add(name)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import majorant
+from majorant.options import Read, options_of
 
 ROOT = Path(majorant.__file__).parent
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+\b")
@@ -30,6 +31,11 @@ def texts(path: Path) -> list[str]:
     return [COMMAND.sub("", text) for text in shown]
 
 
+def texts_in(tree: ast.AST) -> list[str]:
+    """The constant texts below a node."""
+    return [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+
+
 def modules() -> list[Path]:
     return [path for path in ROOT.rglob("*.py") if path.relative_to(ROOT).parts[0] not in ROOMS_OF_FLAGS]
 
@@ -37,7 +43,16 @@ def modules() -> list[Path]:
 def test_library_messages_never_mention_flags():
     for path in modules():
         found = [text for text in texts(path) if FLAG.search(text) and "style=" not in text]
-        assert found == [], f"{path.relative_to(ROOT)}: write item=..., which the command line rewrites"
+        assert found == [], f"{path.relative_to(ROOT)}: name arguments with use(), errors.py"
+
+
+def test_errors_name_arguments_as_facts():
+    """`use("item", "NAME")`, so that the command line and the page can spell them as flags and fields."""
+    spelled = re.compile(rf"(?<![\w.'\"-])({'|'.join(one.name for one in options_of(Read))})=('|True\\b|[\\s.,;:)])")
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for text in texts_in(node) if isinstance(node, ast.Raise) else ():
+                assert not spelled.search(text), f"{path.relative_to(ROOT)}: {text!r}"
 
 
 def test_messages_name_arguments_in_python_and_flags_on_the_terminal(tmp_path, capsys, monkeypatch):

@@ -67,4 +67,4 @@ def test_error_example(tmp_path, monkeypatch):
     Path("votes.csv").write_text("item,worker,label\nq1,ana,yes\nq1,bo,no\nq2,ana,yes\nq1,bo,yes\n")
     with pytest.raises(DataError) as caught:
         read("votes.csv")
-    assert " ".join(as_flags(str(caught.value)).split()) in " ".join(PAGE.split())
+    assert " ".join(as_flags(caught.value.message).split()) in " ".join(PAGE.split())

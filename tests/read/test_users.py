@@ -43,7 +43,7 @@ def run(*told: str) -> dict | str:
     """What was read, or the message."""
     done = CliRunner().invoke(probe, [*told, "-q"])
     if isinstance(done.exception, MajorantError):
-        return as_flags(str(done.exception))
+        return as_flags(done.exception.message)
     assert done.exception is None, done.output
     return json.loads(done.output)
 

@@ -11,7 +11,7 @@ from majorant.ask.design import Design
 from majorant.ask.question import RULES, TEACH, Wanted
 from majorant.ask.questions import MOST_RULES, QUESTIONS, plain_rule
 from majorant.defaults import LEVEL, MAJORITY, TOLERANCE
-from majorant.errors import ConfigError
+from majorant.errors import ConfigError, use
 from majorant.evidence.gold_sample import LEAST_LABELS
 from majorant.evidence.learn import gold_labels
 from majorant.evidence.rules import AUTO, full_judges
@@ -93,9 +93,9 @@ def ask(
     if draw is not None and question == AUTO and between is None:
         question = "rules" if draw == PROVE else TEACH
     if draw is not None and (question == TEACH) == (draw == PROVE):
-        raise ConfigError(f"draw={draw!r} does not fit the question {question!r}.")
+        raise ConfigError(f"{use('draw', draw)} does not fit the question {question!r}.")
     if question == TEACH and between is not None:
-        raise ConfigError("question='teach' learns its own rule, so between= cannot be given.")
+        raise ConfigError(f"{use('question', 'teach')} learns its own rule, so {use('between')} cannot be given.")
     seed = as_seed(rng)
     if question == AUTO:
         question = RULES if between is not None else usual_question(votes, Setting.of(votes))

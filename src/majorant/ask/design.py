@@ -22,7 +22,7 @@ from majorant.ask.content import from_plain, to_plain
 from majorant.ask.question import UNASKED, Codes, Outcome, Question
 from majorant.ask.session import Session
 from majorant.ask.teach import NEXT_DRAW
-from majorant.errors import ConfigError, DataError
+from majorant.errors import ConfigError, DataError, use
 from majorant.output import write_files
 from majorant.ownership import DESIGN_COLUMN, DRAW_COLUMN, is_human_input, is_label_file, note_input
 from majorant.read.files import NamedFile
@@ -222,8 +222,8 @@ class Design:
             files = {renamed(file, target, free): content for file, content in files.items()}
         elif is_taken(target, files) and not self._extends(target, files[target]):
             raise ConfigError(
-                f"{target} or its design belongs to items that somebody may be labelling. Add items with --more and "
-                f"--design, or name another file, such as {free_name(target, files)}."
+                f"{target} or its design belongs to items that somebody may be labelling. Add items with {use('more')} "
+                f"and {use('design')}, or name another file, such as {free_name(target, files)}."
             )
         elif is_label_file(target) and isinstance(files[target], bytes) and target.read_bytes() != files[target]:
             from majorant.ask.journal import note_save
@@ -380,7 +380,7 @@ def recognise(gold_file: Any, *, design: str | Path | None = None) -> Recognised
             return None  # plain gold labels, which prove nothing on their own
         raise DataError(
             f"{paths[0]} and {paths[1]} hold items drawn by majorant ask, but no design in their folder drew them. Put "
-            "the design next to them, or give its path with design=."
+            f"the design next to them, or give its path with {use('design')}."
         )
     drawn_by = Design.read(found)
     for path, file in zip(paths, labelled, strict=True):

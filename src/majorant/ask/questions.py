@@ -20,7 +20,7 @@ from majorant.ask.race import Race
 from majorant.ask.session import TEACHING, Session
 from majorant.ask.teach import FIRST_DRAW
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
-from majorant.errors import ConfigError, DataError
+from majorant.errors import ConfigError, DataError, use
 from majorant.evidence.gold_sample import LEAST_LABELS
 from majorant.evidence.learn import gold_labels, learn_rule
 from majorant.evidence.rules import AUTO, LABEL_FREE, fit_rule, rule_named
@@ -37,7 +37,7 @@ MOST_RULES = 20
 def draw_race(votes: Votes, wanted: Wanted) -> Design:
     """Items on which the rules differ, in random order."""
     if not 2 <= len(wanted.rules) <= MOST_RULES:
-        raise ConfigError(f"between= takes two to {MOST_RULES} rules, not {len(wanted.rules)}.")
+        raise ConfigError(f"{use('between')} takes two to {MOST_RULES} rules, not {len(wanted.rules)}.")
     fits = {rule: fit_rule(rule, votes) for rule in wanted.rules}
     return race_between(votes, fits, wanted).more(FIRST_BATCH if wanted.n is None else wanted.n)
 

@@ -128,7 +128,7 @@ def run(command: click.Command, name: str) -> NoReturn:
     except MajorantError as error:
         from majorant.cli.options import as_flags
 
-        _stop(as_flags(str(error)))
+        _stop(as_flags(error.message))
     except _EndedError as ended:
         click.echo("Terminated by a signal; no partial files were left behind.", err=True)
         sys.exit(128 + ended.args[0])  # as shells report it

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from majorant.cli.options import Grouped, takes
-from majorant.errors import ConfigError, DataError, MajorantError
+from majorant.errors import ConfigError, DataError, MajorantError, use
 from majorant.options import Label
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ def _label(path: Path, design: str | None, *, to_the_end: bool) -> None:
     if recognised is None:
         raise DataError(
             f"{path} is not a file written by majorant ask with its design beside it. If the design is elsewhere, name "
-            "it with design='FILE'. Without a design, its labels are still good as gold labels: majorant check VOTES "
+            f"it with {use('design', 'FILE')}. Without a design, its labels are still good as gold "
+            "labels: majorant check VOTES "
             f"--gold-file {shlex.quote(str(path))}"
         )
     if path.suffix.lower() in (".json", ".jsonl") or len(recognised.design.labels) > len(LABEL_KEYS):

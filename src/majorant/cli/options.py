@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from majorant.arguments import RANGES
-from majorant.errors import ConfigError, respell
+from majorant.errors import Argument, ConfigError, worded
 from majorant.options import GROUPS, INPUT, Option, options_of, tables
 from majorant.ownership import allow_overwrite
 
@@ -29,23 +29,22 @@ def flags() -> dict[str, str]:
     return found
 
 
-def as_flags(text: str) -> str:
-    """Rewrite a library message in command-line terms.
+def as_flags(message: str) -> str:
+    """A library message in command-line terms.
 
-    >>> as_flags("Say which with item='NAME', or choose with repeats='first'|'last'. One column per worker: wide=True.")
-    'Say which with --item NAME, or choose with --repeats first|last. One column per worker: --wide.'
-    >>> as_flags("Leave one out: gold='' ignores the column. Allow more with max_classes=.")
-    'Leave one out: --gold none ignores the column. Allow more with --max-classes.'
-    >>> as_flags("votes.csv has no column 'item=1' to take for the item.")
-    "votes.csv has no column 'item=1' to take for the item."
+    >>> from majorant.errors import use
+    >>> as_flags(f"Say which with {use('item', 'NAME')}, or {use('repeats', 'first', 'last')}, or {use('wide', True)}.")
+    'Say which with --item NAME, or --repeats first|last, or --wide.'
+    >>> as_flags(f"{use('gold', '')} ignores the column. Allow more with {use('max_classes')}.")
+    '--gold none ignores the column. Allow more with --max-classes.'
     """
-    return respell(text, flags(), _flag)
+    return worded(message, _flag)
 
 
-def _flag(name: str, values: list[str]) -> str:
-    if not values:
-        return flags()[name]
-    return f"{flags()[name]} {'|'.join(map(shlex.quote, values)) if any(values) else NONE}"
+def _flag(argument: Argument) -> str:
+    name = flags().get(argument.name, argument.name)
+    texts = [str(value) for value in argument.values if value is not True]
+    return name if not texts else f"{name} {'|'.join(map(shlex.quote, texts)) if any(texts) else NONE}"
 
 
 Command = Callable[..., Any]
@@ -229,13 +228,13 @@ def _was_given(name: str) -> bool:
 
 
 def show(facts: dict[str, Any], lines: Iterable[str], *, quiet: Iterable[str] = (), err: bool = False) -> None:
-    """Print the facts with --json, the `quiet` lines with -q, and otherwise all lines; options become flags."""
+    """Print the facts with --json, the `quiet` lines with -q, and otherwise all lines."""
     from majorant.render.plain import to_json
 
     if prints_json():
         click.echo(to_json(facts), nl=False)
     elif text := "\n".join(quiet if is_quiet() else lines):
-        click.echo(as_flags(text), err=err)
+        click.echo(text, err=err)
 
 
 def emphasised(text: str, sign: str) -> str:

@@ -61,7 +61,9 @@ def rule_named(rule: str, workers: Sequence[Hashable], *, beside: Sequence[str] 
         return method_named(rule, extra=beside)
     except ConfigError as error:
         more = ", ..." if len(workers) > 12 else ""
-        raise ConfigError(f"{error} You can also name workers: {', '.join(map(str, workers[:12]))}{more}.") from None
+        raise ConfigError(
+            f"{error.message} You can also name workers: {', '.join(map(str, workers[:12]))}{more}."
+        ) from None
 
 
 def fit_rule(rule: str, votes: Votes, setting: Setting | None = None, starts: Mapping[str, Fit] | None = None) -> Fit:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.errors import DataError
+from majorant.errors import DataError, use
 from majorant.known import NO_TABLE, Ratings, know_judges
 from majorant.limits import refuse_beyond
 from majorant.read.options import Progress, ReadOptions, name_words, says_position
@@ -265,7 +265,8 @@ def too_many_labels(source: str, role: str, name: str, most: int, shown: object)
     kind = "labels" if role == "label" else "gold labels"
     return DataError(
         f"{source}, column {name!r}: more than {most:,} different labels, e.g. {str(shown)[:60]!r}; it is probably not "
-        f"the column of {kind}. Specify the right one with {role}='NAME', or allow more with max_classes=."
+        f"the column of {kind}. Specify the right one with {use(role, 'NAME')}, or allow more with "
+        f"{use('max_classes')}."
     )
 
 
@@ -283,7 +284,7 @@ def part_seconds(part: TableRows, span: Span, table: Table) -> NDArray[np.float6
             n = int(np.argmax(code_n == code))
             raise DataError(
                 f"{_where([replace(span, start=0)], n)}, column {table.columns['seconds']!r}: {text!r} is not a number "
-                "of seconds. Correct it, or leave the column out with seconds=''."
+                f"of seconds. Correct it, or leave the column out with {use('seconds', '')}."
             ) from None
     return np.array(seconds)[code_n]
 
@@ -338,7 +339,8 @@ def distinct(coded: Coded, role: str, values: Sequence[Any]) -> tuple[list[Any],
             place = coded.where(int(np.argmax(code_n == code)), declared=wide)
             raise DataError(
                 f"{place}, column {coded.table.columns[role]!r}: {value!r:.60} is a {type(value).__name__}, not a "
-                "single value. Give one row per vote with one label, or pass several=True for a yes or no on each."
+                f"single value. Give one row per vote with one label, or pass {use('several', True)} "
+                "for a yes or no on each."
             ) from None
         if remap[code] == len(first):
             first.append(value)
@@ -406,7 +408,7 @@ def trust_of_workers(coded: Coded, workers: Ids) -> tuple[NDArray[np.float64] | 
         if not (math.isnan(number) or 0 <= number <= 100):
             raise DataError(
                 f"{coded.where(int(np.argmax(code_n == code)))}, column {column!r}: {value!r} is not a share between "
-                "0 and 1 or a percentage. Correct it, or leave trust_column= out."
+                f"0 and 1 or a percentage. Correct it, or leave {use('trust_column')} out."
             )
         trust.insert(code, number)
     trust_n = np.array(trust)[code_n]
@@ -496,7 +498,7 @@ def unclear_status(place: str, column: str, value: Any) -> DataError:
     """The error for a status that does not clearly say whether there is a vote."""
     return DataError(
         f"{place}, column {column!r}: cannot tell whether {value!r} means a vote. Use ok, abstain or error, or leave "
-        "it out with status=''."
+        f"it out with {use('status', '')}."
     )
 
 
@@ -529,7 +531,9 @@ def name_labels(
     texts = [label_values[code] for code in used if isinstance(label_values[code], str)]
     listed = next((text for text in texts if text.lstrip()[:1] == "[" and written_list(text)), None)
     if listed is not None:
-        raise DataError(f"{place}: {listed!r} is a list of labels. Pass several=True for a yes or no on each label.")
+        raise DataError(
+            f"{place}: {listed!r} is a list of labels. Pass {use('several', True)} for a yes or no on each label."
+        )
     if coded.table.kind == "text":
         numbers = numbers_if_all([*texts, *(gold_values[code] for code in gold_used)])
         label_values = [numbers.get(v, v) for v in label_values]
@@ -559,7 +563,9 @@ def name_labels(
     labels, _ = distinct(coded, "label", [*given, *in_column, *file_values])
     infinite = next((v for v in labels if isinstance(v, (float, Decimal)) and math.isinf(v)), None)
     if infinite is not None:
-        raise DataError(f"{place}: the label {infinite} is infinite. Pass empty='{infinite}' if it means no vote.")
+        raise DataError(
+            f"{place}: the label {infinite} is infinite. Pass {use('empty', infinite)} if it means no vote."
+        )
     labels = scale.sorted(labels, source)
     at = {kind_key(label): code for code, label in enumerate(labels)}
     label_map = np.full(len(label_values) + 1, -1, dtype=np.int32)
@@ -735,7 +741,7 @@ def no_votes(coded: Coded) -> DataError:
     """The error for a table without a single vote."""
     return DataError(
         f"{coded.table.source}: no row contains a vote; column {coded.table.columns['label']!r} is empty throughout. "
-        "Say which column holds the labels with label='NAME'."
+        f"Say which column holds the labels with {use('label', 'NAME')}."
     )
 
 
@@ -764,7 +770,7 @@ def resolve_votes(
             f"{place}: worker {workers.values[ballots.worker_n[later]]!r} labels item "
             f"{items.values[ballots.item_n[later]]!r} a second time, {named.labels[ballots.label_n[later]]!r} after "
             f"{named.labels[ballots.label_n[earlier]]!r} in {before}. "
-            "Keep one vote per worker and item, or choose with repeats='first'|'last'|'each'."
+            f"Keep one vote per worker and item, or choose with {use('repeats', 'first', 'last', 'each')}."
             + (f" If {position!r} is the order of a pair: majorant workers measures position bias." if position else "")
         )
 

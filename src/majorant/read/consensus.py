@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from majorant.errors import ConfigError
+from majorant.errors import ConfigError, use
 from majorant.read.formats.base import DATA
 from majorant.read.opening import open_rows
 from majorant.read.options import ReadOptions
@@ -39,7 +39,7 @@ def export_text(name: str, labelled: Iterable[Consensus], tool: Tool) -> str:
      "meta": {"item": "q1", "confidence": 0.9}}
     """
     if name not in EXPORTS:
-        raise ConfigError(f"export={name!r}: choose one of {', '.join(EXPORTS)}.")
+        raise ConfigError(f"{use('export', name)}: choose one of {', '.join(EXPORTS)}.")
     return EXPORTS[name]([entry for entry in labelled if entry.label is not None], tool)
 
 

@@ -12,7 +12,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
 from majorant.database import BATCH_ROWS, batches, literal, path_literal
-from majorant.errors import ConfigError, DataError
+from majorant.errors import ConfigError, DataError, use
 from majorant.read.files import File, as_utf8
 from majorant.read.guess import ROW_NAMES
 from majorant.read.options import Choice, ReadOptions, find_roles, means
@@ -113,7 +113,7 @@ def find_dialect(lines: Sequence[str], delimiter: str | None, choice: Choice) ->
     if delimiter is not None:
         sign = DELIMITER_WORDS.get(delimiter, "\t" if delimiter == "\\t" else delimiter)
         if len(sign) != 1 or sign in '"\r\n':
-            raise ConfigError(f"delimiter={delimiter!r}: give a single character, or tab.")
+            raise ConfigError(f"{use('delimiter', delimiter)}: give a single character, or tab.")
         return _with_quotes(sign, lines)
 
     def fit(dialect: Dialect) -> tuple[int, float, int]:
@@ -167,12 +167,12 @@ def _positions(file: File, first: Sequence[str], choice: Choice) -> tuple[str, .
     roles = choice.columns or ()
     if sum(role != "_" and means(cell, role) for cell, role in zip(first, roles, strict=False)) >= 2:
         raise DataError(
-            f"{file.name}, row 1: {', '.join(first)!r} is a header, but columns= is for files without one. "
-            "Leave columns= out, or name the columns with item=, worker= and label=."
+            f"{file.name}, row 1: {', '.join(first)!r} is a header, but {use('columns')} is for files without one. "
+            f"Leave {use('columns')} out, or name the columns with {use('item')}, {use('worker')} and {use('label')}."
         )
     if len(first) != len(roles):
         raise DataError(
-            f"{file.name}, row 1: has {len(first)} fields, but columns='{','.join(roles)}' names {len(roles)}. "
+            f"{file.name}, row 1: has {len(first)} fields, but {use('columns', ','.join(roles))} names {len(roles)}. "
             "Name every column; _ skips one."
         )
     return tuple(f"column {p + 1}" for p in range(len(roles)))
@@ -243,7 +243,7 @@ def _slow_stream(
         except UnicodeError:
             raise DataError(
                 f"{file.name}, after row {number}: the bytes are not {file.encoding.upper()} text, or are cut off. "
-                "Copy the file again, or say how it is encoded, e.g. encoding='latin-1'."
+                f"Copy the file again, or say how it is encoded, e.g. {use('encoding', 'latin-1')}."
             ) from None
         except (EOFError, OSError):
             raise DataError(
@@ -273,7 +273,7 @@ def _refuse_bad(file: File, record: list[str], number: int, n_columns: int) -> N
         cell = record[position].encode("utf-8", errors="surrogateescape")
         raise DataError(
             f"{file.name}, row {number}, column {position + 1}: {cell!r} is not {file.encoding.upper()} text. "
-            "Say how the file is encoded, e.g. encoding='latin-1'."
+            f"Say how the file is encoded, e.g. {use('encoding', 'latin-1')}."
         )
     while len(record) > n_columns and not record[-1]:
         record.pop()

@@ -23,7 +23,7 @@ from typing import IO, Any
 from urllib.parse import unquote
 
 from majorant.database import STORES, connect_to_store, literal
-from majorant.errors import ConfigError, DataError
+from majorant.errors import ConfigError, DataError, use
 from majorant.filetypes import FILE_TYPES, PACKINGS, FileType, format_words, type_of_ending, type_of_word
 from majorant.limits import LIMITS, refuse_beyond
 from majorant.ownership import note_input
@@ -251,7 +251,7 @@ def find_files(
         if not how.allow_network:
             raise ConfigError(
                 f"{name} is an address, and majorant does not use the network unless you say "
-                "allow_network=True. Or download the file first."
+                f"{use('allow_network', True)}. Or download the file first."
             )
         return fetch(name, Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="majorant-"))))
     path = expanded(name)
@@ -335,7 +335,7 @@ def refuse_other_types(name: str, head: bytes) -> None:
         (b"\xfd7zXZ", "xz data", "Unpack it with unxz, or pack it with gzip."),
         (b"SQLite format 3", "an SQLite database", "Export the table as CSV."),
         (b"ARROW1", "an Arrow file", "Pass the table to majorant.read with pyarrow, or save it as Parquet."),
-        (b"$FL2", "an SPSS data file", "Save it as CSV, with the value labels or with codes='1=yes,2=no'."),
+        (b"$FL2", "an SPSS data file", f"Save it as CSV, with the value labels or with {use('codes', '1=yes,2=no')}."),
         (b"<stata_dta>", "a Stata data file", "Save it as CSV: export delimited."),
         (b"%PDF", "a PDF document", "Export the table as CSV."),
     )
@@ -423,7 +423,9 @@ def _encoding(name: str, head: bytes, encoding: str | None) -> str:
                 return code
         except (LookupError, ValueError):  # ValueError: for example a zero byte in the name
             pass
-        raise ConfigError(f"encoding={encoding!r}: not an encoding of text files. Try utf-8, latin-1, cp1252, utf-16.")
+        raise ConfigError(
+            f"{use('encoding', encoding)}: not an encoding of text files. Try utf-8, latin-1, cp1252, utf-16."
+        )
     for bom, code in (
         (codecs.BOM_UTF8, "utf-8-sig"),
         (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
@@ -444,13 +446,13 @@ def _expected_type(name: str, unpacked_name: str, content: FileType, format: str
     """The file type according to --format or the extension, checked against the content."""
     named = None if format is None else type_of_word(format)
     if format is not None and named is None:
-        raise ConfigError(f"format={format!r}: choose one of {', '.join(format_words())}.")
+        raise ConfigError(f"{use('format', format)}: choose one of {', '.join(format_words())}.")
     expected = named or type_of_ending(Path(unpacked_name).suffix)
     forced = named is not None and named == FILE_TYPES[0] and not content.magic  # any text can be read as CSV
     if expected is not None and expected != content and not forced:
         raise DataError(
-            f"{name} is not {expected.description}, although {f'format={format!r}' if named else 'its name'} says so: "
-            f"it looks like {content.description}. Rename it or pass format=."
+            f"{name} is not {expected.description}, although {use('format', format) if named else 'its name'} says so: "
+            f"it looks like {content.description}. Rename it or pass {use('format')}."
         )
     return expected or content
 

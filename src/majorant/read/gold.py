@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from majorant.errors import ConfigError, DataError
+from majorant.errors import ConfigError, DataError, use
 from majorant.read.build import Gold, collect_codes, distinct, find_items, first_per_item
 from majorant.read.files import NamedFile
 from majorant.read.opening import open_table
@@ -30,7 +30,8 @@ def one_gold(options: ReadOptions, table: Table) -> ReadOptions:
 
     if sample_design(options.gold_file) is None:
         raise ConfigError(
-            f"gold labels are both in column {table.columns['gold']!r} and in the gold file. Leave one out: gold='' "
+            f"gold labels are both in column {table.columns['gold']!r} and in the gold file. Leave one "
+            f"out: {use('gold', '')} "
             "ignores the column."
         )
     return replace(options, gold_file=None)  # use the column; labels from `ask` come with a design
@@ -104,7 +105,8 @@ def _as_table(source: Any) -> Any:
     )
     if (plain_list and source) or isinstance(source, (bool, int, float)):
         raise ConfigError(
-            f"gold= is a {type(source).__name__}, which does not say which item each label belongs to. Give a dict "
+            f"{use('gold')} is a {type(source).__name__}, which does not say which item each label "
+            "belongs to. Give a dict "
             "{item: label}, a Series indexed by item, a frame, the name of a column, or a file."
         )
     return source
@@ -158,7 +160,7 @@ def match_gold(file: GoldFile, items: Sequence[Any]) -> Gold:
         known = f", e.g. {items[0]!r}" if len(items) else ""
         raise DataError(
             f"{file.source}: none of its {len(place_of)} items, e.g. {unknown[0]!r}, is an item of the votes{known}. "
-            "Check that both files use the same item names, or name the column with item=."
+            f"Check that both files use the same item names, or name the column with {use('item')}."
         )
     notes = list(file.notes)
     if unknown:

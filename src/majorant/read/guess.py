@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.errors import ConfigError, DataError
+from majorant.errors import ConfigError, DataError, use
 from majorant.read.options import (
     ALIASES,
     VOTE_ROLES,
@@ -194,7 +194,7 @@ def missing_header(rows: RowSource, choice: Choice) -> DataError | None:
     order = ",".join(role_of[p] for p in range(3))
     return DataError(
         f"{rows.source}: its first row, {list_names(rows.names)}, looks like a vote and not like column names. "
-        f"If there is no header, say what each column holds: columns={order!r}."
+        f"If there is no header, say what each column holds: {use('columns', order)}."
     )
 
 
@@ -224,9 +224,14 @@ def layout_by_content(rows: RowSource, choice: Choice, n_files: int) -> Layout |
 def wide_layout(rows: RowSource, choice: Choice, workers: Sequence[str] | None) -> Layout:
     """The layout of a table that is known to be wide, from the caller or from its format."""
     if not rows.named:
-        raise ConfigError("wide=True needs a header with the names of the workers; columns= does not go with it.")
+        raise ConfigError(
+            f"{use('wide', True)} needs a header with the names of the workers; {use('columns')} does not go with it."
+        )
     if choice.named.get("worker") or choice.named.get("label"):
-        raise ConfigError("worker= and label= are for a row per vote. In a wide table, name the columns: workers=.")
+        raise ConfigError(
+            f"{use('worker')} and {use('label')} are for a row per vote. In a wide table, name the "
+            f"columns: {use('workers')}."
+        )
     roles = _wide_roles(rows, choice)
     free = [p for p in range(len(rows.names)) if p not in roles.values()]
     if workers is not None:
@@ -236,7 +241,9 @@ def wide_layout(rows: RowSource, choice: Choice, workers: Sequence[str] | None) 
             hits = hits or [p for p in free if fnmatchcase(rows.names[p], pattern)]
             if not hits:
                 listed = list_names(rows.names)
-                raise ConfigError(f"{rows.source}: workers={pattern!r} matches no column. Its columns are {listed}.")
+                raise ConfigError(
+                    f"{rows.source}: {use('workers', pattern)} matches no column. Its columns are {listed}."
+                )
             matching.update(hits)
         kept = tuple(sorted(matching))
     else:

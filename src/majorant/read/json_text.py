@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from majorant.database import batches, connect, literal, path_literal
-from majorant.errors import DataError
+from majorant.errors import DataError, use
 from majorant.read.files import File, as_utf8, temporary
 from majorant.read.formats import recognise
 from majorant.read.formats.base import Context, Format, Record, write_votes
@@ -34,7 +34,7 @@ def open_json(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
         _refuse_bytes(file)
         raise DataError(
             f"{file.name} is not {file.encoding.upper()} text, or is cut off. Copy it again, or say how it is encoded, "
-            "e.g. encoding='latin-1'."
+            f"e.g. {use('encoding', 'latin-1')}."
         ) from None
     except (OSError, EOFError):
         raise _cut_off(file) from None
@@ -182,7 +182,8 @@ def _diagnose(file: File, shape: str) -> DataError:
         return _cut_off(file)
     except UnicodeError:
         return DataError(
-            f"{file.name} is not {file.encoding.upper()} text. Say how it is encoded, e.g. encoding='latin-1'."
+            f"{file.name} is not {file.encoding.upper()} text. Say how it is encoded, e.g. "
+            f"{use('encoding', 'latin-1')}."
         )
     except RecursionError as error:
         return too_deep(file.name, error, f"Give each vote as {EXAMPLE}")
@@ -221,7 +222,7 @@ def _refuse_bytes(file: File) -> None:
                 shown = line[max(error.start - 10, 0) : error.start + 10]
                 raise DataError(
                     f"{file.name}, line {number}: {shown!r} is not UTF-8 text. "
-                    "Say how the file is encoded, e.g. encoding='latin-1'."
+                    f"Say how the file is encoded, e.g. {use('encoding', 'latin-1')}."
                 ) from None
 
 

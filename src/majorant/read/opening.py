@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from majorant.errors import ConfigError, DataError
+from majorant.errors import ConfigError, DataError, use
 from majorant.read.files import find_files, identify, partitions, stem_of
 from majorant.read.formats import recognise_table
 from majorant.read.formats.inspect_log import tell_logs_apart
@@ -68,7 +68,7 @@ def open_rows(source: Any, how: ReadOptions) -> Iterator[list[RowSource]]:
     if not (_is_path(source) or (isinstance(source, (list, tuple)) and source and all(map(_is_path, source)))):
         for option in ("encoding", "delimiter", "format"):
             if getattr(how, option) is not None:
-                raise ConfigError(f"{option}= is for files; these votes are in memory already.")
+                raise ConfigError(f"{use(option)} is for files; these votes are in memory already.")
         yield [open_frame(source, how.choice)]
         return
     with ExitStack() as stack:
@@ -78,7 +78,8 @@ def open_rows(source: Any, how: ReadOptions) -> Iterator[list[RowSource]]:
         for file in tell_logs_apart([identify(name, path, how) for name, path in named]):
             if how.delimiter is not None and file.type.name != "csv":
                 raise ConfigError(
-                    f"delimiter= is for delimited text, and {file.name} is {file.type.description}. Leave it out."
+                    f"{use('delimiter')} is for delimited text, and {file.name} is "
+                    f"{file.type.description}. Leave it out."
                 )
             module, function = file.type.reader.split(":")
             rows: RowSource = getattr(import_module(f"majorant.read.{module}"), function)(file, how, stack)
@@ -268,8 +269,8 @@ def find_layout(rows: RowSource, how: ReadOptions, *, n_files: int = 1) -> tuple
     choice, workers = how.choice, how.worker_columns
     if choice.columns is not None and rows.named:
         raise ConfigError(
-            f"{rows.source} has column names ({', '.join(rows.names[:6])}); columns= is for tables without. "
-            "Name the columns with item=, worker= and label=."
+            f"{rows.source} has column names ({', '.join(rows.names[:6])}); {use('columns')} is for tables without. "
+            f"Name the columns with {use('item')}, {use('worker')} and {use('label')}."
         )
     tool = None if how.wide or not rows.named or has_vote_columns(rows.names) else recognise_table(rows.names)
     if tool is not None:
@@ -340,7 +341,9 @@ def _workers_by_file(laid_out: list[tuple[RowSource, Layout]], how: ReadOptions)
         return laid_out
     without = [rows.source for rows, layout in laid_out if not layout.wide and "worker" not in layout.roles]
     if 0 < len(without) < len(laid_out):
-        raise DataError(f"{without[0]} has no column for the worker, and other files have. Pass worker='NAME'.")
+        raise DataError(
+            f"{without[0]} has no column for the worker, and other files have. Pass {use('worker', 'NAME')}."
+        )
     if not without:
         models: set[Any] = set()
         for rows, layout in laid_out:
@@ -368,7 +371,9 @@ def _one_label_per_row(rows: RowSource, layout: Layout, how: ReadOptions) -> tup
         rows = unwrap_answers(rows, layout.roles["label"], layout.tool.answer)
     if how.several and how.choice.needed == VOTE_ROLES:
         if layout.wide:
-            raise ConfigError("several=True is for tables with a row per vote. Reshape the wide table first.")
+            raise ConfigError(
+                f"{use('several', True)} is for tables with a row per vote. Reshape the wide table first."
+            )
         rows, roles = split_labels(rows, layout.roles)
         layout = replace(layout, roles=roles, notes=(*layout.notes, Note(NoteKind.SEVERAL)))
     for role in ("item", "worker"):

@@ -14,7 +14,7 @@ from pathlib import PurePath
 from typing import Any, TypedDict
 
 from majorant.defaults import REPEATS
-from majorant.errors import ConfigError, DataError
+from majorant.errors import ROLES_UNKNOWN, ConfigError, DataError, about, use
 from majorant.filetypes import PACKINGS, type_of_ending
 from majorant.options import Read
 from majorant.read.table import is_empty, sort_labels
@@ -73,11 +73,11 @@ class Choice:
             roles = [role for role in columns if role != "_"]
             if unknown := [role for role in roles if role not in ALIASES]:
                 raise ConfigError(
-                    f"columns=: {unknown[0]!r} is not one of {', '.join(ALIASES)} (or _ for a column to skip), "
-                    f"in the order of the file, e.g. columns='worker,item,label,gold'."
+                    f"{use('columns')}: {unknown[0]!r} is not one of {', '.join(ALIASES)} (or _ for a column to skip), "
+                    f"in the order of the file, e.g. {use('columns', 'worker,item,label,gold')}."
                 )
             if twice := [role for role in roles if roles.count(role) > 1]:
-                raise ConfigError(f"columns= names {twice[0]!r} twice.")
+                raise ConfigError(f"{use('columns')} names {twice[0]!r} twice.")
         key = item if item is None or isinstance(item, str) else tuple(map(str, item))
         key = key[0] if isinstance(key, tuple) and len(key) == 1 else key
         if key == ():
@@ -120,19 +120,23 @@ class Scale:
         {'1': 'yes', '2': 'no'}
         """
         if threshold is not None and codes is not None:
-            raise ConfigError("threshold= is for scores, and codes= names classes. Leave one out.")
+            raise ConfigError(f"{use('threshold')} is for scores, and {use('codes')} names classes. Leave one out.")
         if threshold is not None and order is not None:
-            raise ConfigError("threshold= makes two classes, so order= does not apply. Leave one out.")
+            raise ConfigError(f"{use('threshold')} makes two classes, so {use('order')} does not apply. Leave one out.")
         if isinstance(codes, str):
             pairs = [part.partition("=") for part in codes.split(",")]
             names = {code.strip(): name.strip() for code, _, name in pairs if code.strip() and name.strip()}
             if len(names) != len(pairs):
-                raise ConfigError(f"codes= names every code once, as in codes='1=yes,2=no', not {codes!r}.")
+                raise ConfigError(
+                    f"{use('codes')} names every code once, as in {use('codes', '1=yes,2=no')}, not {codes!r}."
+                )
             codes = names
         if order is not None:
             order = tuple(str(one).strip() for one in (order.split(",") if isinstance(order, str) else order))
             if len(set(order)) < len(order) or len(order) < 2:
-                raise ConfigError(f"order= lists labels from lowest to highest, each once, not {','.join(order)!r}.")
+                raise ConfigError(
+                    f"{use('order')} lists labels from lowest to highest, each once, not {','.join(order)!r}."
+                )
         return cls(
             order=order,
             threshold=threshold,
@@ -154,7 +158,8 @@ class Scale:
             if code in self.codes or code in self.codes.values():  # may already be a label
                 return self.codes.get(code, code)
             raise DataError(
-                f"{source}: code {value!r} has no name. List it in codes=, or pass empty={code!r} if it means no vote."
+                f"{source}: code {value!r} has no name. List it in {use('codes')}, or pass "
+                f"{use('empty', code)} if it means no vote."
             )
         if self.threshold is None:
             return value
@@ -165,7 +170,7 @@ class Scale:
             number = float(value)
         except (TypeError, ValueError):
             raise DataError(
-                f"{source}: {value!r} is not a number to compare with threshold={self.threshold}."
+                f"{source}: {value!r} is not a number to compare with {use('threshold', self.threshold)}."
             ) from None
         return classes[number >= self.threshold]
 
@@ -178,7 +183,8 @@ class Scale:
         unknown = [label for label in labels if str(label) not in self.order]
         if unknown:
             raise DataError(
-                f"{source}: label {unknown[0]!r} is not in order={','.join(self.order)!r}. List every label, lowest "
+                f"{source}: label {unknown[0]!r} is not in {use('order', ','.join(self.order))}. List "
+                "every label, lowest "
                 "first."
             )
         return sorted(labels, key=lambda label: self.order.index(str(label)))  # type: ignore[union-attr]
@@ -233,10 +239,10 @@ class ReadOptions(Read):
 
     def __post_init__(self) -> None:
         if not isinstance(self.repeats, str) or self.repeats not in REPEATS:
-            raise ConfigError(f"repeats={self.repeats!r}: choose one of {', '.join(REPEATS)}.")
+            raise ConfigError(f"{use('repeats', self.repeats)}: choose one of {', '.join(REPEATS)}.")
         if _is_gold_table(self.gold):
             if self.gold_file is not None:
-                raise ConfigError("gold= and gold_file= both give true labels. Leave one out.")
+                raise ConfigError(f"{use('gold')} and {use('gold_file')} both give true labels. Leave one out.")
             object.__setattr__(self, "gold_file", self.gold)
             object.__setattr__(self, "gold", None)
         _check_types(self)
@@ -274,7 +280,7 @@ class ReadOptions(Read):
         given = self.workers.split(",") if isinstance(self.workers, str) else self.workers
         names = tuple(str(name).strip() for name in given)
         if not names or "" in names:
-            raise ConfigError("workers=: name at least one column, or a pattern such as 'Dr_*'.")
+            raise ConfigError(f"{use('workers')}: name at least one column, or a pattern such as 'Dr_*'.")
         return names
 
     @property
@@ -375,7 +381,7 @@ def find_roles(names: Sequence[str], choice: Choice, source: str) -> dict[str, i
     if choice.columns is not None:
         missing = [role for role in choice.needed if role not in choice.columns]
         if missing:
-            raise ConfigError(f"{source}: columns='{','.join(choice.columns)}' lacks {' and '.join(missing)}.")
+            raise ConfigError(f"{source}: {use('columns', ','.join(choice.columns))} lacks {' and '.join(missing)}.")
         return {role: choice.columns.index(role) for role in ALIASES if role in choice.columns}
     roles = {}
     for role, candidates in candidate_roles(names, choice, source).items():
@@ -383,8 +389,8 @@ def find_roles(names: Sequence[str], choice: Choice, source: str) -> dict[str, i
             both = " and ".join(repr(names[p]) for p in candidates)
             quantity = "both" if len(candidates) == 2 else "all"
             raise DataError(
-                f"{source}: columns {both} could {quantity} be the {role}. Say which with {role}='NAME'"
-                + (f", or {role}=''." if role not in choice.needed else ".")
+                f"{source}: columns {both} could {quantity} be the {role}. Say which with {use(role, 'NAME')}"
+                + (f", or {use(role, '')}." if role not in choice.needed else ".")
             )
         if candidates:
             roles[role] = candidates[0]
@@ -392,13 +398,14 @@ def find_roles(names: Sequence[str], choice: Choice, source: str) -> dict[str, i
     if missing == ["gold"] and choice.needed == GOLD_ROLES and "label" in roles:
         roles["gold"] = roles.pop("label")  # in a gold file, the column may be called label
     elif missing:
-        flags = " ".join(f"{role}='NAME'" for role in missing)
+        flags = " ".join(use(role, "NAME") for role in missing)
         raise DataError(
-            f"{source}: cannot tell which column is the {' or the '.join(missing)}. "
+            f"{source}: cannot tell which column is the {' or the '.join(missing)}{about(ROLES_UNKNOWN)}. "
             f"Its columns are {list_names(names)}. Say {flags}; "
-            "if the file has no header, give the order instead, e.g. columns='worker,item,label'."
-            " If each worker has a column, name these columns: workers='ana,bo,cy' or workers='Dr_*'."
-            + (" If each worker has a file, pass worker='file'." if "worker" in missing else "")
+            f"if the file has no header, give the order instead, e.g. {use('columns', 'worker,item,label')}."
+            f" If each worker has a column, name these columns: {use('workers', 'ana,bo,cy')} or "
+            f"{use('workers', 'Dr_*')}."
+            + (f" If each worker has a file, pass {use('worker', 'file')}." if "worker" in missing else "")
         )
     return roles
 
@@ -454,7 +461,9 @@ def find_column(names: Sequence[str], word: str, role: str, source: str) -> int:
     if len(hits) == 1:
         return hits[0]
     what = "has no column" if not hits else "has several columns"
-    raise ConfigError(f"{source} {what} {word!r} to take for the {role}. Its columns are {list_names(names)}.")
+    raise ConfigError(
+        f"{source} {what} {word!r} to take for the {role}{about(role)}. Its columns are {list_names(names)}."
+    )
 
 
 def list_names(names: Sequence[str], most: int = 12) -> str:

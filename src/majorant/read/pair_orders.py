@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from majorant.errors import ConfigError, DataError
+from majorant.errors import ConfigError, DataError, use
 from majorant.read.options import VOTE_ROLES, ReadOptions, bare_word, candidate_roles, says_position
 from majorant.read.table import RowSource, cell_values, is_empty, open_columns, sort_labels
 from majorant.votes import Note, NoteKind
@@ -94,7 +94,9 @@ def candidates(labels: Sequence[Any]) -> tuple[Any, Any]:
     named = sort_labels({label for label in labels if not is_tie(label)})
     if len(named) != 2:
         shown = ", ".join(repr(label) for label in named[:6])
-        raise DataError(f"verdicts on pairs name two candidates and ties, not {shown}. Say which column with label=.")
+        raise DataError(
+            f"verdicts on pairs name two candidates and ties, not {shown}. Say which column with {use('label')}."
+        )
     return named[0], named[1]
 
 

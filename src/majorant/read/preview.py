@@ -66,4 +66,4 @@ def preview(source: Any, *, rows: int = 6, **reading: Unpack[Reading]) -> Previe
             alone = Choice(named={role: name for role, name in named.items() if name is not None}, needed=())
             with suppress(MajorantError):
                 columns |= {one: seen.names[p] for one, p in find_roles(seen.names, alone, "").items()}
-        return replace(seen, columns=columns, trouble=str(error))
+        return replace(seen, columns=columns, trouble=error.message)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.defaults import MAX_CLASSES
-from majorant.errors import ConfigError, DataError
+from majorant.errors import ConfigError, DataError, use
 from majorant.read.formats import recognise_table
 from majorant.read.guess import WORKER_WORDS, find_other_columns, sample_columns
 from majorant.read.options import (
@@ -250,9 +250,13 @@ def labels_in(cell: Any) -> list[Any] | None:
 def split_labels(rows: RowSource, roles: dict[str, int]) -> tuple[RowSource, dict[str, int]]:
     """Make one yes/no vote per item, worker and label."""
     if not rows.again:
-        raise ConfigError("several=True has to read the votes twice. Give a table, or write the votes to a file first.")
+        raise ConfigError(
+            f"{use('several', True)} has to read the votes twice. Give a table, or write the votes to a file first."
+        )
     if "slice" in roles:
-        raise ConfigError("several=True gives a verdict for each label, so by= does not apply. Leave it out.")
+        raise ConfigError(
+            f"{use('several', True)} gives a verdict for each label, so {use('by')} does not apply. Leave it out."
+        )
     vocabulary = _vocabulary(rows, roles)
     kept = [role for role in roles if role not in ("label", "gold")]
     names = (*(rows.names[roles[role]] for role in kept), rows.names[roles["label"]], "label", "gold")
@@ -294,7 +298,9 @@ def _vocabulary(rows: RowSource, roles: dict[str, int]) -> list[Any]:
                 )
             labels_seen.update(dict.fromkeys(labels))
         if len(labels_seen) > MAX_CLASSES:
-            raise DataError(f"{rows.source}: more than {MAX_CLASSES:,} different labels. Say which column with label=.")
+            raise DataError(
+                f"{rows.source}: more than {MAX_CLASSES:,} different labels. Say which column with {use('label')}."
+            )
     return sort_labels(labels_seen)
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from majorant.errors import ConfigError, DataError
+from majorant.errors import ConfigError, DataError, use
 from majorant.limits import LIMITS
 from majorant.read import sheet_worker
 from majorant.read.files import File
@@ -82,5 +82,5 @@ def _choose_sheet(source: str, book: dict[str, Any], sheet: str | None) -> str:
     if not filled:
         raise DataError(f"{source} has no sheet with data.")
     if sheet is None and len(filled) > 1:
-        raise DataError(f"{source} has several sheets: {listed}. Choose one with sheet={filled[0]!r}.")
+        raise DataError(f"{source} has several sheets: {listed}. Choose one with {use('sheet', filled[0])}.")
     return sheet or str(filled[0])

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from majorant import database
 from majorant.database import connect, stream
-from majorant.errors import ConfigError, DataError
+from majorant.errors import ConfigError, DataError, use
 from majorant.kernels import add_up
 from majorant.limits import BASE, parse_memory, require, spell, thread_count
 from majorant.read.build import (
@@ -105,7 +105,9 @@ def prepare(
     """
     options = options or ReadOptions()
     if options.trust_column is not None:
-        raise ConfigError("trust_column= weighs votes that are read into memory. Leave out memory=, or the column.")
+        raise ConfigError(
+            f"{use('trust_column')} weighs votes that are read into memory. Leave out {use('memory')}, or the column."
+        )
     require(BASE, memory, "to read votes at all")
     files, stamp = _stamp(source, options)
     work = WorkFolder.open(folder, inputs=[path for path, *_ in stamp])
@@ -249,7 +251,8 @@ def _sorter(staged: Staged, work: WorkFolder, memory: int, threads: int | None) 
         if "max_temp_directory_size" in str(error) or "No space left" in str(error):
             raise no_room(work.path, str(error).splitlines()[0]) from None
         raise ConfigError(
-            f"memory='{spell(memory)}' is too little to sort these votes. Allow more, or work on a part of the items."
+            f"{use('memory', spell(memory))} is too little to sort these votes. Allow more, or work on "
+            "a part of the items."
         ) from None
     except duckdb.IOException as error:
         raise no_room(work.path, str(error).splitlines()[0]) from None
@@ -373,4 +376,4 @@ class _Resolver:
 
 def _refuse_other_types(what: str, values: Sequence[Any]) -> None:
     if any(not isinstance(value, str | int | float | bool) for value in values):
-        raise DataError(f"With memory=, {what} must be text, numbers or booleans, not {list(values)!r:.200}.")
+        raise DataError(f"With {use('memory')}, {what} must be text, numbers or booleans, not {list(values)!r:.200}.")

@@ -40,7 +40,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 from majorant.database import connect
-from majorant.errors import ConfigError, DataError
+from majorant.errors import ConfigError, DataError, use
 from majorant.filetypes import type_of_ending
 from majorant.kernels import Block, Engine, add_up, make_block
 from majorant.limits import LIMITS, T, parse_memory
@@ -195,7 +195,7 @@ def _start(builder: Any, master: str, settings: dict[str, str]) -> Any:
         with _silent():
             return builder.getOrCreate()
     except Exception as error:  # an exception of PySpark, or a Java exception from py4j
-        raise ConfigError(f"Spark did not start with master='{master}': {_first_line(error)}") from None
+        raise ConfigError(f"Spark did not start with {use('master', master)}: {_first_line(error)}") from None
 
 
 @contextlib.contextmanager
@@ -785,9 +785,9 @@ def pack_frame(
 def _without_order(options: ReadOptions) -> ReadOptions:
     """The options for Spark; policies for repeated votes that depend on the order of rows are refused."""
     if options.repeats not in ("error", "each"):
-        raise ConfigError(f"repeats={options.repeats}: rows on Spark have no order. Choose one of error, each.")
+        raise ConfigError(f"{use('repeats')}{options.repeats}: rows on Spark have no order. Choose one of error, each.")
     if options.trust_column is not None:
-        raise ConfigError("trust_column= weighs votes that are read into memory. Leave it out on Spark.")
+        raise ConfigError(f"{use('trust_column')} weighs votes that are read into memory. Leave it out on Spark.")
     return replace(options, seconds="", threads=None, progress=None, memory=None)
 
 
@@ -883,7 +883,8 @@ def _encode_frame(frame: Any, options: ReadOptions, source: str, partitions: int
     for name in ("columns", "wide", "workers", "several", "by"):
         if getattr(options, name):
             raise ConfigError(
-                f"{name}= works only for votes in memory, and {source} is too large. Convert it to one row per vote."
+                f"{use(name)} works only for votes in memory, and {source} is too large. Convert it to "
+                "one row per vote."
             )
     roles = {role: frame.columns[place] for role, place in find_roles(frame.columns, options.choice, source).items()}
     _refuse_types(frame, roles, source)
@@ -1084,7 +1085,7 @@ def _refuse_trouble(facts: BlockFacts, words: _Vocabulary) -> None:
         both = " and ".join(repr(labels[k]) for k in trouble["labels"])
         raise DataError(
             f"{table.source}: worker {words.workers[trouble['worker']]!r} labels item {trouble['item']!r} twice, "
-            f"{both}. Keep one vote per worker and item, or count both with repeats='each'."
+            f"{both}. Keep one vote per worker and item, or count both with {use('repeats', 'each')}."
         )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.database import path_literal
-from majorant.errors import ConfigError, DataError
+from majorant.errors import ConfigError, DataError, use
 from majorant.read.build import (
     LISTED,
     Coded,
@@ -263,7 +263,8 @@ def measure_coverage(
 def wide_table() -> ConfigError:
     """The error for a wide table, which has one row per item."""
     return ConfigError(
-        "a wide table can only be read in memory. Leave out memory= and engine=, or convert it to one row per vote."
+        f"a wide table can only be read in memory. Leave out {use('memory')} and {use('engine')}, or "
+        "convert it to one row per vote."
     )
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.database import BATCH_ROWS
-from majorant.errors import ConfigError, DataError, MajorantError
+from majorant.errors import ConfigError, DataError, MajorantError, use
 from majorant.limits import LIMITS
 from majorant.votes import Note
 
@@ -600,7 +600,7 @@ def named_faults(source: Any) -> Iterator[None]:
     except MemoryError:
         raise DataError(
             f"{name} does not fit into memory: its text, or one value in it, is too long. Check that it is a "
-            "table of votes; one that is large is read from the disk with memory=."
+            f"table of votes; one that is large is read from the disk with {use('memory')}."
         ) from None
     except Exception as error:
         if not _is_of_input(error):
@@ -609,7 +609,8 @@ def named_faults(source: Any) -> Iterator[None]:
         if isinstance(error, OSError) and error.strerror:
             reason = error.strerror
         raise DataError(
-            f"{name} cannot be read: {reason[:200]}. Copy or export it again, or say how it is encoded with encoding=."
+            f"{name} cannot be read: {reason[:200]}. Copy or export it again, or say how it is encoded "
+            f"with {use('encoding')}."
         ) from error
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from majorant.ask.accept import Level, Order, cross_fit, find_levels, order_of
 from majorant.defaults import LEVEL, MAJORITY, WEIGHTED_VOTE
-from majorant.errors import ConfigError, DataError
+from majorant.errors import ConfigError, DataError, use
 from majorant.evidence.gold_sample import LEAST_LABELS
 from majorant.evidence.learn import Features, _folds
 from majorant.evidence.rules import fit_rule
@@ -133,7 +133,7 @@ def accept(
     """
     as_level(level)
     if not 0 < at < 1:
-        raise ConfigError(f"at={at!r}: give the accuracy of accepted labels, between 0 and 1.")
+        raise ConfigError(f"{use('at', at)}: give the accuracy of accepted labels, between 0 and 1.")
     how, generator = ReadOptions.of(reading), as_generator(rng)
     table = as_votes(votes, **reading)
     labelled = read_labelled(gold, table, how, generator)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from majorant.ask.at_n import LEAST_UNITS, CrossFit, Measured, Residuals, reject
 from majorant.defaults import LEVEL
 from majorant.display import show
-from majorant.errors import ConfigError, DataError
+from majorant.errors import ConfigError, DataError, use
 from majorant.read import as_votes, read_with
 from majorant.read.options import ReadOptions
 from majorant.read.pairs import read_pairs
@@ -193,13 +193,13 @@ def rank(
         if column is not None:
             raise DataError(f"gold: there is no file {gold!r}. To use a column, give its name when you read the votes.")
         if pair is not None:
-            raise ConfigError(f"These votes have already been read. Pass the table itself, with pair={pair!r}.")
+            raise ConfigError(f"These votes have already been read. Pass the table itself, with {use('pair', pair)}.")
         table, question_i = as_votes(votes, **reading), None
         if table.slice_i is None:
             raise ConfigError("These votes were read without systems. Pass by=COLUMN when you read them.")
     else:
         if by is None:
-            raise ConfigError("Name the column of the systems with by=.")
+            raise ConfigError(f"Name the column of the systems with {use('by')}.")
         table, how, question_i = read_systems(
             votes, replace(how, gold=column if column is not None else how.gold), by, pair
         )

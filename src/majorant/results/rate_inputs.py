@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from majorant.ask.design import Design, Recognised, recognise
 from majorant.ask.question import UNASKED
-from majorant.errors import ConfigError, DataError
+from majorant.errors import ConfigError, DataError, use
 from majorant.evidence.learn import gold_labels
 from majorant.read.build import match_labels
 from majorant.read.gold import read_gold
@@ -76,7 +76,7 @@ class Target:
             if number is None or not low <= number <= high:
                 raise DataError(
                     f"Label {value!r} of item {votes.items[item]!r} is not a score from {low:g} to {high:g}. "
-                    "Give the range with limits=."
+                    f"Give the range with {use('limits')}."
                 )
             return (number - low) / (high - low)
         if self.measure is Measure.SHARE:
@@ -100,7 +100,7 @@ def find_target(votes: Votes, pairs: Pairs | None, label: Any, limits: tuple[flo
         matched = match_labels([label], labels)[0]
         if matched not in labels:
             shown = ", ".join(repr(one) for one in labels[:8])
-            raise ConfigError(f"label={label!r} is not a label of these votes. The labels are {shown}.")
+            raise ConfigError(f"{use('label', label)} is not a label of these votes. The labels are {shown}.")
         return _class_target(votes, matched)
     value_k = [_as_number(one) for one in labels]
     if _are_scores(value_k) or (limits is not None and None not in value_k):
@@ -111,10 +111,11 @@ def find_target(votes: Votes, pairs: Pairs | None, label: Any, limits: tuple[flo
     shown = ", ".join(repr(one) for one in labels[:8])
     if None not in value_k:
         raise ConfigError(
-            f"Choose the class to measure with label=. The labels are {shown}. If they are scores, give their range "
-            "with limits=."
+            f"Choose the class to measure with {use('label')}. The labels are {shown}. If they are "
+            "scores, give their range "
+            f"with {use('limits')}."
         )
-    raise ConfigError(f"Choose the class to measure with label=. The labels are {shown}.")
+    raise ConfigError(f"Choose the class to measure with {use('label')}. The labels are {shown}.")
 
 
 def obvious_class(labels: Sequence[Hashable]) -> Hashable | None:
@@ -189,7 +190,8 @@ def read_labelled(gold: Any, votes: Votes, how: ReadOptions, rng: np.random.Gene
         skipped = sum(note.facts["items"] for note in votes.account.notes if note.kind is NoteKind.GOLD_SKIPPED)
         if skipped:
             raise DataError(
-                f"Drawn items without a label ({skipped} here) must count as the worst case. Pass the file as gold= "
+                f"Drawn items without a label ({skipped} here) must count as the worst case. Pass the "
+                f"file as {use('gold')} "
                 "instead of reading it with the votes; on a cluster, label these items first."
             )
         item_p, gold_p = gold_labels(votes)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from majorant.ask.at_n import LEAST_UNITS, CrossFit, Residuals
 from majorant.ask.rate import bounds, labels_for
 from majorant.defaults import LEVEL
-from majorant.errors import ConfigError, DataError, DataNote
+from majorant.errors import ConfigError, DataError, DataNote, use
 from majorant.read import as_votes, read_with
 from majorant.read.options import ReadOptions
 from majorant.read.pairs import Judged, Pairs, read_pairs
@@ -232,7 +232,7 @@ def rate(
         if column is not None:
             raise DataError(f"gold: there is no file {gold!r}. To use a column, give its name when you read the votes.")
         if by is not None and votes.slice_i is None:
-            raise ConfigError(f"These votes were read without slices. Pass by={by!r} when you read them.")
+            raise ConfigError(f"These votes were read without slices. Pass {use('by', by)} when you read them.")
         return measure_rate(votes, gold, how=how, **settings)
     if type(votes).__module__.startswith("pyspark.sql"):  # gold labels go to the cluster with the votes
         if gold is not None:
@@ -264,7 +264,7 @@ def measure_rate(
     as_level(level)
     generator = as_generator(rng)
     if limits is not None and len(limits) != 2:
-        raise ConfigError("limits= takes two numbers: the lowest and the highest score.")
+        raise ConfigError(f"{use('limits')} takes two numbers: the lowest and the highest score.")
     if not votes.n_votes:
         raise DataError("No item has a vote.")
     target = find_target(votes, pairs, label, None if limits is None else (limits[0], limits[1]))

@@ -40,7 +40,16 @@ from majorant.render.figures.canvas import scheme
 from majorant.render.html import MAP_SCRIPT, MAP_STYLE, environment, map_text, say
 from majorant.render.words import signed_points
 from majorant.web import words
-from majorant.web.fields import FIELDS, NO_COLUMN, PLACES, REPEATS_WORDS, ROLES, in_page_words, troubled_fields
+from majorant.web.fields import (
+    FIELDS,
+    NO_COLUMN,
+    PLACES,
+    REPEATS_WORDS,
+    ROLES,
+    asks_for_columns,
+    in_page_words,
+    troubled_fields,
+)
 from majorant.web.job import DESIGN, LABEL_ITEMS, TO_LABEL
 from majorant.web.runs import Kept, Runs
 
@@ -238,7 +247,7 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
             return refused(f"There is not enough disk space for this file: {reason}. Nothing was kept. Free space on "
                            f"the disk of {runs.folder}, or restart the server with the file: majorant serve "
                            "votes.csv", 507)  # fmt: skip
-        return refused(in_page_words(str(error)), 409)
+        return refused(in_page_words(error.message if isinstance(error, MajorantError) else str(error)), 409)
 
     routes = [
         Route("/", home),
@@ -408,11 +417,7 @@ def _columns(kept: Kept) -> dict[str, Any]:
     form = {name: list(values) for name, values in kept.form.items()}
     understood = preview["columns"]
     missing = [role for role in ROLES[:3] if role not in understood and not preview["workers"]]
-    asked = (
-        words.ask_for_columns(missing)
-        if kept.trouble and "cannot tell which column" in kept.trouble and missing
-        else ""
-    )
+    asked = words.ask_for_columns(missing) if asks_for_columns(kept.trouble) and missing else ""
     roles = {} if preview["workers"] else {name: role for role, name in understood.items()}
     return {
         "preview": preview,

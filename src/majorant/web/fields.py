@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import glob
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from majorant.defaults import TOLERANCE
-from majorant.errors import ConfigError, respell
-from majorant.options import Check, Files, Read, Tolerance, options_of
+from majorant.errors import ROLES_UNKNOWN, Argument, ConfigError, arguments_in, worded
+from majorant.options import Check, Read, Tolerance, options_of
 
 ROLES = ("item", "worker", "label", "gold")
 NO_COLUMN = "-"  # choice in a list of columns that means there is none
@@ -27,37 +26,35 @@ Form = Mapping[str, Sequence[str]]  # as submitted: a field may occur several ti
 
 
 def in_page_words(message: str) -> str:
-    """Rewrite a library message in the terms of the form.
+    """A library message in the terms of the form.
 
-    >>> in_page_words("Say which with item='NAME', or choose with repeats='first'|'last'.")
+    >>> from majorant.errors import use
+    >>> in_page_words(f"Say which with {use('item', 'NAME')}, or choose with {use('repeats', 'first', 'last')}.")
     'Say which with “Item”, or choose with “Repeated votes” (first, last).'
-    >>> in_page_words("Allow more with max_classes=.")
+    >>> in_page_words(f"Allow more with {use('max_classes')}.")
     'Allow more with --max-classes on the command line.'
     """
+    return worded(message, _in_form)
 
-    def spell(name: str, values: list[str]) -> str:
-        if name not in FIELDS:
-            return f"--{name.replace('_', '-')} on the command line"
-        if name == "gold" and values == [""]:
-            return f"“{FIELDS[name]}” set to none"
-        shown = [value for value in values if value not in ("NAME", "")]
-        return f"“{FIELDS[name]}”" + (f" ({', '.join(shown)})" if name == "repeats" and shown else "")
 
-    others = [one.name for table in (Read, Files, Check) for one in options_of(table) if one.name not in FIELDS]
-    return respell(message, [*FIELDS, *others, "by"], spell)
+def _in_form(argument: Argument) -> str:
+    name, values = argument.name, argument.values
+    if name not in FIELDS:
+        return f"--{name.replace('_', '-')} on the command line"
+    if name == "gold" and values == ("",):
+        return f"“{FIELDS[name]}” set to none"
+    return f"“{FIELDS[name]}”" + (f" ({', '.join(map(str, values))})" if name == "repeats" and values else "")
 
 
 def troubled_fields(message: str) -> list[str]:
-    """The fields that a library message mentions."""
-    named: list[str] = []
+    """The fields that a library message is about."""
+    named = ["wide" if one.name == "workers" else one.name for one in arguments_in(message)]
+    return [name for name in dict.fromkeys(named) if name in FIELDS]
 
-    def spell(name: str, values: list[str]) -> str:  # noqa: ARG001
-        named.append("wide" if name == "workers" else name)
-        return ""
 
-    respell(message, FIELDS, spell)
-    named += re.findall(r"to take for the (item|worker|label|gold)\b", message)
-    return list(dict.fromkeys(named))
+def asks_for_columns(message: str) -> bool:
+    """Whether a message says that the roles of the columns are unknown."""
+    return any(one.name == ROLES_UNKNOWN for one in arguments_in(message))
 
 
 def settings_of(form: Form, names: Sequence[str], detected: Sequence[str] = ()) -> dict[str, Any]:

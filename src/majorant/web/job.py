@@ -17,7 +17,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from majorant.errors import ConfigError, MajorantError
+from majorant.errors import ConfigError, MajorantError, use
 
 if TYPE_CHECKING:
     from majorant.ask.design import Design, Recognised
@@ -217,9 +217,12 @@ def main() -> None:
     try:
         _say(out, {"result": work(job, _teller(out))})
     except MajorantError as error:
-        _say(out, {"error": str(error)})
+        _say(out, {"error": error.message})
     except MemoryError:
-        _say(out, {"error": "Not enough memory for these votes. Close other programs, or serve with less memory=."})
+        _say(
+            out,
+            {"error": f"Not enough memory for these votes. Close other programs, or serve with less {use('memory')}."},
+        )
     except OSError as error:
         _say(out, {"error": f"{job['file']['name']}: {error.strerror or error}."})
     except Exception as error:

@@ -290,7 +290,7 @@ class Runs:
             settings = kept.told(form)
             tolerance_of(form)
         except ConfigError as error:
-            self._change(kept.id, form=form, trouble=str(error), state="columns")
+            self._change(kept.id, form=form, trouble=error.message, state="columns")
             return None
         return settings
 

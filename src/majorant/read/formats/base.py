@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from majorant.errors import ConfigError, DataError
+from majorant.errors import ConfigError, DataError, use
 from majorant.read.options import Choice
 from majorant.votes import Note, NoteKind
 
@@ -124,7 +124,7 @@ def write_votes(
         if len(answer) > 1:
             raise DataError(
                 f"{source}, item {vote.item!r}: worker {vote.worker!r} chooses several labels at once, "
-                f"{', '.join(map(repr, answer[:4]))}. Pass several=True for a yes or no on each label."
+                f"{', '.join(map(repr, answer[:4]))}. Pass {use('several', True)} for a yes or no on each label."
             )
         return answer[0] if answer else None
 
@@ -147,7 +147,7 @@ def write_votes(
                 out.write(json.dumps(dict(zip(names, cells, strict=True)) | own) + "\n")
     listed = ", ".join(map(repr, questions))
     if context.question is None and format.default is None and len(questions) > 1:
-        raise DataError(f"{source} asks several questions: {listed}. Say which with label='NAME'.")
+        raise DataError(f"{source} asks several questions: {listed}. Say which with {use('label', 'NAME')}.")
     if context.question is not None and context.question not in questions:
         raise ConfigError(f"{source} has no question {context.question!r}. It asks {listed or 'none'}.")
     if not questions:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.defaults import LEVEL
-from majorant.errors import ConfigError
+from majorant.errors import ConfigError, use
 from majorant.read import Reading, as_votes
 from majorant.results.agreement.coefficients import with_interval
 from majorant.results.agreement.measure import N_BOOT, label_numbers
@@ -130,7 +130,9 @@ def _label_values(votes: Votes) -> FloatArray:
     value_k = label_numbers(votes.labels)
     if value_k is None:
         shown = ",".join(map(str, votes.labels[:6]))
-        raise ConfigError(f"These labels are not numbers. Give their order, from lowest to highest: order={shown!r}.")
+        raise ConfigError(
+            f"These labels are not numbers. Give their order, from lowest to highest: {use('order', shown)}."
+        )
     return value_k
 
 
