@@ -11,7 +11,7 @@ from paper import draw
 from paper.item import Cell, Context, Item, Outcome, Picture, compare
 from paper.panel import VOTES, Model
 from paper.printed import printed
-from paper.verdicts import MENDED, PRINTED, PROVED, SUPPORTED, Rate, rates
+from paper.verdicts import AS_IT_ANSWERS, MENDED, PRINTED, PROVED, SUPPORTED, Rate, rates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,7 +74,7 @@ def run(context: Context) -> Outcome:
             curves[noise, n_items] = found
     svg = draw.svg((11.0, 8.4), lambda figure: _fill(figure, margins, curves))
     cells = [cell for (noise, n_items), found in curves.items() for cell in _cells(noise, n_items, margins, found)]
-    notes = tuple(printed("beyond-verdicts")["notes"])
+    notes = (*printed("beyond-verdicts")["notes"], AS_IT_ANSWERS)
     return Outcome(cells=tuple(cells), pictures=(Picture("beyond-verdicts", CAPTION, svg),), notes=notes)
 
 

@@ -29,12 +29,13 @@ def reproduce(names: tuple[str, ...], out: str, quick: bool, only_list: bool, se
     """Reproduce the tables and figures of the paper, and compare them with the printed ones.
 
     NAME is an item from --list or a common prefix: figure3 means 3a to 3f.  Finished items are kept in DIR and reused
-    unless their inputs have changed.
+    unless their inputs have changed.  Exits with 1 if a cell is unexplained, or if a complete run writes another
+    reproduction.md than the one in paper/.
     """
     from majorant.render.plain import to_json
     from paper.registry import chosen
+    from paper.run import is_complete, stale_lines, summary
     from paper.run import reproduce as run
-    from paper.run import summary
 
     wanted = chosen(names)
     if only_list:
@@ -52,7 +53,10 @@ def reproduce(names: tuple[str, ...], out: str, quick: bool, only_list: bool, se
         if facts["missing"]:
             click.echo(f"Missing  {', '.join(facts['missing'])}: get them with  majorant data get NAME")
         click.echo(f"Wrote    {Path(out) / 'index.html'}")
-    if facts["marks"]["unexplained"]:
+    stale = stale_lines(Path(out)) if is_complete(done) else []
+    if stale:
+        click.echo("paper/reproduction.md is not what this run wrote; copy it:\n" + "\n".join(stale), err=True)
+    if facts["marks"]["unexplained"] or stale:
         raise SystemExit(EXIT_UNEXPLAINED)
 
 

@@ -12,7 +12,7 @@ from paper import draw
 from paper.item import Cell, Context, Item, Outcome, Picture, compare
 from paper.panel import Model
 from paper.printed import printed
-from paper.verdicts import SUPPORTED, margin, rates
+from paper.verdicts import AS_IT_ANSWERS, SUPPORTED, margin, rates
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,7 +56,9 @@ def run(context: Context) -> Outcome:
             context.progress(seen / total)
         matrices[name] = dict(zip((*METHODS, SUPPORTED), share_mrv, strict=True))
     picture = Picture("confusions", CAPTION, draw.svg((9.2, 6.4), lambda figure: _fill(figure, matrices)))
-    return Outcome(cells=tuple(_cells(matrices)), pictures=(picture,), notes=tuple(printed("confusions")["notes"]))
+    return Outcome(
+        cells=tuple(_cells(matrices)), pictures=(picture,), notes=(*printed("confusions")["notes"], AS_IT_ANSWERS)
+    )
 
 
 def _cells(matrices: dict[str, dict[str, FloatArray]]) -> list[Cell]:

@@ -12,7 +12,7 @@ from paper import draw
 from paper.item import Cell, Context, Item, Outcome, Picture, compare
 from paper.panel import Model
 from paper.printed import printed
-from paper.verdicts import PRINTED, PROVED, SUPPORTED, Rate, limit, margin, mean_rate, rates
+from paper.verdicts import AS_IT_ANSWERS, PRINTED, PROVED, SUPPORTED, Rate, limit, margin, mean_rate, rates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,7 +90,7 @@ def run(context: Context, name: str, priors: tuple[float, ...]) -> Outcome:
     cells = [cell for nu0, found in tables.items() for cell in _cells(nu0, found)]
     if name == "figure4":
         cells += _claims(tables[0.5])
-    return Outcome(cells=tuple(cells), pictures=(picture,), notes=tuple(printed(name)["notes"]))
+    return Outcome(cells=tuple(cells), pictures=(picture,), notes=(*printed(name)["notes"], AS_IT_ANSWERS))
 
 
 def _tell(context: Context, at: int, total: int, share: float) -> None:

@@ -12,18 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from majorant.evidence.certificate.anonymous import ratio_cut, weigh
-from majorant.evidence.certificate.count_models import (
-    HistogramCells,
-    contradictions,
-    flatten,
-    log_likelihood,
-    suprema,
-)
+from majorant.evidence.certificate.anonymous import is_proved, verdict_by_ratios, weigh
+from majorant.evidence.certificate.certificate import Verdict
+from majorant.evidence.certificate.count_models import nonempty_cells
+from majorant.evidence.certificate.radius import shared_model
 from majorant.methods import ESTIMATORS
 from majorant.methods.ebcc import EBCC
 from majorant.methods.fit import Fit
-from majorant.tally import counts
 from majorant.theory import majority_margins
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
@@ -111,57 +106,25 @@ def estimate(method: str, items_p: FloatArray | IntArray) -> Estimate:
     return Estimate(*shared_model(votes, METHODS[method](votes, np.asarray(items_p, dtype=float))))
 
 
-def shared_model(votes: Votes, fit: Fit) -> tuple[FloatArray, FloatArray]:
-    """The prior and one confusion matrix for all workers, from any fit.
-
-    Matrices per worker are averaged, weighted by their votes.  For a method without matrices, its posterior says how
-    often label l is among the votes on items of class k.
-    """
-    if fit.confusion is None:
-        confusion_kl = fit.posterior.T @ counts(votes)
-    elif fit.confusion.ndim == 3:
-        confusion_kl = np.tensordot(np.bincount(votes.worker_n), fit.confusion, axes=1)
-    else:
-        confusion_kl = fit.confusion
-    total_k = confusion_kl.sum(axis=1, keepdims=True)
-    unused_k = total_k == 0  # a class without votes: nothing is known about its row
-    confusion_kl = np.where(unused_k, 1 / len(fit.prior), confusion_kl / np.where(unused_k, 1, total_k))
-    return np.asarray(fit.prior / fit.prior.sum()), confusion_kl
-
-
 def optimal_at(estimates: list[Estimate]) -> np.ndarray:
     """Whether majority vote is optimal at each estimate: Theorem 3.4 with the estimate for the truth."""
     prior_rk = np.array([one.prior_k for one in estimates])
     return np.asarray(majority_margins(prior_rk, np.array([one.confusion_kl for one in estimates]), VOTES)) > 0
 
 
-def certified(histogram_rk: FloatArray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Which data sets are proved, and which are at least supported, if votes are independent; level .95."""
-    proved_r, supported_r = (np.zeros(len(histogram_rk), dtype=bool) for _ in range(2))
-    for held_k in np.unique(histogram_rk > 0, axis=0):
-        of_r = ((histogram_rk > 0) == held_k).all(axis=1)
-        cells, _ = flatten({VOTES: np.ones(VOTES + 1)})
-        held = type(cells)(cells.votes_c[held_k], cells.zeros_c[held_k])
-        items_bk = histogram_rk[of_r][:, held_k]
-        proved_r[of_r] = _log_e_values(held, items_bk, rng) >= -np.log1p(-LEVEL)
-        supported_r[of_r] = weigh(held, items_bk, [VOTES]).ratio_b > ratio_cut(LEVEL)
-    return proved_r, proved_r | supported_r
+def certified(histogram_rk: FloatArray) -> tuple[np.ndarray, np.ndarray]:
+    """Which data sets `certify_counts` proves, and which it at least supports, if votes are independent; level .95.
 
-
-def _log_e_values(cells: HistogramCells, items_bc: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """The log of the split e-value of each data set against "majority vote is not optimal".
-
-    A quarter of the items suggests a model; its likelihood on the others, over the largest of any model in which
-    majority vote is not optimal, is an e-value (universal inference). The mean over ten splits is one, too.
+    With three votes per item it cannot test that they are, so as it answers, all of these sets are open.
     """
-    items_sbc = np.broadcast_to(items_bc, (10, *items_bc.shape))
-    train_sbc = rng.binomial(items_sbc.astype(np.int64), 0.25).astype(float)
-    test_sbc = items_sbc - train_sbc
-    _, theta = suprema(cells, train_sbc.reshape(-1, items_bc.shape[1]))
-    value_sb = log_likelihood(cells, test_sbc, theta[:, 0].reshape(10, len(items_bc), 3))
-    null, _ = suprema(cells, test_sbc.reshape(-1, items_bc.shape[1]), contradictions([VOTES]))
-    log_e_sb = value_sb - null.max(axis=1).reshape(10, -1)
-    return np.asarray(np.logaddexp.reduce(log_e_sb, axis=0) - np.log(10))
+    proved_r, supported_r = (np.zeros(len(histogram_rk), dtype=bool) for _ in range(2))
+    for r, items_k in enumerate(histogram_rk):
+        cells, items_c = nonempty_cells({VOTES: items_k})
+        evidence = weigh(cells, items_c[None], [VOTES])
+        verdict = verdict_by_ratios(float(evidence.ratio_b[0]), float(evidence.against_b[0]), LEVEL)
+        supported_r[r] = verdict == Verdict.OPTIMAL
+        proved_r[r] = supported_r[r] and is_proved({VOTES: items_k}, evidence, LEVEL)
+    return proved_r, supported_r
 
 
 def vote_shares(models: Sequence[Model]) -> tuple[FloatArray, np.ndarray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from difflib import unified_diff
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from paper.registry import chosen, items
 from paper.store import Finished
 
 Progress = Callable[[str, float], None]
+COMMITTED = Path(__file__).parent / "reproduction.md"
 
 
 def no_progress(name: str, share: float) -> None:
@@ -56,6 +58,19 @@ def write_pages(folder: Path) -> list[Path]:
     kept = [finished for name in items() if (finished := store.load(name, folder)) is not None]
     pages = {folder / "index.html": index_html(kept), folder / "reproduction.md": story_markdown(kept)}
     return write_files(pages, overwrite=True)
+
+
+def stale_lines(folder: Path, committed: Path = COMMITTED) -> list[str]:
+    """The lines in which the page of a complete run differs from the committed one, as a diff."""
+    old, new = (path.read_text(encoding="utf-8").splitlines() for path in (committed, folder / "reproduction.md"))
+    changed = unified_diff(old, new, str(committed.name), "this run", lineterm="", n=0)
+    return list(changed)
+
+
+def is_complete(done: Sequence[Finished]) -> bool:
+    """Whether a run wrote the whole page: every item, with all draws, all data sets and seed 0."""
+    whole = {one.name for one in done} == set(items())
+    return whole and not any(one.quick or one.seed or one.outcome.missing for one in done)
 
 
 class Plan(NamedTuple):

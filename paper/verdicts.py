@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from majorant.evidence.certificate.radius import published_radius
 from majorant.theory import majority_margin
 from majorant.theory.paper import FalseAsPrinted, prior_from_shares, theorem_3_5, theorem_3_5_printed
-from majorant.values import FloatArray
 from majorant.votes import IntArray
 from paper.panel import (
     VOTES,
@@ -25,7 +25,13 @@ from paper.panel import (
     pattern_shares,
 )
 
-PROVED, SUPPORTED, PRINTED, MENDED = "proved", "supported or proved", "Theorem 3.5 as printed", "Theorem 3.5, corrected"
+PROVED, SUPPORTED = (f"certify, if votes are independent: {say}" for say in ("proved", "supported or proved"))
+PRINTED, MENDED = "Theorem 3.5 as printed", "Theorem 3.5, corrected"
+AS_IT_ANSWERS = (
+    "With three votes on every item the product cannot test that votes are independent. As it answers, `certify` "
+    "leaves every one of these sets open, and grades its answer by its record on public sets; drawn is what it "
+    "supports and proves if votes are independent."
+)
 GAMMA = 0.1  # the published script's chance that the confusion matrix is off by more than eps
 MANY = 1e9  # items: the limit of an estimate, from the exact shares of the patterns
 
@@ -73,7 +79,7 @@ def rates(
                 for name, says in theorem_verdicts(one, items_p).items():
                     by_theorem[name].append(says)
     found |= {name: Rate(float(np.mean(says)), n_sets) for name, says in by_theorem.items()}
-    proved_r, supported_r = certified(histograms(items_rp[:n_certified]), rng)
+    proved_r, supported_r = certified(histograms(items_rp[:n_certified]))
     found[SUPPORTED], found[PROVED] = (Rate(float(one.mean()), n_certified) for one in (supported_r, proved_r))
     return found
 
@@ -87,7 +93,7 @@ def theorem_verdicts(found: Estimate, items_p: IntArray) -> dict[str, bool]:
     """Theorem 3.5 as printed and corrected, with the prior recovered from the label shares."""
     votes_k = histograms(items_p[None])[0] @ np.arange(VOTES + 1) / VOTES / items_p.sum()
     share_l = np.array([votes_k, 1 - votes_k])
-    eps = radius(found.confusion_kl, share_l, float(items_p.sum()))
+    eps = published_radius(found.confusion_kl, share_l, float(items_p.sum()), error=GAMMA)
     nothing = {PRINTED: False, MENDED: False}
     if not np.isfinite(eps):
         return nothing
@@ -100,19 +106,6 @@ def theorem_verdicts(found: Estimate, items_p: IntArray) -> dict[str, bool]:
         warnings.simplefilter("ignore", FalseAsPrinted)
         check = theorem_3_5_printed(prior_k, found.confusion_kl, VOTES, eps=eps, eta=float(prior_k.min()), xi=float(xi))
     return {PRINTED: check.certified, MENDED: mended}
-
-
-def radius(confusion_kl: FloatArray, share_l: FloatArray, n_items: float) -> float:
-    """The published script's eps, within which the confusion matrix lies with probability 1 - GAMMA.
-
-    K (sqrt K + 1) max nu / lambda_min(T) times the deviation of 2 K^2 shares among the items.
-    """
-    n_classes, least = len(share_l), float(np.abs(np.linalg.eigvals(confusion_kl)).min())
-    if least < 1e-9:
-        return math.inf
-    largest = float(np.abs(prior_from_shares(share_l, confusion_kl)).max())
-    deviation = math.sqrt(math.log(2 * n_classes**2 / GAMMA) / (2 * n_items))
-    return n_classes * (math.sqrt(n_classes) + 1) * largest / least * deviation
 
 
 def mean_rate(found: Sequence[Rate]) -> Rate:

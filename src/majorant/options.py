@@ -562,6 +562,12 @@ class Theory:
         metavar="HOW", show_default=True,
     )  # fmt: skip
     labels: tuple[str, ...] | None = option(None, "Names of the classes: no,yes", metavar="LIST", kind="names")
+    data: str | None = option(
+        None, "Instead, a file of votes: walk through the paper's conditions for it.", metavar="FILE"
+    )
+    plot: str | None = option(
+        None, "Draw where majority vote is optimal, for two classes: a .svg, .png or .pdf.", metavar="FILE"
+    )
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from majorant import cli, theory
+from majorant.simulate import simulate
 
 PRIOR, CONFUSION = [0.6, 0.4], [[0.7, 0.3], [0.2, 0.8]]
 MODEL = ["--prior", ".6,.4", "--confusion", ".7,.3;.2,.8"]
@@ -124,3 +125,62 @@ def test_a_description_agrees_with_its_parts():
     assert facts.margin == theory.panel_margin([0.5, 0.5], panel)
     assert facts.gap == pytest.approx(facts.optimal_accuracy - facts.majority_accuracy, abs=1e-12)
     assert (facts.handicap, facts.radius, facts.n_votes) == (None, None, 3)
+
+
+@pytest.mark.parametrize(("ending", "starts"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
+def test_the_condition_is_drawn_for_any_model(tmp_path, run, ending, starts):
+    assert run(*MODEL, "--votes", "3,4", "--plot", f"map.{ending}").returncode == 0
+    assert (tmp_path / f"map.{ending}").read_bytes().startswith(starts)
+
+
+def test_the_condition_is_drawn_for_a_panel_with_its_own_margin(tmp_path, run):
+    (tmp_path / "crew.json").write_text(json.dumps(CREW))
+    assert run("--prior", ".5,.5", "--panel", "crew.json", "--plot", "crew.svg").returncode == 0
+    picture = (tmp_path / "crew.svg").read_text()
+    assert picture.startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((*MODEL, "--plot", "map.gif"), "ends in .svg, .png or .pdf"),
+        (("--prior", ".5,.3,.2", "--confusion", ".8,.1,.1/.1,.8,.1/.1,.1,.8", "--plot", "a.svg"), "two classes"),
+        (("--data", "votes.csv", "--prior", ".5,.5"), "leave them out"),
+    ],
+)
+def test_pictures_and_votes_that_cannot_be_are_refused(run, arguments, words):
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+
+
+def test_the_flow_chart_is_walked_for_a_file_of_votes(tmp_path, run):
+    votes = simulate([0.8, 0.2], [[0.6, 0.4], [0.1, 0.9]], 3_000, 5, n_workers=40, rng=0).votes
+    (tmp_path / "votes.csv").write_text(
+        "item,worker,label\n"
+        + "\n".join(f"{i},{j},{'no' if l == 0 else 'yes'}" for i, j, l in zip(*votes_codes(votes), strict=True))
+    )
+    done = run("--data", "votes.csv", "--plot", "map.png")
+    assert done.returncode == 0
+    questions = [line for line in done.stdout.splitlines() if not line.startswith(" ")]
+    assert questions[:3] == [
+        "How many classes?",
+        "Do all workers share one matrix T?",
+        "Same accuracy on both classes?",
+    ]
+    assert "majority vote is not optimal" in " ".join(done.stdout.split())
+    assert "f < g < h is" in done.stdout
+    assert (tmp_path / "map.png").stat().st_size > 1_000
+    facts = json.loads(run("--data", "votes.csv", "--json").stdout)
+    assert 0 < facts["radius"]["confusion_radius"] < 0.1
+    assert facts["theorem_3_5"]["5"] < 0
+    assert [step["question"] for step in facts["steps"]] == questions
+
+
+def votes_codes(votes):
+    return votes.item_n.tolist(), votes.worker_n.tolist(), votes.label_n.tolist()
+
+
+def test_votes_that_identify_no_model_are_told_so(tmp_path, run):
+    (tmp_path / "pairs.csv").write_text("item,worker,label\n1,a,no\n1,b,yes\n2,a,no\n2,b,no\n")
+    assert "No item has three votes" in run("--data", "pairs.csv").stdout

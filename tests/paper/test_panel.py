@@ -5,7 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from majorant.evidence.certificate.anonymous import as_histograms, claim_from_counts, examine_counts
+from majorant.evidence.certificate.anonymous import as_histograms, certify_counts, claim_from_counts, examine_counts
+from majorant.evidence.certificate.radius import shared_model
 from majorant.methods import ESTIMATORS
 from majorant.simulate import simulate
 from majorant.theory import gap, majority_margin
@@ -20,7 +21,6 @@ from paper.panel import (
     estimate,
     histograms,
     pattern_shares,
-    shared_model,
     simulated_gap,
     vote_shares,
 )
@@ -83,13 +83,15 @@ def test_certificates_of_many_sets_match_certify_counts():
         rng = np.random.default_rng(3)
         tests = examine_counts(as_histograms({3: items_k}), rng)
         claim = claim_from_counts(tests, 0.95, rng, assumptions=())  # three votes cannot test independence
-        proved, supported = certified(np.array([items_k], dtype=float), rng)
+        proved, supported = certified(np.array([items_k], dtype=float))
         assert supported[0] == (claim.verdict == "optimal"), items_k
+        assert proved[0] == (claim.certainty == "proved"), items_k
+        assert certify_counts({3: items_k}).anonymous.verdict == "open"  # as the product answers
         assert supported[0] >= proved[0]
 
 
 def test_certificates_do_not_depend_on_other_sets_without_a_count():
-    proved, supported = certified(np.array([[5000, 3100, 3000, 5200.0], [300, 0, 0, 200.0]]), np.random.default_rng(0))
+    proved, supported = certified(np.array([[5000, 3100, 3000, 5200.0], [300, 0, 0, 200.0]]))
     assert (proved.tolist(), supported.tolist()) == ([True, False], [True, False])
 
 

@@ -141,3 +141,14 @@ def test_page_lists_the_errata_and_cells_of_each_item(tmp_path, monkeypatch):
     assert "| `one` |  |  | 15 |  |  | An item | 4 |" in (tmp_path / "reproduction.md").read_text()
     page = (tmp_path / "index.html").read_text()
     assert page.count("explained by erratum 4") == 15
+
+
+def test_a_complete_run_that_writes_another_page_is_reported(calls, tmp_path):
+    done = run.reproduce([], tmp_path, rng=0)
+    assert run.is_complete(done)
+    same = tmp_path / "committed.md"
+    same.write_text((tmp_path / "reproduction.md").read_text())
+    assert run.stale_lines(tmp_path, same) == []
+    same.write_text(same.read_text() + "A line that no run writes.\n")
+    assert run.stale_lines(tmp_path, same)[-1] == "-A line that no run writes."
+    assert not run.is_complete(run.reproduce([], tmp_path, rng=1))

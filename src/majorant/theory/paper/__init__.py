@@ -41,6 +41,7 @@ from majorant.theory.paper.estimated import (
     theorem_3_5_confidence_code,
     theorem_3_5_confidence_text,
     theorem_3_5_printed,
+    theorem_3_5_within,
 )
 from majorant.theory.paper.lemmas import (
     lemma_3_1,
@@ -104,6 +105,7 @@ __all__ = [
     "theorem_3_5_confidence_code",
     "theorem_3_5_confidence_text",
     "theorem_3_5_printed",
+    "theorem_3_5_within",
     "two_category_condition",
     "two_category_condition_code",
     "two_category_majority",

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.theory.checks import as_confusion, as_vote_count
+from majorant.theory.checks import as_confusion, as_prior, as_vote_count
 from majorant.theory.paper.bounds import chi, prior_error, prior_error_printed, prior_from_shares, refuse_nonpositive
 from majorant.theory.paper.conditions import theorem_3_4
 from majorant.values import FloatArray, safe_log
@@ -100,6 +100,27 @@ def theorem_3_5(shares: ArrayLike, confusion: ArrayLike, n_votes: int, *, eps: f
     prior_0 = float(prior_from_shares(shares, confusion_kl)[0])
     prior_radius = prior_error(confusion_kl, eps) / math.sqrt(2)
     confusion_radius = eps / math.sqrt(2)
+    return _check_box(prior_0, prior_radius, confusion_kl, confusion_radius, n_votes)
+
+
+def theorem_3_5_within(
+    prior: ArrayLike, confusion: ArrayLike, n_votes: int, *, prior_radius: float, confusion_radius: float
+) -> BoxCheck:
+    """Theorem 3.5, corrected, with the radius of each entry of an estimate, as a bootstrap over items gives it.
+
+    A positive margin means that majority vote is optimal for every prior and diagonal within reach; it is the exact
+    minimum.  Any number of votes, ties excluded.
+
+    >>> theorem_3_5_within([.5, .5], [[.8, .2], [.2, .8]], 3, prior_radius=.03, confusion_radius=.02).certified
+    True
+    """
+    return _check_box(float(as_prior(prior)[0]), prior_radius, as_confusion(confusion, 2), confusion_radius, n_votes)
+
+
+def _check_box(
+    prior_0: float, prior_radius: float, confusion_kl: FloatArray, confusion_radius: float, n_votes: int
+) -> BoxCheck:
+    """The smallest margin within reach of an estimate."""
     prior_box = np.clip([prior_0 - prior_radius, prior_0 + prior_radius], 0, 1)
     box_k = [np.clip([right - confusion_radius, right + confusion_radius], 0, 1) for right in confusion_kl.diagonal()]
     margin = _box_margin(prior_box, box_k[0], box_k[1], as_vote_count(n_votes))
