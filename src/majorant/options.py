@@ -566,7 +566,7 @@ class Theory:
         None, "Instead, a file of votes: walk through the paper's conditions for it.", metavar="FILE"
     )
     plot: str | None = option(
-        None, "Draw where majority vote is optimal, for two classes: a .svg, .png or .pdf.", metavar="FILE"
+        None, "Draw the condition for two classes, and where the model is: a .svg, .png or .pdf.", metavar="FILE"
     )
 
 
