@@ -385,6 +385,8 @@ def next_line(result: Result) -> str:
         return "Use the labels."
     if step.step is Step.TEACH:
         more = "more " if result.answer.n_labels else ""
+        if step.labels == step.items:
+            return f"Label all {count(step.items, 'item')}: there are too few to leave any out."
         return f"Label {step.labels} {more}random items: they measure every judge and train a better rule."
     if step.step is Step.GO_ON and step.waiting:
         return f"Label the {count(step.waiting, 'item')} that {'has' if step.waiting == 1 else 'have'} no label yet."

@@ -91,7 +91,8 @@ def tipping_sentence(found: Optimality) -> str:
         correlated = f"No correlation up to {tipping.searched:g} between the votes on an item would overturn it"
     else:
         correlated = f"A correlation of {tipping.correlation:.2f} between the votes on an item would overturn it"
-    points = one_of([_point_text(point) for point in tipping.points[:2]]).replace(" and ", " or ")
+    nearest = [_point_text(point) for point in tipping.points[:2]]
+    points = one_of(nearest).replace(" and ", " or ") if nearest else ""
     also = (
         f"; so would {points}" if points and tipping.correlation is not None else f"; {points} would" if points else ""
     )
