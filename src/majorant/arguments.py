@@ -121,13 +121,30 @@ def check_argument(name: str, value: Any, hint: str) -> Any:
     return value.tolist() if listed and hasattr(value, "tolist") and _is_list(value) else value
 
 
+def as_codes(name: str, values: Any, size: int) -> Any:
+    """Positions or class codes as an array of integers from -1 to size - 1; anything else is refused."""
+    import numpy as np
+
+    try:
+        code_n = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        code_n = np.zeros(())
+    if code_n.ndim != 1 or (code_n.dtype.kind not in "iu" and code_n.size):
+        raise ConfigError(f"{name} must be a list of whole numbers, not {_shown(values)}.")
+    code_n = code_n.astype(np.int64)
+    if code_n.size and not (code_n.min() >= -1 and code_n.max() < size):
+        raise ConfigError(f"{name} must lie between -1 and {size - 1:,}.")
+    return code_n
+
+
 def _options(hint: str) -> list[str]:
     """The alternatives in a union annotation, with aliases expanded.
 
     >>> _options("str | Sequence[str | int] | None")
     ['str', 'Sequence[str | int]', 'None']
     """
-    aliases = {"Rng": "int | np.random.Generator", "Progress": "Callable", "StageCallback": "Callable", "Ties": "str"}
+    aliases = {"Rng": "int | np.random.Generator", "Progress": "Callable", "StageCallback": "Callable", "Ties": "str",
+               "IntArray": "ArrayLike", "FloatArray": "ArrayLike", "Codes": "ArrayLike"}  # fmt: skip
     parts = [part.strip() for part in re.findall(r"(?:[^|\[]|\[(?:[^\[\]]|\[[^\]]*\])*\])+", hint)]
     return [one for part in parts for one in (aliases[part].split(" | ") if part in aliases else [part])]
 
@@ -143,7 +160,7 @@ def _fits(value: Any, option: str) -> bool:
         return not isinstance(value, bool) and isinstance(value, number) and bool(value == value)  # no NaN
     if kind == "str":
         return isinstance(value, str)
-    if kind in ("Path", "os.PathLike"):
+    if kind in ("Path", "os.PathLike", "PathLike"):
         return isinstance(value, os.PathLike)
     if kind == "Hashable":
         return _is_hashable(value)

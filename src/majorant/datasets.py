@@ -9,6 +9,7 @@ from hashlib import sha256
 from importlib import resources
 from pathlib import Path
 
+from majorant.arguments import validated
 from majorant.errors import ConfigError, DataError
 from majorant.read import read_with
 from majorant.read.options import ReadOptions
@@ -176,6 +177,7 @@ def _download(file: RemoteFile) -> Path:
     return Path(downloaded)
 
 
+@validated
 def load(name: str) -> Votes:
     """Load the votes and gold labels of a public data set, counting repeated votes as its publishers intended."""
     if name.casefold() in BUNDLED:

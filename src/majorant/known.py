@@ -108,6 +108,8 @@ class RatingTable:
         >>> RatingTable((), "", "", "2025-12-11", "").age(datetime.date(2026, 12, 12)) > 1
         True
         """
+        if not isinstance(today, datetime.date):
+            raise ConfigError(f"today must be a date, not {today!r:.60}.")
         return (today - datetime.date.fromisoformat(self.date)).days / 365.25 if self.date else None
 
 
@@ -132,6 +134,8 @@ class Ratings:
         """
         if trust is not None and not isinstance(trust, Mapping):
             raise ConfigError("trust= is a dict of ratings by the name of a judge, such as {'gpt-4': 1290}.")
+        if not isinstance(ratings, bool | str | PathLike | None):
+            raise ConfigError(f"ratings= is a file, True or False, not {ratings!r:.60}.")
         given = tuple((str(name), points) for name, points in (trust or {}).items())
         if ratings is False:
             return cls(NO_TABLE, given) if given else None

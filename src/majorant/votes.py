@@ -294,6 +294,10 @@ class Votes(Tabular):
 
     def part(self, start: int, stop: int) -> Votes:
         """The votes on the items from start to stop, which are renumbered from 0."""
+        n_items = len(self.items)
+        whole = all(isinstance(end, int | np.integer) and 0 <= end <= n_items for end in (start, stop))
+        if not whole or start > stop:
+            raise ConfigError(f"start and stop must be whole numbers between 0 and {n_items:,}, in this order.")
         if (start, stop) == (0, len(self.items)):
             return self
         first, last = self.offsets_i[start], self.offsets_i[stop]

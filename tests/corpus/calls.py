@@ -72,6 +72,7 @@ def usual(name: str, objects: dict[str, Any]) -> dict[str, Any]:
         "n_votes": 3,
         "noise": 0.2,
         "margin": 0.1,
+        "lead": 2,
         "grid": 11,
         "n_draws": 100,
         "n_boot": 20,

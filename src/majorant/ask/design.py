@@ -177,14 +177,17 @@ class Design:
             raise ConfigError("This design has no random sample to extend. Draw one with majorant ask --rate.")
         return self._asking(n, self._answers(answers).answer_d, at_random=at_random)
 
-    def codes(self, answers: Iterable[ExpertAnswer]) -> Codes:
+    @validated
+    def codes(self, answers: Sequence[ExpertAnswer]) -> Codes:
         """The experts' answer at each position of the order: a class code, SKIPPED or UNASKED."""
         return self._answers(answers).answer_d
 
+    @validated
     def drew(self, labelled: ExpertLabels) -> bool:
         """Whether a file of labels can come from this design: the id or the items of the draws match."""
         return has_drawn(self.to_dict(), labelled)
 
+    @validated
     def refuse_changed(self, labelled: ExpertLabels, source: str) -> None:
         """Raise if rows of a file of labels were torn apart, or none of its labels is a class."""
         refuse_changed_rows(labelled.answers, self.order, self.labels, asked=self.asked, source=source)
@@ -291,6 +294,7 @@ class Design:
         return {"format": FORMAT, "version": VERSION, **content, **question}
 
     @classmethod
+    @validated
     def from_dict(cls, content: Mapping[str, Any], *, source: str = "the design") -> Design:
         """Restore a design from `to_dict`, or raise if it was changed since."""
         if content.get("format") != FORMAT:
@@ -313,6 +317,7 @@ class Design:
         return from_plain(cls, body, question=question)
 
     @classmethod
+    @validated
     def read(cls, path: str | Path) -> Design:
         """Read a design from its file."""
         note_input(path)
@@ -328,6 +333,7 @@ class Design:
             raise DataError(f"{path} is not a design written by majorant ask.")
         return cls.from_dict(content, source=str(path))
 
+    @validated
     def refuse_other_votes(self, digest: str) -> None:
         """Raise unless the votes have the digest of those that the design was drawn for."""
         if digest != self.votes:

@@ -104,7 +104,7 @@ def draw_to_teach(size_d: FloatArray, drawn: Codes, n: int, seed: int) -> Drawn:
     n = min(n, len(left))
     if not n:
         return nothing_drawn()
-    salt = mix_bits(np.array([seed, len(drawn)], dtype=np.uint64))
+    salt = mix_bits(np.array([seed % 2**64, len(drawn)], dtype=np.uint64))
     hash_p = mix_bits(mix_bits(left.astype(np.uint64)) ^ salt[0]) ^ salt[1]
     uniform_p = ((mix_bits(hash_p) >> np.uint64(11)).astype(float) + 0.5) * 2.0**-53
     arrival_p = -np.log(uniform_p) / size_d[left]

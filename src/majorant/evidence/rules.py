@@ -13,6 +13,7 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.arguments import validated
 from majorant.defaults import MAJORITY, MEDIAN, ONE_STEP, WEIGHTED_VOTE
 from majorant.errors import ConfigError
 from majorant.evidence.evidence import Assumption, Evidence, Source, Status, Tested, is_better
@@ -118,14 +119,17 @@ class Rules:
     models: Mapping[str, Fit]  # of the votes, from which the weighted vote is made
     learned: LearnedRule | None = None  # how the rule `learned` was learned
 
+    @validated
     def written(self, name: str, breaker: str | None) -> Fit:
         """The rule in the form in which it is written: majority vote with its ties broken by the rule `breaker`."""
         return self._written(name, breaker, self.votes, self.fit)
 
+    @validated
     def fit(self, name: str) -> Fit:
         """A rule by its name."""
         return self.by_name.get(name) or self.models.get(name) or fit_rule(name, self.votes, self.setting)
 
+    @validated
     def refit(self, name: str, breaker: str | None, votes: Votes) -> Fit:
         """The rule as it would be written for other votes of the same workers."""
 

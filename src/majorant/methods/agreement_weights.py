@@ -13,6 +13,7 @@ from typing import ClassVar, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from majorant.arguments import validated
 from majorant.errors import ConfigError
 from majorant.kernels import Engine, gather, scatter, shares
 from majorant.methods.em import Solution, require_steps
@@ -39,6 +40,7 @@ class Wawa:
     name: ClassVar[str] = "wawa"
     traits: ClassVar[Traits] = Traits(distributed=True, vote_shares=True)
 
+    @validated
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
         """Skills, and shares of the weighted votes in place of probabilities."""
         data = prepare(votes, engine=engine, weights=weights)

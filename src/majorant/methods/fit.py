@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.arguments import validated
+from majorant.arguments import as_codes, validated
 from majorant.errors import ConfigError
 from majorant.items import name_hashes
 from majorant.kernels import Engine, row_maxima, shares
@@ -168,6 +168,7 @@ class Fit(Tabular):
         """The highest probability of each item; NaN without votes."""
         return np.where(self.votes_i > 0, self.posterior.max(axis=1, initial=0.0), np.nan)
 
+    @validated
     def part(self, start: int, stop: int) -> Fit:
         """The part of the fit for the items from start to stop."""
         if (start, stop) == (0, len(self.votes_i)):
@@ -176,6 +177,7 @@ class Fit(Tabular):
 
     def take(self, item_p: IntArray) -> Fit:
         """The part of the fit for the items with these codes."""
+        item_p = as_codes("item_p", item_p, len(self.votes_i))
         posterior, votes_i = np.array(self.posterior[item_p]), np.array(self.votes_i[item_p])
         return replace(self, posterior=posterior, votes_i=votes_i, names=None)
 
@@ -223,7 +225,7 @@ class Fit(Tabular):
         """Your own label for each class code; None for -1."""
         value_k = np.empty(len(self.label_values) + 1, dtype=object)
         value_k[:] = [*self.label_values, None]
-        return list(value_k[code_i])
+        return list(value_k[as_codes("code_i", code_i, len(self.label_values))])
 
     @property
     def _label_type(self) -> Any:

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from majorant.arguments import validated
 from majorant.errors import ConfigError, NotIdentified
 from majorant.kernels import Block, Engine, gather, shares, weighted_sum
 from majorant.methods.fit import Fit, Traits
@@ -53,6 +54,7 @@ class IAA:
         if self.prior not in ("labels", "corrected"):
             raise ConfigError(f"prior must be labels or corrected, not {self.prior!r}.")
 
+    @validated
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
         """The shared confusion matrix, the prior, and the posterior of each item."""
         data = prepare(votes, engine=engine, weights=weights)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from majorant.arguments import validated
 from majorant.errors import ConfigError
 from majorant.kernels import Block, Engine, gather, scatter, shares, softmax_rows, weighted_sum
 from majorant.methods.fit import Fit, Traits
@@ -56,6 +57,7 @@ class GivenMap:
     confusion: ArrayLike | None = None
     prior: ArrayLike | None = None
 
+    @validated
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
         """Compute the posterior of each item; nothing is learned."""
         data = prepare(votes, engine=engine, weights=weights)
@@ -110,6 +112,7 @@ class AnchorMap:
     smoothing: float = 0.1
     leave_one_out: bool = False
 
+    @validated
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
         """Compute the confusion matrix or matrices, the prior, and the posterior of all items."""
         data = _prepare_gold(self.name, votes, engine, weights)
@@ -198,6 +201,7 @@ class NitzanParoush:
     prior: ArrayLike | None = None
     smoothing: float = 2.0
 
+    @validated
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
         """Compute the accuracy of each worker as `skill`, and the posterior of each item."""
         if self.accuracy is None:

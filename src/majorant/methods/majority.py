@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from numpy.typing import ArrayLike
 
+from majorant.arguments import validated
 from majorant.kernels import Engine, shares
 from majorant.methods.fit import Fit, Traits
 from majorant.methods.tables import prepare, vote_shares
@@ -30,6 +31,7 @@ class Majority:
     name: ClassVar[str] = "majority"
     traits: ClassVar[Traits] = Traits(distributed=True, vote_shares=True)
 
+    @validated
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
         """Compute each label's share of the votes on each item; an item without votes gets equal shares."""
         data = prepare(votes, weights=weights, engine=engine, merge=False)

@@ -14,6 +14,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from majorant.arguments import validated
 from majorant.atomic import whole_file
 from majorant.errors import ConfigError, DataError
 from majorant.methods.fit import Fit, fit_of
@@ -53,6 +54,7 @@ class SavedRule:
     others: FloatArray
 
     @classmethod
+    @validated
     def of(cls, fit: Fit) -> SavedRule:
         """The rule of a fit; raise an error if confusion matrices do not say how its labels were chosen."""
         from majorant.methods import ESTIMATORS
@@ -106,6 +108,7 @@ class SavedRule:
         codes = votes.item_n, votes.worker_n, code_l[votes.label_n]
         return Votes.from_codes(*codes, items=votes.items, workers=votes.workers, labels=self.labels)
 
+    @validated
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the rule as JSON.
 

@@ -543,7 +543,7 @@ def coded(cells: Iterable[Any], source: str, name: str) -> Objects:
     code_n = []
     for row, cell in enumerate(cells):
         value = cell.item() if isinstance(cell, np.generic) else cell
-        if value is None:
+        if value is None or type(value).__name__ in ("NAType", "NaTType"):
             code_n.append(-1)
             continue
         if isinstance(value, str) and not value.isascii() and any("\ud800" <= sign <= "\udfff" for sign in value):

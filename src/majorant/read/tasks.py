@@ -67,10 +67,15 @@ def task_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str]:
     """The content of the task file, and of other files that the tool needs."""
     if format not in TASK_FORMATS:
         raise ConfigError(f"format must be one of {', '.join(TASK_FORMATS)}, not {format!r}.")
+    refuse_columns(tasks)
+    return TASK_FORMATS[format](path, tasks)
+
+
+def refuse_columns(tasks: Tasks) -> None:
+    """Refuse columns that do not hold a value for each item."""
     for name, values in tasks.columns.items():
         if not hasattr(values, "__len__") or len(values) != len(tasks.items):
             raise ConfigError(f"columns: {name!r} must hold a value for each of the {len(tasks.items)} items.")
-    return TASK_FORMATS[format](path, tasks)
 
 
 def _csv(path: Path, tasks: Tasks) -> dict[Path, str]:
@@ -88,6 +93,7 @@ def extended_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str | byt
     """The task file with new rows appended and labels kept; for a labelling tool, a file with only the new tasks."""
     if format != "csv":
         return {**task_file(path.with_name(f"{path.stem}-{tasks.start}{path.suffix}"), tasks, format)}
+    refuse_columns(tasks)
     added = [
         {DRAW_COLUMN: draw, "draw": draw, **own, "item": item, DESIGN_COLUMN: tasks.design}
         for draw, item, own in _rows(tasks)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.arguments import validated
 from majorant.ask.at_n import LEAST_UNITS, CrossFit, Residuals
 from majorant.ask.rate import bounds, labels_for
 from majorant.defaults import LEVEL
@@ -56,6 +57,7 @@ class Rate:
     reported: tuple[Reported, ...]
     more: Mapping[float, int]  # half-width as a share of the range -> approximate number of labels still needed
 
+    @validated
     def said_by(self, name: Hashable) -> float | None:
         """The rate that a rule or judge reports."""
         return next((one.rate for one in self.reported if one.name == name), None)
@@ -160,6 +162,7 @@ class Rates(Tabular):
         ends = f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f}) from {self.labels:,} labels"
         return f"Rates: {ends}{panel}\nto_pandas() gives a row for each slice"
 
+    @validated
     def at_least(self, bar: float) -> bool:
         """Whether the labels show that the rate is above the bar."""
         return self.low is not None and self.low > bar

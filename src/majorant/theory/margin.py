@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from majorant.arguments import validated
+from majorant.errors import ConfigError
 from majorant.theory.checks import as_confusion, as_margin_ties, as_models, as_prior, as_vote_count
 from majorant.values import FloatArray, safe_log
 
@@ -72,8 +74,12 @@ class Witness:
         """Whether no class has more votes than every other."""
         return self.counts.count(max(self.counts)) > 1
 
+    @validated
     def words(self, labels: Sequence[Hashable] | None = None, voters: Sequence[Hashable] | None = None) -> str:
         """Describe the pattern in a sentence, with the user's names of the classes (and of a panel's voters)."""
+        for name, given, size in (("labels", labels, len(self.counts)), ("voters", voters, len(self.ballot or ()))):
+            if given is not None and len(given) != size and (name == "labels" or self.ballot is not None):
+                raise ConfigError(f"{name} must hold {size} names, not {len(given)}.")
         name_k = (
             [str(label) for label in labels] if labels is not None else [f"class {k}" for k in range(len(self.counts))]
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
 
+from majorant.arguments import validated
 from majorant.display import show
 from majorant.evidence.certificate.design import VotingDesign
 from majorant.evidence.certificate.optimality import Optimality
@@ -116,6 +117,7 @@ class Claim:
         """The assumptions with one of these statuses."""
         return tuple(tested for tested in self.assumptions if tested.status in statuses)
 
+    @validated
     def status(self, assumption: Assumption) -> Status | None:
         """Status of an assumption; None if the claim does not make it."""
         return next((tested.status for tested in self.assumptions if tested.assumption == assumption), None)
