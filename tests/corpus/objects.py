@@ -16,8 +16,8 @@ from corpus.calls import CONFUSION, GOLD, ROWS, anything, make_objects, wrong
 from majorant import datasets, theory
 
 SCORES = [(i, j, (i * i + j) % 4) for i in range(9) for j in range(3)]
-INTERNAL = {  # reachable, but for the package's own use: a temporary folder, and the questions inside a design
-    "Scratch", "WrittenLabels", "Session", "Race",
+INTERNAL = {  # reachable, but for the package's own use: how votes are read and stored, and the questions of a design
+    "Scratch", "Setting", "WrittenLabels", "Session", "Race",
 }  # fmt: skip
 USUAL = {  # arguments with which methods work, by name
     "n": 2, "labels": {}, "answers": (), "rule": "majority", "figure": "votes", "name": "majority", "level": 0.9,
