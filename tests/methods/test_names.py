@@ -40,6 +40,6 @@ def test_closest_method_name_is_suggested():
 @pytest.mark.parametrize("method", [name for name, model in ESTIMATORS.items() if hasattr(model(), "max_iter")])
 @pytest.mark.parametrize("max_iter", [0, -1])
 def test_at_least_one_step_is_needed(method, max_iter):
-    votes = random_votes(np.random.default_rng(0))
+    votes = random_votes(np.random.default_rng(0), n_classes=2)
     with pytest.raises(ConfigError, match="max_iter must be at least 1"):
         ESTIMATORS[method](max_iter=max_iter).fit(votes)

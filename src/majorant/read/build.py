@@ -255,9 +255,22 @@ def encode_part(
         coder.add(part.columns[role])
         if role in ("label", "gold"):
             coder.merge()
-            if len(coder) > max_classes:
+            if len(coder) > max_classes and not are_scores(as_list(coder.known[: max_classes + 1])):
                 [shown] = as_list(coder.known[max_classes : max_classes + 1])
                 raise too_many_labels(span.source, role, names[role], max_classes, shown)
+
+
+def are_scores(labels: Sequence[Any]) -> bool:
+    """Whether labels are numbers, most of them not whole, as probabilities and other scores of judges are.
+
+    >>> are_scores(["0.25", "0.5", 1]), are_scores(["1", "2", "2.5"]), are_scores(["yes", "0.5"])
+    (True, False, False)
+    """
+    try:
+        number_k = np.array([float(label) for label in labels])
+    except (TypeError, ValueError):
+        return False
+    return bool((number_k % 1 != 0).mean() > 0.5)
 
 
 def too_many_labels(source: str, role: str, name: str, most: int, shown: object) -> DataError:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -58,9 +59,22 @@ def open_json(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
     if not names:
         raise DataError(f"{file.name} holds no objects with keys. Give each vote as an object, {EXAMPLE}.")
 
-    if format := recognise(names, next(_records(file, text)), file.name):
+    first, *more = islice(_records(file, text), 2)
+    if format := recognise(names, first, file.name):
         return _open_format(file, format, _records(file, text), how, stack)
+    if not more and _holds_items(first):
+        from majorant.read.opening import open_frame  # imports this module
+
+        return replace(open_frame(first, how.choice), source=file.name)
     return _rows(file, text, names)
+
+
+def _holds_items(record: Any) -> bool:
+    """Whether one object holds all votes: {item: {worker: label}}."""
+    return all(
+        isinstance(given, dict) and not any(isinstance(label, dict | list) for label in given.values())
+        for given in record.values()
+    )
 
 
 def open_votes(file: File, records: Sequence[Record], how: ReadOptions, stack: ExitStack) -> RowSource:

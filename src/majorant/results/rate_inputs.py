@@ -203,7 +203,8 @@ def read_labelled(gold: Any, votes: Votes, how: ReadOptions, rng: np.random.Gene
     key = tuple(votes.account.columns.get("item", "").split(","))  # the columns that together name an item
     found = read_gold(_as_table(gold), replace(how, gold_key=key).for_gold(), votes.items, what="label")
     item_t = np.array(list(found.value_by_item), dtype=np.int64)
-    values = [how.scale.cut(value, str(gold)) for value in found.value_by_item.values()]
+    source = "labels" if isinstance(gold, Mapping) else str(gold)  # the text of a large dict would take seconds
+    values = [how.scale.cut(value, source) for value in found.value_by_item.values()]
     values = _match_spelling(match_labels(values, votes.labels), votes.labels)
     order = Order.GIVEN
     question_i = next((code_i for code_i in find_questions(votes) if came_by_question(code_i, item_t)), None)

@@ -98,7 +98,11 @@ def coincidences(counts_pk: IntArray, items_p: IntArray | None = None) -> FloatA
     weight_p = (votes_p >= 2) / np.maximum(votes_p - 1, 1)
     if items_p is not None:
         weight_p *= items_p
-    return np.asarray((count_pk * weight_p[:, None]).T @ count_pk)
+    if counts_pk.shape[1] <= 500:
+        return np.asarray((count_pk * weight_p[:, None]).T @ count_pk)
+    from scipy.sparse import csr_array  # few of thousands of scores occur on an item
+
+    return (csr_array(count_pk * weight_p[:, None]).T @ csr_array(count_pk)).toarray()
 
 
 def coefficients(sum_bf: FloatArray, coincidence_bkl: FloatArray | None) -> dict[str, FloatArray]:
@@ -128,10 +132,15 @@ def coefficients(sum_bf: FloatArray, coincidence_bkl: FloatArray | None) -> dict
 def _ordinal_alpha(coincidence_bkl: FloatArray, votes_bk: FloatArray) -> FloatArray:
     """Krippendorff's alpha; the distance of two classes is the squared number of votes between their midpoints."""
     rank_bk = np.cumsum(votes_bk, axis=1) - votes_bk / 2
-    distance_bkl = (rank_bk[:, :, None] - rank_bk[:, None, :]) ** 2
-    observed_b = np.einsum("bkl,bkl->b", coincidence_bkl, distance_bkl)
-    expected_b = np.einsum("bk,bl,bkl->b", votes_bk, votes_bk, distance_bkl, optimize=True)
-    return 1 - _ratio(observed_b * (votes_bk.sum(axis=1) - 1), expected_b)
+    total_b = votes_bk.sum(axis=1)
+    middle_b = (votes_bk * rank_bk).sum(axis=1) / np.maximum(total_b, 1)
+    rank_bk = rank_bk - middle_b[:, None]  # for the precision of the squares
+    # Sums of (r_k - r_l)^2 without a table of all distances, which is slow with thousands of scores.
+    row_bk, column_bk = coincidence_bkl.sum(axis=2), coincidence_bkl.sum(axis=1)
+    mixed_b = (np.matmul(rank_bk[:, None, :], coincidence_bkl)[:, 0] * rank_bk).sum(axis=1)
+    observed_b = ((row_bk + column_bk) * rank_bk**2).sum(axis=1) - 2 * mixed_b
+    expected_b = 2 * total_b * (votes_bk * rank_bk**2).sum(axis=1)  # the centred ranks sum to 0
+    return 1 - _ratio(observed_b * (total_b - 1), expected_b)
 
 
 def _beyond_chance(observed_b: FloatArray, chance_b: FloatArray) -> FloatArray:

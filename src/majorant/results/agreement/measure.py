@@ -11,7 +11,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from majorant.defaults import LEVEL
-from majorant.errors import ConfigError
+from majorant.errors import ConfigError, DataError
 from majorant.read import Reading, as_votes
 from majorant.results.agreement.coefficients import (
     Agreement,
@@ -29,6 +29,7 @@ from majorant.values import Estimate, FloatArray, Missing, as_generator, as_leve
 from majorant.votes import Votes
 
 N_BOOT = 1000
+MOST_CELLS = 20_000_000  # items x labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ def agreement(  # type: ignore[misc]
     level: float = LEVEL,
     n_boot: int = N_BOOT,
     order: Sequence[Hashable] | None = None,
+    classes: Sequence[Hashable] | None = None,
     min_common: int = 10,
     **reading: Unpack[Reading],
 ) -> Agreement:
@@ -63,7 +65,10 @@ def agreement(  # type: ignore[misc]
     n_boot : int
         Number of bootstrap resamples.
     order : sequence, optional
-        The labels from lowest to highest, for the ordinal alpha of labels that are not numbers.
+        The labels from lowest to highest, for the ordinal alpha of labels that are not numbers. Labels that nobody used
+        may be among them; they count as classes, on which Gwet's AC1 depends.
+    classes : sequence, optional
+        All possible labels, in any order, if some were never used.
     min_common : int
         Least number of common items of a pair for Cohen's kappa; with few, its mean is biased downwards.
 
@@ -86,7 +91,14 @@ def agreement(  # type: ignore[misc]
         raise ConfigError(f"n_boot must be at least 100, not {n_boot!r}.")
     how = Resampling(None if rng is None else as_generator(rng), as_level(level), n_boot)
     votes = as_votes(votes, **reading)
-    return agreement_from(distinct_counts(counts(votes)), votes, how, order=order, min_common=min_common)
+    n_cells = float(len(votes.items)) * len(votes.labels)
+    if n_cells > MOST_CELLS:
+        raise DataError(
+            f"{len(votes.labels):,} different labels are scores: mj.scores(votes) or majorant agreement --scores "
+            "measures how far they are apart."
+        )
+    patterns = distinct_counts(counts(votes))
+    return agreement_from(patterns, votes, how, order=order, classes=classes, min_common=min_common)
 
 
 def agreement_from(
@@ -95,12 +107,17 @@ def agreement_from(
     how: Resampling,
     *,
     order: Sequence[Hashable] | None = None,
+    classes: Sequence[Hashable] | None = None,
     min_common: int = 10,
 ) -> Agreement:
     """Measure agreement from the counts of all items, and Cohen's kappa from the votes on some or all of them."""
-    class_k, is_ordered = _class_order(sample.labels, sample.labels if order is None and sample.ordered else order)
+    used = {repr(label) for label in sample.labels}
+    unused = [label for label in dict.fromkeys([*(order or ()), *(classes or ())]) if repr(label) not in used]
+    labels = (*sample.labels, *unused)
+    class_k, is_ordered = _class_order(labels, sample.labels if order is None and sample.ordered else order)
     n_items = int(patterns.items_p.sum())
-    patterns = _votes_only(patterns, class_k)
+    patterns = Patterns(np.pad(patterns.counts_pk, ((0, 0), (0, len(unused)))), patterns.items_p)
+    patterns = _votes_only(patterns, class_k, keep_unused=bool(unused))
     n_paired = int(patterns.items_p[patterns.votes_p >= 2].sum())
     by_counts = _from_counts(patterns, n_paired, is_ordered, how)
     cohen, pairs = _cohen(sample, min_common, how)
@@ -136,11 +153,12 @@ def label_numbers(labels: Sequence[Hashable]) -> FloatArray | None:
     return np.array([float(label) for label in labels])  # type: ignore[arg-type]
 
 
-def _votes_only(patterns: Patterns, class_k: list[int]) -> Patterns:
+def _votes_only(patterns: Patterns, class_k: list[int], *, keep_unused: bool = False) -> Patterns:
     """Drop items without votes and unused labels, and put the classes in the order of `class_k`."""
     voted_p = patterns.votes_p > 0
     counts_pk = patterns.counts_pk[voted_p][:, class_k]
-    return Patterns(counts_pk[:, counts_pk.any(axis=0)], patterns.items_p[voted_p])
+    used_k = counts_pk.any(axis=0) | keep_unused
+    return Patterns(counts_pk[:, used_k], patterns.items_p[voted_p])
 
 
 def _from_counts(patterns: Patterns, n_paired: int, is_ordered: bool, how: Resampling) -> dict[str, Estimate]:
