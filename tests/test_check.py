@@ -229,9 +229,13 @@ def test_no_slice_of_a_panel_is_proved_without_labels():
 @pytest.mark.parametrize(
     ("share", "headline", "step"),
     [
-        (0.0, "30 labels would tell you more.", "Label 30 random items"),
-        (0.02, "your 10 labels point to no better rule yet; 30 more may.", "Label 30 more random items"),
-        (0.06, "30 more may find a better rule.", "Label 30 more random items"),
+        (0.0, "30 labels would tell you more.", "Label 10 items on which the votes differ"),
+        (
+            0.02,
+            "your 10 labels point to no better rule yet; 30 more may.",
+            "Label 10 more items on which the votes differ",
+        ),
+        (0.06, "30 more may find a better rule.", "Label 10 more items on which the votes differ"),
         (0.4, "proved by 200 labels.", "Use the labels."),
     ],
 )

@@ -80,8 +80,9 @@ def test_the_printed_command_draws_what_the_answer_promises(name, run, tmp_path)
     if step["kind"] == "teach":
         assert design["question"] == "teach"
         if drawn < step["items"]:
-            assert "random" in said
-            assert design["sampled"] == drawn
+            assert "on which the votes differ" in said
+            assert design["content"]["draw"] == "teach"
+            assert len(design["content"]["drawn"]["chance_t"]) == drawn
     else:
         assert design["question"] == "rules"
         assert "on which the two rules disagree" in said

@@ -28,7 +28,7 @@ class Step(StrEnum):
 
     NOTHING = "nothing"  # it is proved, or no label can change it
     PROVE = "prove"  # label items on which the two rules differ
-    TEACH = "teach"  # label a random sample: it measures every rule and teaches a better one
+    TEACH = "teach"  # label items that teach a better rule: ten, then five at a time
     GO_ON = "go on"  # continue with the design whose labels were given
 
 
@@ -39,7 +39,7 @@ class Next:
     step: Step = Step.NOTHING
     labels: int = 0
     items: int = 0  # 0 while a labelling session still needs labels to learn a rule
-    most: int = 0  # labels to prove it in the worst case; `labels` is for the case that the guess is right
+    most: int = 0  # labels in all: to teach a rule, or to prove it in the worst case (`labels`: if the guess is right)
     waiting: int = 0  # items that the design has drawn and that have no label yet
     question: str = ""  # the question of `ask` that draws these items
     between: tuple[str, ...] = ()  # the rules to compare, if the question compares rules

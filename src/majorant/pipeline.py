@@ -20,6 +20,7 @@ from majorant.ask.expert import votes_of_design
 from majorant.ask.freeze import freeze, refuse_other_labels
 from majorant.ask.question import RULES, TEACH, Outcome
 from majorant.ask.session import TEACHING, plan_proof
+from majorant.ask.teach import FIRST_DRAW
 from majorant.decide import Answer, Next, Step, decide
 from majorant.defaults import LEVEL, MAJORITY, TARGET, TOLERANCE, WEIGHTED_VOTE, WORKER_METHOD
 from majorant.errors import ConfigError, DataNote
@@ -314,9 +315,9 @@ def _next_step(
         and np.count_nonzero(votes_by_worker(rules.votes).sum(axis=0)) > 1
         and np.count_nonzero(votes_by_worker(rules.votes).sum(axis=1)) > 1
     )
-    # On a panel a random sample tells more than a comparison of two rules, which may share their mistakes.
-    n_labels = min(TEACHING, n_items)
-    teach = Next(step=Step.TEACH, labels=n_labels, items=n_items, question=TEACH) if can_teach else Next()
+    # On a panel labels that teach tell more than a comparison of two rules, which may share their mistakes.
+    n_first, n_all = min(FIRST_DRAW, n_items), min(TEACHING, n_items)
+    teach = Next(step=Step.TEACH, labels=n_first, items=n_items, most=n_all, question=TEACH) if can_teach else Next()
     if not differ or (setting.panel and answer.other != LEARNED and settings.method is None):
         return teach
     if answer.certainty is Certainty.SAME:

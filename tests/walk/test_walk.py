@@ -122,7 +122,7 @@ GUESSES: dict[str, Callable[[Votes], Any]] = {
     "result.report()": lambda v: v.result.report("page.html"),
     "result.plot()": lambda v: v.result.plot().axes[0],
     "result.plot('workers')": lambda v: v.result.plot("workers").axes[0],
-    "result.summary()": lambda v: v.result.summary().index("mj.ask(df, n=30)"),
+    "result.summary()": lambda v: v.result.summary().index("mj.ask(df)"),
     "repr(result)": lambda v: repr(v.result).index("majority vote"),
     "result._repr_html_()": lambda v: v.result._repr_html_().index("<div"),
     "result.to_json()": lambda v: v.result.to_json().index("answer"),

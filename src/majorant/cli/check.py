@@ -126,7 +126,8 @@ def _next_command(result: Result, out: str | None) -> str:
     named = [] if step.question == usual_question(result.votes, result.setting) else ["--teach"]
     if step.between and (step.between != (MAJORITY, WEIGHTED_VOTE) or named):
         named = ["--between", *step.between]
-    return repeat_call(ctx, "ask", "--n", str(step.labels), *named, without=("out", "design"))
+    n = [] if step.step is Step.TEACH else ["--n", str(step.labels)]  # `ask` draws the first ten that teach
+    return repeat_call(ctx, "ask", *n, *named, without=("out", "design"))
 
 
 def _items_to_label(result: Result) -> str | None:

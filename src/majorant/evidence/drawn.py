@@ -115,7 +115,7 @@ def width_at_random(accuracy: float | None, n_labels: int, n_items: int, level: 
     """The width of the interval that as many random labels would give.
 
     >>> round(width_at_random(.8, 30, 500, .95), 2)
-    0.37
+    0.42
     """
     share, tail = 0.5 if accuracy is None else accuracy, (1 - level) / 2
     right_t = np.diff(np.floor(share * np.arange(n_labels + 1) + 0.5))  # right answers evenly spread

@@ -161,9 +161,9 @@ def _labels_to_decide(answer: Answer) -> str:
     if answer.next.step is Step.GO_ON:
         return f"About {count(answer.next.labels, 'more label')} would decide."
     if answer.next.step is Step.TEACH and answer.n_labels:
-        return f"{answer.next.labels} more may find a better rule."
+        return f"{answer.next.most} more may find a better rule."
     if answer.next.step is Step.TEACH:
-        return f"{count(answer.next.labels, 'label')} would tell you more."
+        return f"{count(answer.next.most, 'label')} would tell you more."
     return ""
 
 
@@ -205,9 +205,9 @@ def _keep_for_now(result: Result) -> str:
 
 def _no_better_rule(answer: Answer) -> str:
     if answer.n_labels < LEAST_LABELS:
-        return f"{count(answer.n_labels, 'label')} cannot teach a better rule; {answer.next.labels} random ones could."
+        return f"{count(answer.n_labels, 'label')} cannot teach a better rule; {answer.next.most} could."
     point = f"your {answer.n_labels:,} labels point to no better rule"
-    return f"{point} yet; {answer.next.labels} more may." if answer.next.labels else f"{point}."
+    return f"{point} yet; {answer.next.most} more may." if answer.next.labels else f"{point}."
 
 
 def evidence_line(result: Result) -> str:
@@ -384,10 +384,11 @@ def next_line(result: Result) -> str:
     if step.step is Step.NOTHING:
         return "Use the labels."
     if step.step is Step.TEACH:
-        more = "more " if result.answer.n_labels else ""
         if step.labels == step.items:
             return f"Label all {count(step.items, 'item')}: there are too few to leave any out."
-        return f"Label {step.labels} {more}random items: they measure every judge and train a better rule."
+        more = " more" if result.answer.n_labels else ""
+        later = f", then five at a time: about {step.most} teach a better rule" if step.most > step.labels else ""
+        return f"Label {step.labels}{more} items on which the votes differ{later}."
     if step.step is Step.GO_ON and step.waiting:
         return f"Label the {count(step.waiting, 'item')} that {'has' if step.waiting == 1 else 'have'} no label yet."
     if step.step is Step.GO_ON:
@@ -418,4 +419,6 @@ def python_command(result: Result) -> str:
     named = "" if step.question == usual_question(result.votes, result.setting) else f"question={step.question!r}, "
     if step.between and (step.between != (MAJORITY, WEIGHTED_VOTE) or named):
         named = f"between={step.between!r}, "
+    if step.step is Step.TEACH:  # `ask` draws the first ten
+        return f"mj.ask({votes}{', ' if named else ''}{named.removesuffix(', ')})"
     return f"mj.ask({votes}, {named}n={step.labels})"

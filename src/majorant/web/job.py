@@ -135,12 +135,12 @@ def _file(given: Mapping[str, str]) -> NamedFile:
 def _write_design(job: Mapping[str, Any], votes: Votes, design: Design) -> None:
     """Write the design, the file to label with its first items, and what the page shows for each item."""
     from majorant.ask.questions import FIRST_BATCH
-    from majorant.ask.session import TEACHING
+    from majorant.ask.teach import FIRST_DRAW
     from majorant.atomic import make_folder
     from majorant.output import write_files
 
     folder = make_folder(Path(job["folder"]) / "ask")
-    design = design.more(TEACHING if design.question.kind == "teach" else FIRST_BATCH)
+    design = design.more(FIRST_DRAW if design.question.kind == "teach" else FIRST_BATCH)
     known = design.order[:500]  # items whose text and votes are stored: nobody labels more in one sitting
     columns = _columns(job, known)
     first = {name: values[: len(design.items)] for name, values in columns.items()}
