@@ -188,23 +188,19 @@ def draw(votes: Votes, share: float, seed: int) -> IntArray:
 
 
 class Sample(NamedTuple):
-    """All votes, or those on a random sample of the items, with the codes of these."""
+    """The votes on some of the items, or on all of them."""
 
     votes: Votes
-    item_p: IntArray | None = None  # None if these are all items
-
-    def of(self, fit: Any) -> Any:
-        """The rows that a fit to all votes has for these items."""
-        return fit if self.item_p is None or fit is None else fit.take(self.item_p)
+    of: Callable[[Any], Any]  # the rows that a fit to all votes has for these items; None for None
 
 
 def sample_items(votes: Votes, most_votes: float | None = None, *, seed: int = 0) -> Sample:
     """All votes or, if there are more than `most_votes`, about so many: those on a random sample of the items."""
     most_votes = MOST_STUDIED if most_votes is None else most_votes
     if votes.n_votes <= most_votes:
-        return Sample(votes)
+        return Sample(votes, lambda fit: fit)
     item_p = np.sort(draw(votes, most_votes / votes.n_votes, seed))
-    return Sample(take_items(votes, item_p), item_p)
+    return Sample(take_items(votes, item_p), lambda fit: None if fit is None else fit.take(item_p))
 
 
 def draw_by_name(parts: Iterable[tuple[int, Any]], share: float, seed: int) -> IntArray:

@@ -171,9 +171,10 @@ def test_what_looks_at_single_votes_sees_a_sample_if_there_are_very_many(world, 
     monkeypatch.setattr(items, "MOST_STUDIED", 2_000)
     found = mj.check(votes)
     assert 300 < len(found.some.votes.items) < 500
-    assert found.some.of(found.written).posterior.tolist() == found.written.posterior[found.some.item_p].tolist()
+    rows = by_name(votes, found.written.posterior.tolist())
+    assert found.some.of(found.written).posterior.tolist() == [rows[item] for item in found.some.votes.items]
     told = found.to_dict()
-    assert told["sample"] == {"items": len(found.some.item_p), "of": 600}
+    assert told["sample"] == {"items": len(found.some.votes.items), "of": 600}
     for name in ("input", "votes", "majority", "flow"):
         assert told[name] == whole[name]
     assert found.removal is None

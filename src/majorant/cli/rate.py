@@ -56,8 +56,7 @@ def rate(
     gold = source.options.gold_file
     settings = {"label": wanted, "limits": how["limits"], "level": how["level"], "at_n": at_n, "rng": how["seed"]}
     with _opened(source, engine, by) as (votes, pairs):
-        apart = None if engine.on_cluster else gold  # on a cluster, gold labels are read with the votes
-        found = measure_rate(votes, apart, how=source.options, pairs=pairs, **settings)
+        found = measure_rate(votes, gold, how=source.options, pairs=pairs, **settings)
     if bar is not None and len(found.candidates) > 1:
         raise ConfigError(
             f"--at-least needs a single rate, and there are {len(found.candidates)} pairs. Keep one pair."
@@ -90,7 +89,7 @@ def _opened(source: Source, engine: Engine, by: str | None) -> Iterator[tuple[Vo
 
     without_gold = replace(source, options=replace(source.options, gold_file=None))
     if engine.flag:
-        with engine.open(source if engine.on_cluster else without_gold, by=by) as votes:
+        with engine.open(without_gold, by=by) as votes:
             if any(VERSUS in str(item) for item in votes.items[:1]):
                 raise ConfigError(f"pairwise judgements must be read into memory: leave out {engine.flag}.")
             yield votes, None

@@ -105,11 +105,6 @@ class Engine:
         """The flag to leave out if a command needs all votes in memory; empty if they already are."""
         return "--memory" if self.memory is not None else "" if self.name == MEMORY else f"--engine {self.name}"
 
-    @property
-    def on_cluster(self) -> bool:
-        """Whether the votes are read and kept elsewhere."""
-        return self.name != MEMORY
-
     def open(
         self, source: Source, *, out: str | None = None, by: str | None = None, masked: bool = False
     ) -> AbstractContextManager[Votes]:

@@ -18,7 +18,7 @@ from majorant.read.build import build_votes, collect_codes, ids_of
 from majorant.read.gold import gold_of_file, one_gold
 from majorant.read.item_columns import item_text
 from majorant.read.matrix import open_matrix
-from majorant.read.opening import label_type, open_table
+from majorant.read.opening import is_on_spark, label_type, open_table
 from majorant.read.options import Reading, ReadOptions, reading_signature
 from majorant.read.table import named_faults
 from majorant.votes import Votes
@@ -50,15 +50,11 @@ def read_for_fit(votes: Any, *, in_blocks: bool, **reading: Unpack[Reading]) -> 
 
     Their engine runs the sums of the method on the executors.
     """
-    if in_blocks and _is_on_spark(votes):
+    if in_blocks and is_on_spark(votes):
         from majorant.read.spark import on_cluster
 
         return on_cluster(votes, ReadOptions.of(reading))
     return as_votes(votes, **reading), None
-
-
-def _is_on_spark(votes: Any) -> bool:
-    return type(votes).__module__.startswith("pyspark.sql")
 
 
 def read(source: Any, **reading: Unpack[Reading]) -> Votes:
@@ -145,7 +141,7 @@ read.__signature__ = reading_signature("source")  # type: ignore[attr-defined]
 
 def read_with(source: Any, options: ReadOptions) -> Votes:
     """Read votes with validated options, without emitting warnings."""
-    if _is_on_spark(source):
+    if is_on_spark(source):
         from majorant.read.spark import read_frame
 
         return read_frame(source, options)

@@ -106,10 +106,15 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 
 
 def is_rereadable(source: Any) -> bool:
-    """Whether a source can be read twice, like a frame or a dict, but not standard input or a stream."""
+    """Whether a source can be read twice here, like a frame or a dict, but not standard input, a stream or Spark."""
     if isinstance(source, str):
         return source != "-"
-    return hasattr(source, "__fspath__") or hasattr(source, "__getitem__")
+    return not is_on_spark(source) and (hasattr(source, "__fspath__") or hasattr(source, "__getitem__"))
+
+
+def is_on_spark(source: Any) -> bool:
+    """Whether a source is a Spark frame."""
+    return type(source).__module__.startswith("pyspark.sql")
 
 
 def _file_names(every: Sequence[RowSource]) -> list[str]:

@@ -98,8 +98,8 @@ def result_summary(
             "map": map_facts(result.map) if _map_holds(result.certificate) else [],
             "rate": None if result.rates is None else share_facts(result.rates),
         }
-    if result.some.item_p is not None:
-        facts["sample"] = {"items": len(result.some.item_p), "of": len(votes.items)}
+    if len(result.some.votes.items) < len(votes.items):
+        facts["sample"] = {"items": len(result.some.votes.items), "of": len(votes.items)}
     return facts
 
 

@@ -290,7 +290,7 @@ def _learn(
     rng: np.random.Generator,
     *,
     few_entries: int = 100_000,
-    most_entries: int = 4_000_000,
+    most_entries: int = 1_000_000,
 ) -> _CalibrationData:
     """Learn the dependence of votes and the target probabilities from samples of the items.
 

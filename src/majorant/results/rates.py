@@ -237,11 +237,6 @@ def rate(
         if by is not None and votes.slice_i is None:
             raise ConfigError(f"These votes were read without slices. Pass {use('by', by)} when you read them.")
         return measure_rate(votes, gold, how=how, **settings)
-    if type(votes).__module__.startswith("pyspark.sql"):  # gold labels go to the cluster with the votes
-        if gold is not None:
-            reading["gold_file" if column is None else "gold"] = gold
-        reading |= {} if by is None else {"by": by}
-        return measure_rate(as_votes(votes, **reading), None, how=how, **settings)
     how = replace(how, by=by, gold=column if column is not None else how.gold)
     pairs = read_pairs(votes, how)
     table = read_with(votes, how) if pairs is None else pairs.votes
