@@ -28,9 +28,10 @@ def test_continuous_scores_are_measured():
     assert found.n_classes > 1_000
     expected = krippendorff.alpha(table[:, :150], level_of_measurement="ordinal")
     assert mj.agreement(votes[:450], rng=None).krippendorff_ordinal.value == pytest.approx(expected, abs=1e-9)
-    interval = mj.scores(votes, n_boot=100).interval_alpha.value
-    assert interval == pytest.approx(krippendorff.alpha(table, level_of_measurement="interval"), abs=1e-9)
-    rate = mj.rate(votes, {i: float(truth[i]) for i in range(60)}).overall
+    expected = krippendorff.alpha(table[:, :150], level_of_measurement="interval")
+    assert mj.scores(votes[:450], n_boot=100).interval_alpha.value == pytest.approx(expected, abs=1e-9)
+    assert mj.scores(votes, n_boot=100).interval_alpha.value > 0.8
+    rate = mj.rate(votes, {i: float(truth[i]) for i in range(60)})
     assert rate.low < truth.mean() < rate.high
 
 

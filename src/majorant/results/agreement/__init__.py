@@ -3,8 +3,17 @@
 May import what `results` may; imported by the pipeline and rendering.
 """
 
+from majorant.results.agreement.chance import ChanceCorrected, Coefficient, chance_corrected
 from majorant.results.agreement.coefficients import Agreement, PairKappas
 from majorant.results.agreement.measure import agreement
 from majorant.values import Estimate
 
-__all__ = ["Agreement", "Estimate", "PairKappas", "agreement"]
+__all__ = [
+    "Agreement",
+    "ChanceCorrected",
+    "Coefficient",
+    "Estimate",
+    "PairKappas",
+    "agreement",
+    "chance_corrected",
+]
