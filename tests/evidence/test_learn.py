@@ -11,12 +11,20 @@ import pytest
 import majorant
 from majorant.ask.content import from_plain, to_plain
 from majorant.errors import DataError
-from majorant.evidence.learn import LEARNED, Features, LearnedRule, changes_on_items, gold_labels, learn_rule
+from majorant.evidence.learn import (
+    LEARNED,
+    Features,
+    LearnedRule,
+    changes_on_items,
+    gold_labels,
+    learn_rule,
+    prior_weights,
+)
 from majorant.items import take_items
 from majorant.methods.fit import chances
 from majorant.methods.majority import Majority
 from majorant.methods.weighted_vote import written_rule
-from majorant.setting import Setting
+from majorant.setting import Case, Setting
 from majorant.simulate import one_coin_workers, simulate
 from majorant.votes import Votes
 from needs import NO_DATA
@@ -177,3 +185,45 @@ def test_learned_rules_gain_on_real_sets_and_rarely_lose(name, n_labels, least):
         )
         gains.append(100 * (after - before))
     assert np.mean(gains) >= least
+
+
+def known_panel(n_items=300, seed=0):
+    """A good judge whom everybody knows, and four poor ones."""
+    names = ["gpt-4o-2024-08-06", "gemma-2-2b-it", "llama-2-7b-chat", "mistral-7b-instruct", "vicuna-7b"]
+    votes, truth = simulate([0.5, 0.5], one_coin_workers([0.9, *[0.55] * 4]), n_items=n_items, n_votes=5, rng=seed)
+    rows = [
+        (f"q{i}", names[j], votes.labels[k])
+        for i, j, k in zip(votes.item_n, votes.worker_n, votes.label_n, strict=True)
+    ]
+    read = majorant.read(rows)
+    return read, {f"q{i}": votes.labels[k] for i, k in enumerate(truth)}
+
+
+def test_ratings_are_the_prior_of_learned_rules():
+    votes, truth = known_panel()
+    setting = Setting.of(votes)
+    assert setting.case is Case.KNOWN_JUDGES
+    prior_j = prior_weights(setting)
+    best = [str(worker) for worker in votes.workers].index("gpt-4o-2024-08-06")
+    assert prior_j[best] == 0.5 == prior_j.max()
+    assert prior_j.min() < 0.1
+    design = majorant.ask(votes)
+    assert design.question.has_prior
+    assert design.question.baseline == "weighted-vote"
+    labels = {item: truth[str(item)] for item in design.items}
+    learned = design.evaluate(labels).learned
+    assert learned.baseline == "weighted-vote"
+    assert max(learned.weights, key=learned.weights.get) == "gpt-4o-2024-08-06"
+    without = replace(design, question=replace(design.question, prior_j=np.empty(0)))
+    assert without.id == design.id
+    plain = without.evaluate(labels).learned
+    assert learned.weights["gpt-4o-2024-08-06"] > plain.weights["gpt-4o-2024-08-06"] + 0.1
+
+
+def test_ten_labels_leave_known_judges_the_labels_that_names_give():
+    """Labels never fall back to plain majority vote: what is written then is what is written without labels."""
+    votes, truth = known_panel()
+    gold_i = np.full(len(votes.items), -1)
+    gold_i[:10] = [votes.labels.index(truth[str(item)]) for item in votes.items[:10]]
+    result = majorant.check(replace(votes, gold_i=gold_i))
+    assert result.rule in (LEARNED, "weighted-vote")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,12 +22,13 @@ from majorant.ask.teach import FIRST_DRAW
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 from majorant.errors import ConfigError, DataError, use
 from majorant.evidence.gold_sample import LEAST_LABELS
-from majorant.evidence.learn import gold_labels, learn_rule
+from majorant.evidence.learn import gold_labels, learn_rule, prior_weights
 from majorant.evidence.rules import AUTO, LABEL_FREE, fit_rule, rule_named
 from majorant.items import names_at, take_items
 from majorant.methods.fit import Fit, chances, toss_coins
 from majorant.methods.weighted_vote import break_ties, tie_rule, written_rule
 from majorant.setting import Setting
+from majorant.values import FloatArray
 from majorant.votes import Votes
 
 FIRST_BATCH = 25  # labels; with fewer, the leading rule is often just lucky (docs/ask.md)
@@ -69,17 +70,27 @@ def draw_teaching(votes: Votes, wanted: Wanted) -> Design:
         if not len(voted):
             raise DataError("Every item has a gold label: there is nothing left to label.")
     order = voted[random_order(votes, voted, wanted.seed)]
-    session = _session(votes, order, weighted, baseline, len(voted), wanted)
+    prior_j = prior_weights(setting)
+    session = _session(votes, order, weighted, baseline, len(voted), wanted, prior_j)
     if by_gold:
         before = weighted if baseline == WEIGHTED_VOTE else fit_rule(MAJORITY, votes)
-        learned = session.judge(learn_rule(votes, gold_p, truth_p, weighted, baseline=before, seed=wanted.seed))
+        how: dict[str, Any] = {"baseline": before, "prior_j": prior_j, "seed": wanted.seed}
+        learned = session.judge(learn_rule(votes, gold_p, truth_p, weighted, **how))
         proving = replace(session, taught=session.freeze(learned))
         session = session if proving.is_idle else proving  # idle: nothing to prove, so draw items to learn from
     first = FIRST_DRAW if session.is_drawing else TEACHING
     return make_design(votes, session, order, wanted).more(first if wanted.n is None else wanted.n)
 
 
-def _session(votes: Votes, order: Codes, weighted: Fit, baseline: str, n_items: int, wanted: Wanted) -> Session:
+def _session(
+    votes: Votes,
+    order: Codes,
+    weighted: Fit,
+    baseline: str,
+    n_items: int,
+    wanted: Wanted,
+    prior_j: FloatArray | None = None,
+) -> Session:
     """A session on items in this order; their votes are sorted by name, so that the order of rows does not matter."""
     some = take_items(votes, order)
     # Drawn at once, by the vote shares alone, labels teach no more than random ones, which also measure (docs/ask.md).
@@ -100,6 +111,7 @@ def _session(votes: Votes, order: Codes, weighted: Fit, baseline: str, n_items: 
         level=wanted.level,
         draw=draw,
         seed=wanted.seed,
+        prior_j=np.zeros(len(used)) if prior_j is None else prior_j[used],
     )
 
 

@@ -102,6 +102,7 @@ class Session:
     level: float = LEVEL
     draw: str = "random"  # how the items that teach are drawn: "teach" or "random"
     seed: int = 0
+    prior_j: FloatArray = field(default_factory=lambda: np.empty(0))  # prior weights of known judges; zeros or empty
     drawn: Drawn = field(default_factory=nothing_drawn)  # the items drawn to teach, first to last
     taught: LearnedStage | None = None
 
@@ -180,12 +181,25 @@ class Session:
         later = draw_to_teach(self._sizes(answer_d), self.drawn.place_t, n, self.seed)
         return replace(self, drawn=self.drawn.then(later))
 
+    @property
+    def has_prior(self) -> bool:
+        """Whether the judges are known, so that their weights have a prior."""
+        return bool(np.any(self.prior_j))
+
+    def _rated_shares(self) -> FloatArray:
+        """Vote shares in which each judge counts as much as the prior says."""
+        n_classes = self.weighted_dk.shape[1]
+        item_n = np.repeat(np.arange(self.size), np.diff(self.offset_d))
+        prior_n = self.prior_j[self.worker_n].astype(float)
+        cells = np.bincount(item_n * n_classes + self.label_n, prior_n, minlength=self.size * n_classes)
+        return shares(np.asarray(cells.reshape(self.size, n_classes), dtype=float))
+
     def _sizes(self, answer_d: Codes) -> FloatArray:
         known, share_dk = np.sort(self.known(answer_d)), shares(self.count_dk)
         if len(known) < LEAST_LABELS:
-            return sizes_of_votes(share_dk)
+            return sizes_of_votes(self._rated_shares() if self.has_prior else share_dk)
         features = self.features()
-        weights = features.regression(known, answer_d[known]).fit()
+        weights = features.regression(known, answer_d[known], self.prior_j if self.has_prior else None).fit()
         return sizes_of_rule(features.predict(weights), share_dk)
 
     def advance(self, answer_d: Codes) -> Session:
@@ -224,6 +238,7 @@ class Session:
             share_nk=share_dk[known],
             workers=self.workers,
             baseline=self.baseline,
+            prior_j=self.prior_j if self.has_prior else None,
         )
         return self.judge(learned)
 
@@ -231,7 +246,9 @@ class Session:
         """A learned rule with the gain to expect from what it changes on the items of the order."""
         average_dk = learned.posterior(self.features(), self.workers, self.base_dk)
         return learned.judged(
-            expected_change(shares(self.count_dk), average_dk), expected_change(self.base_dk, average_dk)
+            expected_change(shares(self.count_dk), average_dk),
+            expected_change(self.base_dk, average_dk),
+            must_earn=not self.has_prior,
         )
 
     def freeze(self, learned: LearnedRule, positions: int = 0) -> LearnedStage:

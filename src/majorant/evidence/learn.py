@@ -43,6 +43,7 @@ from majorant.evidence.gold_sample import LEAST_LABELS
 from majorant.items import name_hashes, rows_of_parts, take_items
 from majorant.kernels import Block, in_memory, shares, softmax_rows
 from majorant.methods.fit import Fit, chances
+from majorant.setting import Case, Setting
 from majorant.tally import counts
 from majorant.values import Estimate, FloatArray, lock
 from majorant.votes import Votes
@@ -107,8 +108,8 @@ class Features:
         """The features of some items."""
         return Features(self.log_ikf[item_n], self.votes_rj[_rows(item_n, self.log_ikf.shape[1])])
 
-    def regression(self, item_n: Codes, truth_n: Codes) -> Regression:
-        """The labelled items as a regression problem."""
+    def regression(self, item_n: Codes, truth_n: Codes, prior_j: FloatArray | None = None) -> Regression:
+        """The labelled items as a regression problem; `prior_j` holds the prior means of the workers' weights."""
         from scipy.sparse import csr_array, hstack
 
         n_classes = self.log_ikf.shape[1]
@@ -119,7 +120,8 @@ class Features:
             votes_rj[:, worker_w],
             csr_array(np.tile(np.eye(n_classes), (len(item_n), 1))),
         ]
-        return Regression(hstack(columns, format="csr"), truth_n, worker_w, self.votes_rj.shape[1])
+        prior_j = np.zeros(self.votes_rj.shape[1]) if prior_j is None else prior_j
+        return Regression(hstack(columns, format="csr"), truth_n, worker_w, prior_j)
 
     def predict(self, weights: Weights) -> FloatArray:
         """The probability of each class of each item."""
@@ -134,7 +136,7 @@ class Regression:
     features: csr_array[Any]  # (labels * classes, 2 + workers who voted on them + classes)
     truth_n: Codes
     worker_w: Codes  # the codes of these workers
-    n_workers: int
+    prior_j: FloatArray  # prior means of the weights of all workers
 
     @property
     def n_classes(self) -> int:
@@ -144,7 +146,7 @@ class Regression:
     def fit(self) -> Weights:
         """Maximise the penalised likelihood."""
         value, n_workers = self._fit_some(np.arange(len(self.truth_n))), len(self.worker_w)
-        weight_j = np.zeros(self.n_workers)
+        weight_j = self.prior_j.copy()
         weight_j[self.worker_w] = value[2 : 2 + n_workers]
         return Weights(mix=value[:2], weight_j=weight_j, offset_k=value[2 + n_workers :])
 
@@ -155,7 +157,7 @@ class Regression:
         n_classes, n_workers = self.n_classes, len(self.worker_w)
         features, truth_n, rows = self.features[_rows(some, n_classes)], self.truth_n[some], np.arange(len(some))
         transpose = features.T.tocsr()
-        start = np.concatenate([[0.5, 0.5], np.zeros(n_workers + n_classes)])
+        start = np.concatenate([[0.5, 0.5], self.prior_j[self.worker_w], np.zeros(n_classes)])
         # Not tuned: halving or doubling any penalty moves the mean gain on 20 public sets by less than .5 points.
         penalty = np.repeat([2.0, 2.0, 1.0], [2, n_workers, n_classes])
 
@@ -235,10 +237,11 @@ class LearnedRule:
         """Whether the labels allow to announce that it is better than majority vote."""
         return self.written and self.gain is not None and self.gain.earned
 
-    def judged(self, beside_majority: Expected, beside_baseline: Expected) -> LearnedRule:
+    def judged(self, beside_majority: Expected, beside_baseline: Expected, *, must_earn: bool = True) -> LearnedRule:
         """The rule with its expected gain, from what it changes on all items.
 
-        Beside majority vote it is written if it is expected to gain; beside a better rule only if it has earned that.
+        Beside majority vote it is written if it is expected to gain; beside a better rule only if it has earned that,
+        unless `must_earn` is off.
         """
         gain, further = (
             expected_gain(on_items, on_labels, self.n_labels, n_classes=len(self.offset_k))
@@ -247,7 +250,8 @@ class LearnedRule:
                 (beside_baseline, self.from_baseline),
             )
         )
-        return replace(self, gain=gain, written=gain.value > 0 if self.baseline == MAJORITY else further.earned)
+        must_earn = must_earn and self.baseline != MAJORITY
+        return replace(self, gain=gain, written=further.earned if must_earn else further.value > 0)
 
     def weights_for(self, workers: Sequence[Hashable]) -> Weights:
         """The weights, in the order of these workers."""
@@ -304,8 +308,22 @@ def _posterior(weights: Weights, share: float, votes: Votes, weighted: Fit, base
     return average(Features.of(votes, weighted.posterior).predict(weights), base.posterior, share)
 
 
+def prior_weights(setting: Setting) -> FloatArray | None:
+    """Prior means of the weights of judges whom the world knows; None for other votes."""
+    if setting.case is not Case.KNOWN_JUDGES or setting.judges is None:
+        return None
+    return np.asarray(0.5 * setting.judges.weight_j)
+
+
 def learn_rule(
-    votes: Votes, item_p: ArrayLike, truth_p: ArrayLike, weighted: Fit, *, baseline: Fit, seed: int = 0
+    votes: Votes,
+    item_p: ArrayLike,
+    truth_p: ArrayLike,
+    weighted: Fit,
+    *,
+    baseline: Fit,
+    prior_j: FloatArray | None = None,
+    seed: int = 0,
 ) -> LearnedRule:
     """Learn a rule from expert or gold labels.
 
@@ -320,6 +338,8 @@ def learn_rule(
         The weighted vote on these votes, fitted without the labels.
     baseline : Fit
         The rule that is used without labels.
+    prior_j : array, optional
+        Prior means of the workers' extra weights, by default 0; see `prior_weights`.
     seed : int
         Seed of the folds.  Items are assigned by name, so the order of the rows does not matter.
 
@@ -357,6 +377,7 @@ def learn_rule(
         share_nk=shares(counts(some).astype(float)),
         workers=some.workers,
         baseline=baseline.method,
+        prior_j=prior_j,
         seed=seed,
     )
 
@@ -370,19 +391,23 @@ def learn_from_features(
     share_nk: FloatArray,
     workers: Sequence[Hashable],
     baseline: str,
+    prior_j: FloatArray | None = None,
     seed: int = 0,
 ) -> LearnedRule:
     """Learn a rule from labelled items, given their probabilities by the baseline and their vote shares."""
     if len(items) < LEAST_LABELS:
         raise DataError(f"Learning a rule takes at least {LEAST_LABELS} labels, not {len(items)}.")
     rows = np.arange(len(items))
-    regression = features.regression(rows, truth_n)
+    regression = features.regression(rows, truth_n, prior_j)
     held_out_nk = softmax_rows(regression.cross_validated(_folds(items, seed)))[0]
     share = weight_of_learned(held_out_nk, base_nk, truth_n)
     average_nk = average(held_out_nk, base_nk, share)
     weights = regression.fit()
     return LearnedRule(
-        weights={workers[j]: float(weights.weight_j[j]) for j in regression.worker_w},
+        weights={
+            workers[j]: float(weights.weight_j[j])
+            for j in np.union1d(regression.worker_w, np.flatnonzero(weights.weight_j))
+        },
         mix=(float(weights.mix[0]), float(weights.mix[1])),
         offset_k=weights.offset_k,
         n_labels=len(items),

@@ -20,7 +20,15 @@ from majorant.evidence.evidence import Assumption, Evidence, Source, Status, Tes
 from majorant.evidence.gold_sample import LEAST_LABELS
 from majorant.evidence.identical import count_differences
 from majorant.evidence.labels import ORDER_SEED, holdout_evidence, known_items, leads_of
-from majorant.evidence.learn import LEARNED, LearnedRule, changes_on_items, earned_evidence, gold_labels, learn_rule
+from majorant.evidence.learn import (
+    LEARNED,
+    LearnedRule,
+    changes_on_items,
+    earned_evidence,
+    gold_labels,
+    learn_rule,
+    prior_weights,
+)
 from majorant.items import name_hashes, names_at, sum_parts
 from majorant.kernels import in_memory
 from majorant.methods import ESTIMATORS, fit_method, method_named
@@ -184,14 +192,15 @@ def learn_from_gold(
     if len(item_p) < (LEAST_THIN if rules.setting.thin else LEAST_LABELS):
         return rules, None, ()
     baseline = written_rule(rules.setting) if written_rule(rules.setting) == WEIGHTED_VOTE else MAJORITY
+    prior_j = prior_weights(rules.setting)
 
     def learn(some: NDArray[np.bool_] | slice) -> tuple[Rules, LearnedRule]:
         first, base = rules.by_name[WEIGHTED_VOTE], rules.by_name[baseline]
-        rule = learn_rule(rules.votes, item_p[some], truth_p[some], first, baseline=base, seed=seed)
+        rule = learn_rule(rules.votes, item_p[some], truth_p[some], first, baseline=base, prior_j=prior_j, seed=seed)
         with_rule = add_learned(rules, rule)
         average = with_rule.by_name[LEARNED]
         beside = (sum_parts(changes_on_items, rules.votes, fit, average) for fit in (rules.by_name[MAJORITY], base))
-        judged = rule.judged(*beside)
+        judged = rule.judged(*beside, must_earn=prior_j is None)
         return replace(with_rule, learned=judged), judged
 
     if holds_out and len(item_p) >= FEWEST_TO_SPLIT:

@@ -319,7 +319,8 @@ def design_id(content: Mapping[str, Any]) -> str:
     It begins with a letter, so that no spreadsheet takes it for a number.
     """
     same = {key: value for key, value in content.items() if key not in ("digest", "asked", "call", "sampled")}
-    later = ("taught", "drawn", "seed")  # what labelling adds to a session, and the seed, which the design has anyway
+    # What labelling adds to a session, and what follows from the votes or stands elsewhere in the design.
+    later = ("taught", "drawn", "seed", "prior_j")
     question = {key: value for key, value in content["content"].items() if key not in later}
     if question.get("draw") == "random":  # designs of version 0.1 know no other way, and do not say so
         del question["draw"]
