@@ -77,7 +77,7 @@ def _weights(known: KnownJudges) -> str:
     rated = [judge for judge in known.judges if judge.rating is not None]
     best, least = known.judges[known.best], min(rated, key=lambda judge: judge.weight)
     times = 1 / least.weight
-    much = f"{times:.0f}" if times >= 3 else f"{times:.1f}"
+    much = f"{times:,.0f}" if times >= 3 else f"{times:.1f}"
     return f"{shown(best.name)} counts {much} times as much as {shown(least.name)} ({source})."
 
 
