@@ -79,7 +79,6 @@ from majorant.read.stage import (
 )
 from majorant.read.table import Table, arrow_view, decode, is_empty, is_vote, voted
 from majorant.store import ITEMS_FILE, StoreWriter, mapped_votes, write_names
-from majorant.tabular import Names
 from majorant.values import FloatArray
 from majorant.votes import Account, IntArray, Scratch, Votes
 from majorant.workfolder import WorkFolder
@@ -590,25 +589,27 @@ class ClusterNames(Sequence[Hashable]):
         return self.local[index]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True, weakref_slot=True)
-class SparkVotes:
+class SparkVotes(Votes):
     """Votes packed on the cluster; when this object is deleted, the executors' memory is freed.
 
     Estimators that get an engine read only the shape, names and counts of the votes.
     """
 
+    __slots__ = ("__weakref__", "blocks", "item_type", "n_votes", "places")
     blocks: Any  # a frame with one row per block
     places: Places
     item_type: Any  # the Spark type of the items
-    workers: tuple[Hashable, ...]
-    labels: tuple[Hashable, ...]
-    n_votes: int
-    account: Account
-    gold_i: None = None  # on the cluster, models do not use gold labels
-    label_type: None = None
 
-    def __post_init__(self) -> None:
-        weakref.finalize(self, _free, self.blocks).atexit = False
+    def __init__(
+        self, *, blocks: Any, places: Places, item_type: Any, workers: tuple[Hashable, ...],
+        labels: tuple[Hashable, ...], n_votes: int, account: Account,
+    ) -> None:  # fmt: skip
+        facts = {"workers": workers, "labels": labels, "n_votes": n_votes, "account": account}
+        facts |= {"blocks": blocks, "places": places, "item_type": item_type, "slices": (), "ordered": False}
+        unknown = ("gold_i", "abstained_i", "seconds_n", "slice_i", "label_type", "text")  # models do not use gold here
+        for name, value in {**facts, **dict.fromkeys(unknown)}.items():
+            object.__setattr__(self, name, value)
+        weakref.finalize(self, _free, blocks).atexit = False
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -616,14 +617,18 @@ class SparkVotes:
         return int(self.places.item_b[-1]), len(self.workers), len(self.labels)
 
     @property
+    def items(self) -> Sequence[Hashable]:
+        """The names of the items."""
+        return ClusterNames(self)
+
+    @property
     def votes_i(self) -> Any:
         """The number of votes on each item."""
         return self.engine.rows(lambda block: np.diff(block.matrix.indptr))
 
-    @property
-    def names(self) -> Names:
-        """The user's own names of items, workers and labels."""
-        return Names(ClusterNames(self), self.workers, self.labels)
+    def __repr__(self) -> str:
+        n_items, n_workers, _ = self.shape
+        return f"Votes on a cluster: {self.n_votes:,} by {n_workers:,} workers on {n_items:,} items"
 
     @property
     def engine(self) -> SparkEngine:
@@ -712,15 +717,15 @@ def read_files(spark: Any, files: Sequence[str], options: ReadOptions, *, partit
     return _here(pack_files(spark, files, options, partitions=partitions), options)
 
 
-def on_cluster(votes: Any, options: ReadOptions) -> tuple[Any, Engine | None]:
+def on_cluster(votes: Any, options: ReadOptions) -> tuple[Votes, Engine | None]:
     """Votes to fit a method to, with an engine that runs its sums on the executors if there are many."""
     packed = pack_frame(votes, options)
-    return packed, None if isinstance(packed, Votes) else packed.engine
+    return packed, packed.engine if isinstance(packed, SparkVotes) else None
 
 
-def _here(packed: Votes | SparkVotes, options: ReadOptions) -> Votes:
+def _here(packed: Votes, options: ReadOptions) -> Votes:
     """Votes in arrays; those on the cluster are written to a folder, which is a cache and can be deleted."""
-    if isinstance(packed, Votes):
+    if not isinstance(packed, SparkVotes):
         return packed
     memory = None if options.memory is None else parse_memory(str(options.memory))
     scratch = temporary_scratch(memory) if options.work is None else Scratch(Path(options.work), memory)
@@ -730,9 +735,7 @@ def _here(packed: Votes | SparkVotes, options: ReadOptions) -> Votes:
     return with_ratings(replace(packed.to_folder(work), scratch=scratch), options)
 
 
-def pack_files(
-    spark: Any, files: Sequence[str], options: ReadOptions, *, partitions: int | None = None
-) -> Votes | SparkVotes:
+def pack_files(spark: Any, files: Sequence[str], options: ReadOptions, *, partitions: int | None = None) -> Votes:
     """Read the votes of some files for a Spark session.
 
     Parameters
@@ -772,7 +775,7 @@ def pack_files(
 
 def pack_frame(
     frame: Any, options: ReadOptions, *, source: str = "Spark frame", partitions: int | None = None
-) -> Votes | SparkVotes:
+) -> Votes:
     """Read the votes of a Spark frame with a row per vote; `partitions` as in `pack_files`."""
     options = _without_order(options)
     with spark_errors():
