@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import majorant as mj
+from majorant.options import Files, Read, options_of
 
 PAGE = Path(__file__).parent / "reference.md"
 HEAD = """# Reference
@@ -74,11 +75,25 @@ def _entry(prefix: str, name: str, value: Any, shared: set[tuple[str, str]]) -> 
         parts.append("\n".join(f"- `{one.names}`: {one.text}" for one in listed))
     elif dataclasses.is_dataclass(value):
         parts.append(f"Fields: {_fields(value)}")
+    if name == "read":
+        parts.append(_options())
     for returned in _entries(sections.get("Returns", "")):
         parts.append(f"Returns {returned.kind or returned.names}: {returned.text}")
     for raised in _entries(sections.get("Raises", "")):
         parts.append(f"Raises `{raised.names}`: {raised.text}")
     return "\n\n".join(parts) + "\n"
+
+
+def _options() -> str:
+    """Every option for reading, with its flag."""
+    listed = {
+        one.name: one
+        for table in (Read, Files)
+        for one in options_of(table)
+        if one.name in inspect.signature(mj.read).parameters
+    }
+    rows = [f"| `{one.name}` | `{one.flag}` | {one.help.replace('|', '&#124;')} |" for one in listed.values()]
+    return "\n".join(["| argument | flag | meaning |", "|---|---|---|", *rows])
 
 
 def _sections(value: Any) -> dict[str, str]:

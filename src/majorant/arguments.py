@@ -12,9 +12,11 @@ import numbers
 import os
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from majorant.errors import ConfigError
+from majorant.options import Read
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -97,12 +99,9 @@ def validated(function: Callable[P, T]) -> Callable[P, T]:
 
 def _check_reading(reading: Mapping[str, Any]) -> dict[str, Any]:
     """Check the options of `read`, which many functions pass on; `read` itself rejects unknown ones."""
-    from majorant.read.options import Reading
-
-    hints = Reading.__annotations__
+    hints: dict[str, str] = {one.name: str(one.type) for one in fields(Read)} | {"progress": "Callable | None"}
     return {
-        name: check_argument(name, value, _spelled(hints[name])) if name in hints else value
-        for name, value in reading.items()
+        name: check_argument(name, value, hints[name]) if name in hints else value for name, value in reading.items()
     }
 
 

@@ -96,7 +96,7 @@ def _simulations(seed: int) -> dict[str, tuple[str, Simulation]]:
             n_votes=7,
             dependence=0.6,
             groups=["first", "second", *["weak"] * 5],
-            labels=("good", "fair", "poor"),
+            labels=("bug", "question", "praise"),
             gold=gold,
             rng=seed,
         )

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from inspect import Parameter, Signature
-from numbers import Real
 from pathlib import PurePath
 from typing import Any, TypedDict
 
+from majorant.arguments import check_argument
 from majorant.defaults import REPEATS
 from majorant.errors import ROLES_UNKNOWN, ConfigError, DataError, about, use
 from majorant.filetypes import PACKINGS, type_of_ending
@@ -331,30 +331,15 @@ def _is_gold_table(gold: Any) -> bool:
 
 
 def _check_types(options: ReadOptions) -> None:
-    """Refuse arguments of the wrong type, naming them."""
-    listed = {"item": str, "columns": str, "workers": str, "empty": object, "order": object}
-    texts = "worker label gold status seconds by trust_column text encoding delimiter format sheet"
-    for name in texts.split():
-        value = getattr(options, name)
-        if value is not None and not isinstance(value, str):
-            raise ConfigError(f"{name}={value!r}: expected a string.")
-    for name, kind in listed.items():
-        value = getattr(options, name)
-        many = isinstance(value, (list, tuple, set, frozenset)) and all(isinstance(one, kind) for one in value)
-        if value is not None and not isinstance(value, str) and not many:
-            raise ConfigError(f"{name}={value!r}: expected a string or a list of strings.")
-    for name in ("wide", "several", "fold_case", "allow_network"):
-        if not isinstance(getattr(options, name), bool):
-            raise ConfigError(f"{name}={getattr(options, name)!r}: give True or False.")
-    if not isinstance(options.max_classes, int) or options.max_classes < 1:
-        raise ConfigError(f"max_classes={options.max_classes!r}: give a whole number of at least 1.")
-    score: Any = options.threshold
-    if score is not None and (isinstance(score, bool) or not isinstance(score, Real) or not math.isfinite(score)):
-        raise ConfigError(f"threshold={score!r}: give a number.")
+    """Refuse arguments of the wrong type, naming them; convert NumPy scalars and arrays."""
+    for one in fields(Read):
+        value = getattr(options, one.name)
+        if value is not one.default:
+            object.__setattr__(options, one.name, check_argument(one.name, value, str(one.type)))
     if not (options.ratings is None or isinstance(options.ratings, (bool, str, os.PathLike))):
-        raise ConfigError(f"ratings={options.ratings!r}: give a file of ratings, or False for none.")
-    if options.codes is not None and not isinstance(options.codes, (str, Mapping)):
-        raise ConfigError(f"codes={options.codes!r}: give a dict, or text such as '1=yes,2=no'.")
+        raise ConfigError(f"ratings must be a file of ratings, or False for none, not {options.ratings!r}.")
+    if options.threshold is not None and not math.isfinite(options.threshold):
+        raise ConfigError(f"threshold must be a number, not {options.threshold!r}.")
 
 
 def reading_signature(first: str) -> Signature:
