@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from majorant.arguments import validated
 from majorant.defaults import MAJORITY, MEDIAN, ONE_STEP, WEIGHTED_VOTE
-from majorant.errors import ConfigError
+from majorant.errors import ConfigError, use
 from majorant.evidence.evidence import Assumption, Evidence, Source, Status, Tested, is_better
 from majorant.evidence.gold_sample import LEAST_LABELS
 from majorant.evidence.identical import count_differences
@@ -92,7 +92,9 @@ def fit_rule(rule: str, votes: Votes, setting: Setting | None = None, starts: Ma
     if rule == WEIGHTED_VOTE:
         return fit_weighted_vote(votes, setting)
     if not setting.order:
-        raise ConfigError("median: these labels have no order. Pass order=, from the lowest label to the highest.")
+        raise ConfigError(
+            f"median: these labels have no order. Say it with {use('order')}, from the lowest label to the highest."
+        )
     return fit_median(votes, setting.order)
 
 
