@@ -46,6 +46,8 @@ PARTS = {
     "spark": Part("readings:run_spark", 2_000, 20, "generated tables, in memory and on Spark", shared=False),
     "tables": Part("fuzz:run_table", 5_000, 10, "small odd tables through check, with all invariants of its files"),
     "orders": Part("orders:run_order", 2_000, 10, "small odd tables, shuffled and renamed"),
+    "objects": Part("objects:run_method", 50_000, 400, "methods of all objects with one argument of any type"),
+    "faults": Part("faults:run_fault", 200, 2, "commands, of whose system calls every 40th fails", shared=False),
     "kills": Part("kills:run_kill", 60, 4, "labelling sessions, each killed once and interrupted once"),
 }  # fmt: skip
 

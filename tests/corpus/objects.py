@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import majorant as mj
+from corpus import calls as calls_of_functions
 from corpus.calls import CONFUSION, GOLD, ROWS, anything, make_objects, wrong
 from majorant import datasets, theory
 
@@ -129,3 +131,18 @@ def sample(objects: dict[str, Any], folder: Path, n: int, seed: int) -> list[Any
     every = list(calls(objects, folder))
     drawn = np.random.default_rng(seed).choice(len(every), min(n, len(every)), replace=False)
     return [every[at] for at in drawn]
+
+
+@cache
+def _every_call() -> list[Any]:
+    folder = Path(tempfile.mkdtemp(prefix="majorant-held-"))
+    own = calls_of_functions._own_objects()  # goes to a folder where calls may write
+    return list(calls(own, folder))
+
+
+def run_method(number: int) -> tuple[int, str | None]:
+    """Call `number`: a method with one argument replaced."""
+    every = _every_call()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return number, refused_well(*every[int(np.random.default_rng([5, number]).integers(len(every)))])

@@ -6,7 +6,8 @@ rule overturns is hypergeometric.  Each is tested exactly, in both directions, a
 Comparing majority's accuracy on the labels with the agreement of the votes would be no test: judges who share mistakes
 agree more than they are right, and random labels of such panels are those from which most is learned.
 
-If majority vote is wrong on every one of ten or more labels, that is the other sign: a list of its errors.
+There are two other signs.  If majority vote is wrong on every one of ten or more labels, they are a list of its errors.
+If ten or more labels are all the same, and majority vote disagrees with five of them, somebody filled in a column.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from majorant.methods.fit import TIE_TOLERANCE, Fit, chances
 from majorant.votes import IntArray, Votes
 
 LEAST_LABELS = 10  # below this number, labels that `ask` did not draw teach and prove nothing
+MANY_DISPUTED = 5  # labels: on so many items, majority vote of any use is right at least once in 97% of files
 ERROR = 0.05  # probability that a random sample is called none
 
 
@@ -56,6 +58,8 @@ class GoldSample:
         The kind of items that differs most.
     all_wrong : bool
         Whether majority vote is wrong on every one of at least ten labels.
+    one_label : bool
+        Whether at least ten labels are all the same, although the votes on five of these items are not.
     """
 
     n_labels: int
@@ -64,11 +68,12 @@ class GoldSample:
     p_value: float
     worst: Kind | None
     all_wrong: bool
+    one_label: bool = False
 
     @property
     def is_random(self) -> bool:
         """Whether the labelled items may be a random sample, or are all items."""
-        return self.n_labels == self.n_items or (self.p_value >= ERROR and not self.all_wrong)
+        return self.n_labels == self.n_items or (self.p_value >= ERROR and not self.all_wrong and not self.one_label)
 
     @property
     def decides(self) -> bool:
@@ -76,7 +81,9 @@ class GoldSample:
         return self.is_random and self.n_labels >= min(LEAST_LABELS, self.n_items)
 
 
-def examine_sample(n_labels: int, n_items: int, counts: Mapping[Kind, Count], right: float) -> GoldSample:
+def examine_sample(
+    n_labels: int, n_items: int, counts: Mapping[Kind, Count], right: float, n_classes: int = 2
+) -> GoldSample:
     """Test whether labelled items can be a random sample of all items.
 
     Parameters
@@ -87,6 +94,8 @@ def examine_sample(n_labels: int, n_items: int, counts: Mapping[Kind, Count], ri
         Number of split, tied and overturned items among both.
     right : float
         Number of labels that majority vote gets right; ties count by their share.
+    n_classes : int
+        Number of classes among the labels.
 
     Examples
     --------
@@ -99,7 +108,9 @@ def examine_sample(n_labels: int, n_items: int, counts: Mapping[Kind, Count], ri
     p_values = {kind: _two_sided(count, n_labels, n_items) for kind, count in varying.items()}
     worst = min(p_values, key=lambda kind: p_values[kind], default=None)
     p_value = 1.0 if worst is None else min(1.0, len(distinct) * p_values[worst])
-    return GoldSample(n_labels, n_items, counts, p_value, worst, all_wrong=right <= 0 and n_labels >= LEAST_LABELS)
+    enough = n_labels >= LEAST_LABELS
+    one_label = enough and n_classes == 1 and n_labels - right >= MANY_DISPUTED
+    return GoldSample(n_labels, n_items, counts, p_value, worst, enough and right <= 0, one_label)
 
 
 def count_kinds(votes: Votes, majority: Fit, other: Fit) -> Census:
@@ -118,6 +129,7 @@ def count_kinds(votes: Votes, majority: Fit, other: Fit) -> Census:
         labelled_c=kinds[:, known_v].sum(axis=1),
         n_labels=int(known_v.sum()),
         right=float(share_vk[known_v][np.arange(len(gold_g)), gold_g].sum()),
+        labels_k=np.bincount(gold_g, minlength=len(votes.labels)),
     )
 
 
@@ -130,6 +142,7 @@ class Census:
     labelled_c: IntArray
     n_labels: int
     right: float
+    labels_k: IntArray  # number of labels of each class
 
     def __add__(self, other: Census) -> Census:
         return Census(
@@ -138,6 +151,7 @@ class Census:
             self.labelled_c + other.labelled_c,
             self.n_labels + other.n_labels,
             self.right + other.right,
+            self.labels_k + other.labels_k,
         )
 
     @property
@@ -145,7 +159,8 @@ class Census:
         """Whether the labelled items can be a random sample."""
         pairs = zip(Kind, self.labelled_c.tolist(), self.items_c.tolist(), strict=True)
         counts = {kind: Count(labelled, items) for kind, labelled, items in pairs}
-        return examine_sample(self.n_labels, self.n_items, counts, self.right)
+        n_classes = int((self.labels_k > 0).sum())
+        return examine_sample(self.n_labels, self.n_items, counts, self.right, n_classes)
 
 
 def _two_sided(count: Count, n_labels: int, n_items: int) -> float:

@@ -230,6 +230,11 @@ def gold_sample_lines(result: Result) -> list[str]:
             f"Majority vote is wrong on all {count(sample.n_labels, 'label')}. Is this a list of its errors? If so, it "
             "teaches and proves nothing: label a random sample."
         ]
+    if sample.one_label:
+        return [
+            f"All {count(sample.n_labels, 'label')} are the same, and majority vote often disagrees. Was a column "
+            "filled in by accident? If so, they teach and prove nothing; if not, let somebody check a few of them."
+        ]
     if sample.is_random:
         return [f"{count(sample.n_labels, 'label')} prove nothing yet: it takes at least {LEAST_LABELS}."]
     assert sample.worst is not None
