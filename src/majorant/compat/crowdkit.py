@@ -61,7 +61,7 @@ def _base_class() -> Any:
         return object
 
 
-BASE: Any = _base_class()
+PEER_BASE: Any = _base_class()
 
 
 class Table(NamedTuple):
@@ -148,7 +148,7 @@ def first_best(score_ik: FloatArray) -> IntArray:
     return np.asarray((score_ik >= best_i - 1e-12 * np.maximum(np.abs(best_i), 1.0)).argmax(axis=1))
 
 
-class _Aggregator(BASE):  # type: ignore[misc]
+class _Aggregator(PEER_BASE):  # type: ignore[misc]
     """Base class with `labels_`, `probas_` and the fit methods."""
 
     labels_: Any
@@ -863,7 +863,7 @@ class BinaryRelevance(_Aggregator):
     def __post_init__(self) -> None:
         if self.base_aggregator is None:
             self.base_aggregator = MajorityVote()
-        kinds = (_Aggregator,) if BASE is object else (_Aggregator, BASE)
+        kinds = (_Aggregator,) if PEER_BASE is object else (_Aggregator, PEER_BASE)
         if not isinstance(self.base_aggregator, kinds):
             raise ConfigError(
                 f"base_aggregator must be a classification aggregator, not {type(self.base_aggregator).__name__}."
