@@ -28,6 +28,7 @@ from majorant.evidence.certificate.claims import (
     Counts,
     certification_of,
     claim_inputs,
+    could_support,
     examine,
 )
 from majorant.evidence.comparison import Comparison
@@ -200,6 +201,7 @@ def _answer(votes: Votes, settings: Settings) -> Result:
     # 4. Evidence from models of the votes, if there is no proof yet. It takes a while, so it is computed when needed.
     examined = cache(partial(examine, inputs, level=level, rng=seed, known=no_copies))
     certify = cache(lambda: certification_of(examined()))
+    is_worth_it = partial(could_support, votes, counts.patterns, panel=setting.panel)
     if answer.certainty not in (Certainty.PROVED, Certainty.SAME):
         settings.stage("testing")
         comparison = Comparison(
@@ -207,7 +209,7 @@ def _answer(votes: Votes, settings: Settings) -> Result:
             fits={name: rules.by_name[name] for name in (MAJORITY, *names)},
             setting=setting,
             copies=copies,
-            certify=lambda: None if examined().is_open else certify().certificate,
+            certify=lambda: certify().certificate if is_worth_it() and not examined().is_open else None,
             level=level,
         )
         evidence += [one for engine in ENGINES for one in engine(comparison)]

@@ -8,7 +8,7 @@ from scipy.special import expit, logit
 from scipy.stats import betabinom
 
 from majorant.evidence.certificate.anonymous import settled_counts
-from majorant.evidence.certificate.claims import certify, could_support
+from majorant.evidence.certificate.claims import certify, clearly_differ, could_support
 from majorant.evidence.certificate.count_models import flatten
 from majorant.evidence.certificate.optimality import PublicCheck, check_record, grade, public_checks, scaled_loss
 from majorant.evidence.certificate.tipping import (
@@ -99,23 +99,41 @@ def test_without_three_votes_there_is_no_answer():
 # --- whether a certificate is worth computing
 
 
+UNLIKE = np.concatenate([one_coin_workers([0.93] * 15), one_coin_workers([0.55] * 15)])
+
+
 @pytest.mark.parametrize(
-    ("votes", "panel", "workers_differ", "wanted"),
+    ("votes", "panel", "wanted"),
     [
-        (simulate([0.5, 0.5], one_coin_workers([0.75] * 7), 500, 7, rng=0).votes, True, False, True),
-        (crowd([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], 5), False, False, True),
-        (crowd([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], 5), False, True, False),
-        (crowd([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], 3), False, False, False),  # independence cannot be tested
-        (crowd([0.9, 0.1], ASYMMETRIC, 5), False, False, False),
-        (Votes.from_codes([], [], [], items=(), workers=(), labels=("no", "yes")), False, False, False),
+        (simulate([0.5, 0.5], one_coin_workers([0.75] * 7), 500, 7, rng=0).votes, True, True),
+        (crowd([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], 5), False, True),
+        (simulate([0.5, 0.5], UNLIKE, 2_000, 5, rng=0).votes, False, False),
+        (crowd([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], 3), False, False),  # independence cannot be tested
+        (crowd([0.9, 0.1], ASYMMETRIC, 5), False, False),
+        (Votes.from_codes([], [], [], items=(), workers=(), labels=("no", "yes")), False, False),
     ],
 )
-def test_a_certificate_is_computed_only_if_it_could_support_the_answer(votes, panel, workers_differ, wanted):
-    patterns = distinct_counts(counts(votes))
-    assert could_support(patterns, panel=panel, workers_differ=workers_differ) is wanted
-    if not wanted and len(votes.items) and not workers_differ:
+def test_a_certificate_is_computed_only_if_it_could_support_the_answer(votes, panel, wanted):
+    assert could_support(votes, distinct_counts(counts(votes)), panel=panel) is wanted
+    if not wanted and len(votes.items):
         claim = certify(votes).anonymous
         assert (claim.verdict, claim.certainty) != ("optimal", "supported")
+
+
+def test_equal_workers_rarely_look_as_if_they_clearly_differ():
+    assert not any(clearly_differ(crowd([0.6, 0.4], [[0.8, 0.2], [0.2, 0.8]], 5, 500, rng=seed)) for seed in range(30))
+
+
+def test_voters_who_know_one_class_each_have_no_record():
+    rng = np.random.default_rng(0)
+    truth = rng.random(2_000) < 0.4
+    fires = np.array([rng.random(2_000) < np.where(truth == side, 0.7, 0.2) for side in (0, 0, 0, 1, 1, 1)])
+    worker_n, item_n = fires.nonzero()
+    votes = Votes.from_codes(
+        item_n, worker_n, (worker_n > 2).astype(int), items=range(2_000), workers=range(6), labels=("no", "yes")
+    )
+    found = certify(votes).optimality
+    assert (found.certainty, found.record.sets) == (Certainty.UNKNOWN, 0)
 
 
 # --- the grade

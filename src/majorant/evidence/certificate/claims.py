@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtrc
 
 from majorant.defaults import LEVEL
 from majorant.evidence.certificate.anonymous import CountTests, as_histograms, claim_from_counts, examine_counts
@@ -54,7 +55,7 @@ from majorant.methods.fit import Fit
 from majorant.methods.shared import SharedConfusion
 from majorant.read import Reading, as_votes
 from majorant.setting import Setting
-from majorant.tally import Patterns, find_patterns, two_class_histograms, votes_by_worker
+from majorant.tally import Patterns, counts, find_patterns, two_class_histograms, votes_by_worker
 from majorant.theory.margin import majority_margins
 from majorant.values import as_generator, as_level, as_seed
 from majorant.votes import IntArray, Votes
@@ -332,21 +333,21 @@ def fit_workers(votes: Votes) -> Case | None:
 # --- the claims
 
 
-def could_support(patterns: Patterns, *, panel: bool, workers_differ: bool) -> bool:
-    """Whether a certificate of these vote counts could say that majority vote is optimal, with tests that passed.
+def could_support(votes: Votes, patterns: Patterns, *, panel: bool) -> bool:
+    """Whether a certificate could say that majority vote is optimal, with tests that passed.
 
     This is quick, so that `check` computes a certificate only if it can change the answer. It cannot if no item has
-    enough votes to test independence, if workers of a crowd differ, or if majority vote is not optimal at the most
-    likely model. A panel needs the model of its workers, so it is not judged by its counts.
+    enough votes to test independence, if workers of a crowd clearly differ, or if majority vote is not optimal at the
+    most likely model. A panel needs the model of its workers, so it is not judged by its counts.
 
     Parameters
     ----------
+    votes : Votes
+        The votes.
     patterns : Patterns
         The vote counts of all items.
     panel : bool
         Whether the same workers label (nearly) all items.
-    workers_differ : bool
-        Whether workers differ by more than chance.
     """
     votes_p, n_classes = patterns.votes_p, patterns.counts_pk.shape[1]
     items_h = np.bincount(votes_p, weights=patterns.items_p)
@@ -356,8 +357,28 @@ def could_support(patterns: Patterns, *, panel: bool, workers_differ: bool) -> b
         return False
     if panel:
         return True
+    if clearly_differ(votes):
+        return False
     prior_k, confusion_kl = SharedConfusion().fit_counts(patterns)
-    return not workers_differ and all(float(majority_margins(prior_k, confusion_kl, h)) > 0 for h in sizes)
+    return all(float(majority_margins(prior_k, confusion_kl, h)) > 0 for h in sizes)
+
+
+def clearly_differ(votes: Votes) -> bool:
+    """Whether workers agree with the other votes on their items so unequally that the exact test will fail, too.
+
+    A chi-square test, at 1e-6, of each worker's mean agreement with the other voters.
+    """
+    others_n = votes.votes_i[votes.item_n] - 1
+    shared_n = others_n > 0
+    agreeing_n = (counts(votes)[votes.item_n, votes.label_n] - 1)[shared_n] / others_n[shared_n]
+    worker_n = votes.worker_n[shared_n]
+    given_j, agreed_j = np.bincount(worker_n), np.bincount(worker_n, weights=agreeing_n)
+    seen_j = given_j > 0
+    if seen_j.sum() < 2 or not agreeing_n.var() > 0:
+        return False
+    off_j = (agreed_j - given_j * agreeing_n.mean())[seen_j]
+    statistic = float((off_j**2 / given_j[seen_j]).sum() / agreeing_n.var())
+    return bool(chdtrc(int(seen_j.sum()) - 1, statistic) < 1e-6)
 
 
 def make_certificate(examination: Examination, case: Case | None) -> Certificate:
@@ -371,7 +392,8 @@ def make_certificate(examination: Examination, case: Case | None) -> Certificate
     replicates = _resample(examination, case, examination.named, "named")
     anonymous = _anonymous(examination, replicates, each)
     plugged = _plug_in(examination)
-    is_panel, labels = examination.design.kind == "panel", _labels(examination)
+    setting, labels = Setting.of(examination.inputs.sample), _labels(examination)
+    is_panel = setting.panel or examination.design.kind == "panel"
     return Certificate(
         level=level,
         anonymous=replace(anonymous, level=level),
@@ -379,7 +401,9 @@ def make_certificate(examination: Examination, case: Case | None) -> Certificate
         gold=None if gold is None else replace(claim_from_cells(gold, level=each), level=level),
         dependence=examination.dependence,
         design=examination.design,
-        optimality=None if plugged is None else answer_question(plugged, anonymous, labels, panel=is_panel),
+        optimality=None
+        if plugged is None
+        else answer_question(plugged, anonymous, labels, panel=is_panel, one_class=setting.one_class),
     )
 
 

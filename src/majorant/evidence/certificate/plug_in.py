@@ -52,12 +52,17 @@ class Plugged(NamedTuple):
     tipping: Tipping | None = None
 
 
-def answer_question(plugged: Plugged, claim: Claim, labels: Sequence[Hashable], *, panel: bool) -> Optimality:
-    """The answer with its grade, from the model and the claim about the same rules."""
+def answer_question(
+    plugged: Plugged, claim: Claim, labels: Sequence[Hashable], *, panel: bool, one_class: bool = False
+) -> Optimality:
+    """The answer with its grade, from the model and the claim about the same rules.
+
+    Voters who know one class each have no record, because no model of the votes can be fitted to them.
+    """
     is_optimal = all(margin > 0 for margin in plugged.margin_h.values())
     n_classes = len(labels)
     wrong = _wrong_counts(plugged, labels)
-    record = check_record(is_optimal, panel=panel, n_classes=n_classes)
+    record = check_record(is_optimal, panel=panel, n_classes=n_classes, checks=() if one_class else None)
     agrees = str(claim.verdict) == ("optimal" if is_optimal else "not optimal")
     claimed = claim.certainty if agrees else None
     loss = Estimate(None)
