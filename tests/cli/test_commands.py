@@ -32,7 +32,7 @@ def test_check_reports_the_input_and_writes_results(run):
     code, out, err = run("check", write("votes.csv", GOOD), "--out", "results")
     assert (code, err) == (0, "")
     assert [line.split()[0] for line in out.splitlines() if line[0] != " "] == [
-        "Answer", "Why", "Wrote", "Next",
+        "Answer", "Labels", "Why", "Wrote", "Next",
     ]  # fmt: skip
     _, out, _ = run("check", "votes.csv", "--verbose")
     assert "item = item, worker = worker, label = label" in out
