@@ -34,7 +34,7 @@ from majorant.values import FloatArray
 from majorant.votes import Votes
 
 TENFOLD = 100.0  # a judge who trails by as many points counts a tenth
-MOST_JUDGES = 1_000  # more workers than that are a crowd, and their names are not looked up
+MOST_MATCHED = 1_000  # more workers than that are a crowd, and their names are not looked up
 SMOOTHING = 0.02  # added to shares, so that one kind of share cannot veto a class
 TERMS = "LMArena, from github.com/lmarena/arena-catalog, which shows no licence; ratings are facts, quoted with source"
 
@@ -334,7 +334,7 @@ def know_judges(
 
 def known_judges(votes: Votes) -> KnownJudges | None:
     """Who the workers are, by the ratings that the votes were read with; None without ratings or for a large crowd."""
-    if votes.ratings is None or len(votes.workers) > MOST_JUDGES:
+    if votes.ratings is None or len(votes.workers) > MOST_MATCHED:
         return None
     return know_judges(tuple(votes.workers), votes.ratings.table, dict(votes.ratings.trust))
 

@@ -24,7 +24,7 @@ ITEMS_FILE, STORE_FILE, TAG_FILE = "items.arrow", "votes.json", "CACHEDIR.TAG"
 TAG = """Signature: 8a477f597d28d172789f06886806bc55
 # This folder is a cache of majorant: votes sorted by item. It can be deleted; the votes are then sorted again.
 """
-AT_ONCE = 1 << 16  # names that are read together
+NAMES_READ = 1 << 16  # names that are read together
 DTYPES = {"offsets_i": np.int64, "seconds_n": np.float64}  # the others are codes or counts
 
 
@@ -50,8 +50,8 @@ class StoredNames(Sequence[Hashable]):
         return self.column[self.start + code % len(self)].as_py()
 
     def __iter__(self) -> Iterator[Hashable]:
-        for start in range(0, len(self), AT_ONCE):
-            yield from self[start : start + AT_ONCE].__arrow_array__().to_pylist()
+        for start in range(0, len(self), NAMES_READ):
+            yield from self[start : start + NAMES_READ].__arrow_array__().to_pylist()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(lambda a, b: a == b, self, other))
@@ -72,8 +72,8 @@ class StoredNames(Sequence[Hashable]):
 
         chosen = np.ascontiguousarray(code_p, dtype=np.int64) + self.start
         names: list[Hashable] = []
-        for start in range(0, len(chosen), AT_ONCE):
-            some = chosen[start : start + AT_ONCE]
+        for start in range(0, len(chosen), NAMES_READ):
+            some = chosen[start : start + NAMES_READ]
             places = pa.Array.from_buffers(pa.int64(), len(some), [None, pa.py_buffer(some)])
             names += self.column.take(places).to_pylist()
         return names

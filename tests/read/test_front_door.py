@@ -16,7 +16,7 @@ from majorant.defaults import MAX_CLASSES, REPEATS
 from majorant.errors import DataError
 from majorant.filetypes import format_words
 from majorant.read import Reading, as_votes
-from majorant.read.consensus import EXPORTS
+from majorant.read.consensus import EXPORTERS
 from majorant.read.tasks import TASK_ENDINGS, TASK_FORMATS
 
 ROWS = [(item, worker, str(int((7 * item + 3 * worker) % 4 > 0))) for item in range(30) for worker in range(3)]
@@ -127,7 +127,7 @@ def test_the_command_line_offers_what_the_library_takes():
     assert options["max_classes"].default == MAX_CLASSES
     tools = next(option for option in ask.params if option.name == "tool").type.choices
     assert tuple(tools) == tuple(TASK_FORMATS) == tuple(TASK_ENDINGS)
-    assert {tool: TASK_ENDINGS[tool] for tool in EXPORTS} == EXPORT_ENDINGS
+    assert {tool: TASK_ENDINGS[tool] for tool in EXPORTERS} == EXPORT_ENDINGS
 
 
 def test_matrix_is_rejected_as_gold():

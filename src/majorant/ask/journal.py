@@ -21,7 +21,7 @@ from majorant.atomic import cannot_write, lock_exclusively
 from majorant.errors import ConfigError, DataError
 from majorant.ownership import JOURNAL_ENDING
 
-FORMAT = "majorant-journal"
+JOURNAL_FORMAT = "majorant-journal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def _line(before: bytes | None, after: bytes, change: dict[str, Any]) -> bytes:
         end = _common(before[::-1], after[::-1], most - start)
         removed, added = before[start : len(before) - end], after[start : len(after) - end]
     record = {
-        "journal": FORMAT,
+        "journal": JOURNAL_FORMAT,
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "change": change,
         "start": start,

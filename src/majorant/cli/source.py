@@ -2,7 +2,7 @@
 
 Votes are read into memory, sorted into a folder of memory-mapped arrays (--memory), or prepared on a cluster
 (--engine).
-A new engine is a context manager like `_on_spark` and an entry in ENGINES.
+A new engine is a context manager like `_on_spark` and an entry in OPENERS.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Engine:
             raise ConfigError(f"{source.file[0]} fits in memory: leave out {self.flag}.")
         if self.memory is not None:
             return _in_files(self, source, out, by, masked)
-        return ENGINES[self.name](self, source, by, masked)
+        return OPENERS[self.name](self, source, by, masked)
 
 
 @contextlib.contextmanager
@@ -172,7 +172,7 @@ def _on_spark(engine: Engine, source: Source, by: str | None, masked: bool) -> I
     yield votes
 
 
-ENGINES: dict[str, Callable[[Engine, Source, str | None, bool], AbstractContextManager[Votes]]] = {
+OPENERS: dict[str, Callable[[Engine, Source, str | None, bool], AbstractContextManager[Votes]]] = {
     MEMORY: _in_memory,
     "spark": _on_spark,
 }
@@ -194,8 +194,8 @@ def _with_engine(values: dict[str, Any]) -> dict[str, Any]:
         values.pop(option, None) for option in ("engine", "master", "memory", "work", "resume")
     )
     name = name or MEMORY
-    if name not in ENGINES:
-        raise ConfigError(f"--engine {name}: choose one of {', '.join(ENGINES)}.")
+    if name not in OPENERS:
+        raise ConfigError(f"--engine {name}: choose one of {', '.join(OPENERS)}.")
     if name == MEMORY and master is not None:
         raise ConfigError("--master needs --engine spark.")
     if memory is None and (work is not None or resume):

@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 COLUMNS = ("task", "worker", "label")
-LEAST = 1e-10  # crowd-kit's smallest probability
+LEAST_SHARE = 1e-10  # crowd-kit's smallest probability
 
 
 class MissingColumnError(DataError, KeyError):
@@ -404,13 +404,13 @@ class DawidSkene(_Probabilistic):
         error_pk = self._maximize(pairs, share_ik, start)
         self.loss_history_: list[float] = []
         for _ in range(self.n_iter):
-            log_pk, log_prior_k = np.log(error_pk), np.log(np.maximum(prior_k, LEAST))
+            log_pk, log_prior_k = np.log(error_pk), np.log(np.maximum(prior_k, LEAST_SHARE))
             share_ik = clamp(softmax_rows(pairs.votes_ip @ log_pk + log_prior_k)[0])
             prior_k = share_ik.mean(axis=0)
             error_pk = self._maximize(pairs, share_ik)
             vote_ik = pairs.votes_ip @ np.log(error_pk)
-            vote_ik += pairs.votes_i[:, None] * np.log(np.maximum(prior_k, LEAST))
-            entropy = -(share_ik * np.log(np.maximum(share_ik, LEAST))).sum()
+            vote_ik += pairs.votes_i[:, None] * np.log(np.maximum(prior_k, LEAST_SHARE))
+            entropy = -(share_ik * np.log(np.maximum(share_ik, LEAST_SHARE))).sum()
             self.loss_history_.append(float((share_ik * vote_ik).sum() + entropy) / len(table.task_n))
             if len(self.loss_history_) > 1 and self.loss_history_[-1] - self.loss_history_[-2] < self.tol:
                 break
@@ -431,7 +431,7 @@ class DawidSkene(_Probabilistic):
         count_pk = pairs.votes_ip.T @ share_ik
         if start is not None:
             count_pk = start(count_pk)
-        count_pk = np.maximum(count_pk, LEAST)
+        count_pk = np.maximum(count_pk, LEAST_SHARE)
         total_jk = np.zeros((pairs.n_workers, share_ik.shape[1]))
         np.add.at(total_jk, pairs.worker_p, count_pk)
         return np.asarray(count_pk / total_jk[pairs.worker_p])
@@ -536,7 +536,7 @@ class OneCoinDawidSkene(DawidSkene):
         skill_p = self._skill_j[pairs.worker_p]
         error_pk = np.repeat(((1 - skill_p) / max(share_ik.shape[1] - 1, 1))[:, None], share_ik.shape[1], axis=1)
         error_pk[own_p, pairs.label_p] = skill_p
-        return np.asarray(np.clip(error_pk, LEAST, 1 - LEAST))
+        return np.asarray(np.clip(error_pk, LEAST_SHARE, 1 - LEAST_SHARE))
 
 
 class _Modelled(_Probabilistic):

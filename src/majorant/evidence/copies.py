@@ -35,7 +35,7 @@ from majorant.votes import IntArray, Votes
 SHARED_ITEMS = 30  # a pair is tested only if it shares this many items
 REPEATED = 0.5  # a pair are copies only if one clearly repeats more than this share of the other's votes
 STANDARD_ERRORS = 2.0
-SAME = 0.75  # least share of the mistakes, or of the departures from the other voters, that copies have in common
+COPY_SHARE = 0.75  # least share of the mistakes, or of the departures from the other voters, that copies have in common
 FEWEST = 10  # mistakes or departures; with fewer, the items may simply be easy
 
 
@@ -177,9 +177,9 @@ def _explained(pair: _Pair, facts: _Facts) -> bool:
     if facts.one_label:
         return True
     if facts.wrong >= FEWEST:
-        return facts.same_wrong < SAME * facts.wrong
+        return facts.same_wrong < COPY_SHARE * facts.wrong
     near = pair.agreed >= 0.97 * pair.shared
-    return not near or facts.departed < FEWEST or facts.together < SAME * facts.departed
+    return not near or facts.departed < FEWEST or facts.together < COPY_SHARE * facts.departed
 
 
 def one_vote_each(votes: Votes) -> Votes:

@@ -26,7 +26,7 @@ from majorant.values import Estimate, FloatArray
 KNOWN_JUDGES = Record(sets=142, better=96, worse=14, mean_gain=0.031, worst_gain=-0.09)
 KNOWN_JUDGES_RANGE = (-0.035, 0.097)
 LEAST_ITEMS = 5  # of a family, which show what it gains by such an item
-SAME = 0.005  # smaller differences in accuracy count as none
+SAME_GAIN = 0.005  # smaller differences in accuracy count as none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,8 +113,8 @@ def record_of(gains: Sequence[float]) -> Record:
     """How often a rule was better and worse than majority vote, its mean gain, and the worst one."""
     return Record(
         sets=len(gains),
-        better=sum(gain >= SAME for gain in gains),
-        worse=sum(gain <= -SAME for gain in gains),
+        better=sum(gain >= SAME_GAIN for gain in gains),
+        worse=sum(gain <= -SAME_GAIN for gain in gains),
         mean_gain=float(np.mean(gains)) if gains else 0.0,
         worst_gain=min(gains, default=0.0),
     )

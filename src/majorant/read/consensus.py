@@ -38,9 +38,9 @@ def export_text(name: str, labelled: Iterable[Consensus], tool: Tool) -> str:
     {"text": "Hi", "options": [{"id": "no", "text": "no"}, {"id": "yes", "text": "yes"}], "accept": ["yes"],
      "meta": {"item": "q1", "confidence": 0.9}}
     """
-    if name not in EXPORTS:
-        raise ConfigError(f"{use('export', name)}: choose one of {', '.join(EXPORTS)}.")
-    return EXPORTS[name]([entry for entry in labelled if entry.label is not None], tool)
+    if name not in EXPORTERS:
+        raise ConfigError(f"{use('export', name)}: choose one of {', '.join(EXPORTERS)}.")
+    return EXPORTERS[name]([entry for entry in labelled if entry.label is not None], tool)
 
 
 def item_fields(source: Any, *, item: str | Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
@@ -124,7 +124,7 @@ def _prodigy(labelled: Sequence[Consensus], tool: Tool) -> str:
     return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
 
 
-EXPORTS: dict[str, Callable[[Sequence[Consensus], Tool], str]] = {
+EXPORTERS: dict[str, Callable[[Sequence[Consensus], Tool], str]] = {
     "label-studio": _label_studio,
     "argilla": _argilla,
     "prodigy": _prodigy,

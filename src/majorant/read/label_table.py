@@ -30,7 +30,7 @@ CODECS = (  # by byte-order mark, the longest first
     (codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"), (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"),
 )  # fmt: skip
-EXPERTS = frozenset(["expert", *ALIASES["worker"][0]])  # names of a column that says who gave the label
+EXPERT_COLUMNS = frozenset(["expert", *ALIASES["worker"][0]])  # names of a column that says who gave the label
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Columns:
             labels=labels or (() if gold is None else (gold,)),
             draw=first(DRAW_COLUMN, "draw"),
             design=first(DESIGN_COLUMN),
-            expert=first(*sorted(EXPERTS, key=lambda name: (name != "expert", name))),
+            expert=first(*sorted(EXPERT_COLUMNS, key=lambda name: (name != "expert", name))),
         )
 
     @property
@@ -89,7 +89,7 @@ def shown_name(name: str) -> str:
             f"there is a column {name!r}, and names that begin with majorant_ are for the columns that majorant adds "
             "to files to label. Rename the column."
         )
-    taken = folded == "item" or folded in EXPERTS or is_label_column(folded)
+    taken = folded == "item" or folded in EXPERT_COLUMNS or is_label_column(folded)
     return f"votes.{name}" if taken else name
 
 

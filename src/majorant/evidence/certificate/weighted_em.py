@@ -18,7 +18,7 @@ from majorant.methods.fit import Fit
 from majorant.values import FloatArray
 from majorant.votes import Votes
 
-SMOOTHING = 0.01  # pseudo-votes in each cell, as in the fit of the certificate
+EM_SMOOTHING = 0.01  # pseudo-votes in each cell, as in the fit of the certificate
 CYCLES = 40  # of three EM steps; weightings that have not converged by then are within a fraction of a standard error
 ENTRIES = 2_000_000  # items x weightings x classes held at once
 
@@ -71,8 +71,8 @@ def em_step(votes_ic: Any, weight_ib: FloatArray, params: Params) -> Params:
     items_kb, count_kcb = [], []
     for part_ib in part_kib:
         part_ib = part_ib * share_ib
-        items_kb.append(part_ib.sum(axis=0) + SMOOTHING)
-        count_kcb.append(votes_ic.T @ part_ib + SMOOTHING)
+        items_kb.append(part_ib.sum(axis=0) + EM_SMOOTHING)
+        count_kcb.append(votes_ic.T @ part_ib + EM_SMOOTHING)
     count = np.stack(count_kcb, axis=1).reshape(n_workers, n_labels, n_classes, -1)
     prior_kb = np.array(items_kb)
     return Params(count / count.sum(axis=1, keepdims=True), prior_kb / prior_kb.sum(axis=0))

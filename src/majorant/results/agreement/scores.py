@@ -19,7 +19,7 @@ from majorant.tabular import Tabular
 from majorant.values import Estimate, FloatArray, Missing, as_generator, as_level, lock
 from majorant.votes import Votes
 
-RULES = ("majority", "median", "mean")
+SCORE_RULES = ("majority", "median", "mean")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -279,11 +279,11 @@ def _distances(
     rng: np.random.Generator,
 ) -> tuple[dict[str, Estimate], dict[str, Estimate]]:
     """Mean distance of each rule from gold on items that all rules decide, and how much nearer than majority vote."""
-    others = RULES[1:]
+    others = SCORE_RULES[1:]
 
     def unknown(reason: Missing) -> tuple[dict[str, Estimate], dict[str, Estimate]]:
         nothing = Estimate(None, reason=reason)
-        return dict.fromkeys(RULES, nothing), dict.fromkeys(others, nothing)
+        return dict.fromkeys(SCORE_RULES, nothing), dict.fromkeys(others, nothing)
 
     if votes.gold_i is None:
         return unknown(Missing.NO_GOLD)
@@ -299,4 +299,4 @@ def _distances(
     def mean(value_i: FloatArray) -> Estimate:
         return with_interval(float(value_i.mean()), weight_bi @ value_i, level)
 
-    return dict(zip(RULES, map(mean, error_ri), strict=True)), dict(zip(others, map(mean, lead_ri), strict=True))
+    return dict(zip(SCORE_RULES, map(mean, error_ri), strict=True)), dict(zip(others, map(mean, lead_ri), strict=True))
