@@ -313,7 +313,7 @@ def test_page_labels_lead_to_the_same_answer_as_the_command_line(server, checked
         shown = page(server, f"/files/{id}/label", draw=found[1], label=truth[item], **sight).text
         given += 1
         assert given < 100
-        assert not re.search(r"taught a rule|is better|leads|right on", shown) or 'dl class="answer"' in shown
+        assert not re.search(r"leads|right on", shown) or 'dl class="answer"' in shown
     settle(server, id)
     labels = page(server, f"/files/{id}/download/to_label.csv").text
     by_item = {row["item"]: row["label"] for row in csv.DictReader(labels.splitlines()) if row["label"]}
