@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from majorant.errors import ConfigError
 from majorant.theory import paper
 from needs import NO_DATA
 from paper.printed import printed
@@ -67,11 +68,20 @@ def counted_confusion(rows, once_per_item):
     return [prior_0, 1 - prior_0], count_kl / count_kl.sum(axis=1, keepdims=True)
 
 
+def mark(check, prior, confusion, n_votes):
+    """Whether the condition holds; None where the lemma says nothing, with an even number of votes."""
+    try:
+        return check(prior, confusion, n_votes).holds
+    except ConfigError:
+        assert n_votes % 2 == 0
+        return None
+
+
 def test_02_all_four_real_marks_come_out_only_with_both_code_errors():
     match = {}
     for check in (paper.theorem_3_4, paper.theorem_3_4_code):
         for once in (False, True):
-            verdicts = [check(*counted_confusion(rows_of(name), once), REAL[name][2]).holds for name in REAL]
+            verdicts = [mark(check, *counted_confusion(rows_of(name), once), REAL[name][2]) for name in REAL]
             match[check, once] = verdicts == [mark for *_, mark in REAL.values()]
     assert [key for key, same in match.items() if same] == [(paper.theorem_3_4_code, True)]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from majorant.evidence.certificate.anonymous import as_histograms, certify_counts, claim_from_counts, examine_counts
-from majorant.evidence.certificate.radius import shared_model
+from majorant.evidence.certificate.radius import published_radius, shared_model
 from majorant.methods import ESTIMATORS
 from majorant.simulate import simulate
 from majorant.theory import gap, majority_margin
@@ -113,7 +113,7 @@ def test_models_have_the_margin_asked_for(accuracies, margin):
 def test_the_radius_worked_by_hand():
     """K (sqrt K + 1) max nu / lambda_min sqrt(log(2 K^2 / .1) / 2N), K = 2, nu = .5, lambda_min = .6, N = 20,000."""
     by_hand = 2 * (2**0.5 + 1) * 0.5 / 0.6 * (np.log(80) / 40_000) ** 0.5
-    found = verdicts.radius(np.array([[0.8, 0.2], [0.2, 0.8]]), np.array([0.5, 0.5]), 20_000)
+    found = published_radius(np.array([[0.8, 0.2], [0.2, 0.8]]), np.array([0.5, 0.5]), 20_000, error=verdicts.GAMMA)
     assert found == pytest.approx(by_hand, rel=1e-12)
 
 

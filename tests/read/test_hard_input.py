@@ -457,5 +457,5 @@ def test_infinite_labels_are_refused_at_once(tmp_path, value):
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_a_threshold_is_a_finite_score(value):
-    with pytest.raises(ConfigError, match="give a number"):
+    with pytest.raises(ConfigError, match="must be a number"):
         read([("a", "u", 1), ("a", "v", 2)], threshold=value)

@@ -195,6 +195,7 @@ class TestOnTheTerminal:
 EXAMPLES = {
     NoteKind.MISSING_LABEL: {"labels": {"NA": 3, "don't know": 1}},
     NoteKind.LABEL_VARIANTS: {"groups": [[["Yes", 3], ["yes", 1]]]},
+    NoteKind.COLLAPSED: {"method": "dawid-skene", "label": "description", "given": 0.99, "voted": 0.28},
     NoteKind.MIXED_LABELS: {"kinds": ["bool", "number", "text"]},
     NoteKind.NUMBER_LABELS: {"classes": 79, "low": 0.01, "high": 0.99},
     NoteKind.ID_VARIANTS: {"role": "worker", "groups": [["Ana", "ana"]], "count": 4},

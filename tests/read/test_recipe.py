@@ -51,7 +51,7 @@ def test_file_type_needs_one_reader_and_one_entry(tmp_path):
     assert read in run("agreement", "folder").stdout  # by its ending
     assert read in run("agreement", "wrong.csv", "--format", "toy").stdout
     assert "it looks like a toy" in run("agreement", "wrong.csv").stderr
-    assert "csv, tsv, json, jsonl, parquet, toy" in " ".join(run("check", "--help").stdout.split())
+    assert "csv, tsv, json, jsonl, parquet, toy" in " ".join(run("check", "--help-all").stdout.split())
 
 
 @pytest.fixture

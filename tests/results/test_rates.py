@@ -308,7 +308,7 @@ def test_drawn_items_without_a_label_are_not_dropped_with_the_votes(tmp_path, mo
     monkeypatch.chdir(tmp_path)
     table, _, _ = log(questions=40)
     votes = mj.read(table)
-    mj.ask(votes, question="teach", n=10).write("to_label.csv")
+    mj.ask(votes, draw="random", n=10).write("to_label.csv")
     with open("to_label.csv", newline="") as file:  # noqa: PTH123
         rows = list(csv.DictReader(file))
     with open("to_label.csv", "w", newline="") as file:  # noqa: PTH123

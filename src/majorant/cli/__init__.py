@@ -35,7 +35,7 @@ COMMANDS = {
     "serve": "Open a local web page to check a file and label a few items.",
     "report": "Rebuild the report of a saved result.",
     "data": "List and download public data sets, or check simulated votes and compare the answers with the truth.",
-    "theory": "Show how far majority vote is from optimal for given workers, or simulate their votes.",
+    "theory": "Show how far majority vote is from optimal for given workers or votes, or simulate votes.",
 }
 REMOVED = {  # what to type instead
     "judges": "majorant workers, with the same --bar and --position",
