@@ -86,7 +86,6 @@ def test_every_reader_takes_part():
         "eval",
         "xlsx",
         "ods",
-        "bin",
     } <= endings
 
 

@@ -279,9 +279,9 @@ def test_bad_trust_and_ratings_are_refused(tmp_path):
     path.write_text(PANEL)
     with pytest.raises(ConfigError, match="no judge has this name"):
         read(path, trust={"you": 1300})
-    with pytest.raises(ConfigError, match="trust= is a dict"):
+    with pytest.raises(ConfigError, match="trust must be a dict"):
         read(path, trust="me=1300")
-    with pytest.raises(ConfigError, match="give a file of ratings, or False"):
+    with pytest.raises(ConfigError, match="must be a file of ratings, or False"):
         read(path, ratings=3)
 
 

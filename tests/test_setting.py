@@ -39,7 +39,7 @@ def test_fixed_teams_are_a_panel_and_random_workers_are_not():
     [
         ("ruters", Case.CROWD), ("politifact_six", Case.PANEL), ("dialsumm_fluency", Case.CHANCE),
         ("trec", Case.ONE_CLASS), ("youtube", Case.ONE_CLASS), ("snow_wsd", Case.PANEL), ("medicheck", Case.PANEL),
-        ("mmlu_error", Case.PANEL), ("essay_4", Case.PANEL), ("vaccines_all", Case.PANEL),
+        ("mmlu_error", Case.KNOWN_JUDGES), ("essay_4", Case.KNOWN_JUDGES), ("vaccines_all", Case.KNOWN_JUDGES),
     ],
 )  # fmt: skip
 def test_public_sets_have_the_expected_case(name, case):

@@ -464,7 +464,7 @@ def read_ratings(path: str | PathLike[str]) -> RatingTable:
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # a name with a null byte, or text that is not UTF-8
         raise DataError(f"{path}: the ratings cannot be read: {error}.") from None
     rows = csv.DictReader(io.StringIO(text))
     columns = {str(name).strip().casefold(): name for name in rows.fieldnames or ()}

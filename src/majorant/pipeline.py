@@ -126,7 +126,7 @@ def check(
     >>> from majorant.simulate import simulate
     >>> votes, truth = simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=200, n_votes=3, rng=0)
     >>> str(check(votes).answer.action)
-    'keep'
+    'switch'
     """
     coins = ("coin", "random")
     reading = cast("Reading", with_gold_file(reading))

@@ -31,7 +31,7 @@ def assert_answer(
 
     >>> rows = [(item, worker, item % 2) for item in range(20) for worker in "abc"]
     >>> str(assert_answer(rows, "keep").answer.certainty)
-    'unknown'
+    'same'
     >>> assert_answer(rows, "switch")
     Traceback (most recent call last):
     AssertionError: keep, not switch:

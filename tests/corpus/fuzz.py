@@ -435,7 +435,7 @@ def _broken_labels(rows: list[dict[str, str]], columns: dict[str, list[Any]], la
             yield f"labels.csv: majority {row['majority']!r} on {item} with {dict(count_k)}"
         if row["source"] not in ("expert", "gold", "rule", "tie"):
             yield f"labels.csv: source {row['source']!r}"
-        if row["changed"] != str(row["label"] != row["majority"]).lower():
+        if row["changed"] != str(row["label"] != row["majority"] != "").lower():
             yield f"labels.csv: changed={row['changed']} on {item}: {row['label']!r}, majority {row['majority']!r}"
         if row["confidence"]:
             yield from broken_numbers({"confidence": float(row["confidence"])}, "labels.csv")

@@ -179,7 +179,9 @@ def test_learned_rules_gain_on_real_sets_and_rarely_lose(name, n_labels, least):
         labelled, rest = order[:n_labels], order[n_labels:]
         rule = learn_rule(blind, labelled, truth[labelled], weighted, baseline=majority, seed=seed)
         change = changes_on_items(blind, majority, fit := rule.fit(blind, weighted, majority))
-        use = fit if rule.judged(change, change).written else majority
+        judged = rule.judged(change, change)
+        earned = judged.gain.earned or not Setting.of(blind).thin  # on thin crowds, only earned rules are written
+        use = fit if judged.written and earned else majority
         after, before = (
             chances(fit.posterior[rest])[np.arange(len(rest)), truth[rest]].mean() for fit in (use, majority)
         )

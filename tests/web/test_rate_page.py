@@ -19,7 +19,7 @@ def judge_log():
     return "\n".join(map(",".join, [("question", "system", "judge", "verdict"), *rows])).encode(), truth
 
 
-def test_labels_in_the_page_measure_the_pass_rate(tmp_path):
+def test_labels_drawn_to_teach_measure_no_pass_rate(tmp_path):
     content, truth = judge_log()
     with listening(tmp_path / "kept") as server:
         id = send(server, "log.csv", content)
@@ -33,4 +33,5 @@ def test_labels_in_the_page_measure_the_pass_rate(tmp_path):
             shown = page(server, f"/files/{id}/label", draw=draw, label=truth[item]).text
         page(server, f"/files/{id}/label", do="finish")
         after = page(server, f"/files/{settle(server, id)}").text
-        assert re.search(r"<h2>Share of pass</h2><p>Share of pass: \d+% \(\d+ to \d+\), measured on 30 labels", after)
+        # These labels were drawn to teach a rule, so they are no random sample and measure no rate.
+        assert re.search(r"<h2>Share of pass</h2><p>Share of pass: .*no labels to check that", after)

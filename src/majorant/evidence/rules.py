@@ -203,6 +203,8 @@ def learn_from_gold(
         average = with_rule.by_name[LEARNED]
         beside = (sum_parts(changes_on_items, rules.votes, fit, average) for fit in (rules.by_name[MAJORITY], base))
         judged = rule.judged(*beside, must_earn=prior_j is None)
+        if rules.setting.thin and judged.gain is not None and not judged.gain.earned:
+            judged = replace(judged, written=False)  # on thin crowds, rules that have not earned it lose
         return replace(with_rule, learned=judged), judged
 
     if holds_out and len(item_p) >= FEWEST_TO_SPLIT:

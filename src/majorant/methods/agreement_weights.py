@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,7 +41,7 @@ class Wawa:
     traits: ClassVar[Traits] = Traits(distributed=True, vote_shares=True)
 
     @validated
-    def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
+    def fit(self, votes: Any, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
         """Skills, and shares of the weighted votes in place of probabilities."""
         data = prepare(votes, engine=engine, weights=weights)
         skill_j, _ = _agreement(data, np.ones(len(data.votes.workers)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
@@ -11,7 +11,6 @@ from majorant.arguments import validated
 from majorant.kernels import Engine, shares
 from majorant.methods.fit import Fit, Traits
 from majorant.methods.tables import prepare, vote_shares
-from majorant.votes import Votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +31,7 @@ class Majority:
     traits: ClassVar[Traits] = Traits(distributed=True, vote_shares=True)
 
     @validated
-    def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
+    def fit(self, votes: Any, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
         """Compute each label's share of the votes on each item; an item without votes gets equal shares."""
         data = prepare(votes, weights=weights, engine=engine, merge=False)
         totals, engine = data.totals, data.engine

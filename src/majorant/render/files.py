@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from majorant.atomic import make_folder
-from majorant.defaults import MAJORITY, WEIGHTED_VOTE
+from majorant.defaults import WEIGHTED_VOTE
 from majorant.errors import DataError
 from majorant.methods.fit import Fit
 from majorant.output import Columns, Content, write_files
@@ -85,7 +85,7 @@ def tables_of(table: Callable[..., Columns], votes: Votes, *fits: Fit) -> Iterat
 def label_fits(result: Result) -> tuple[Fit, ...]:
     """The fits behind the columns of labels.csv: the rule, majority vote, and the weighted vote if available."""
     weighted = result.rules.get(WEIGHTED_VOTE)
-    return (result.rules[result.rule], result.rules[MAJORITY], *([] if weighted is None else [weighted]))
+    return (result.written, result.majority, *([] if weighted is None else [weighted]))
 
 
 def label_part(

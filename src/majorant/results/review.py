@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.items import rows_of_parts, take_items
+from majorant.items import names_at, rows_of_parts, take_items
 from majorant.methods.fit import NO_LABEL
 from majorant.results.labels import FILE_DIGITS
 from majorant.tabular import Tabular
@@ -149,8 +149,7 @@ def review(
         The most doubtful labels, in order.
     """
     doubt_i = rows_of_parts(_doubt_of_part, votes, label_i, confidence_i, *models)
-    item_p = np.argsort(-doubt_i, kind="stable")[:most]
-    item_p = item_p[np.isfinite(doubt_i[item_p])]
+    item_p = _most_doubtful(votes, doubt_i, most)
     listed = take_items(votes, item_p)
     n_voted = np.count_nonzero(votes.votes_i)
     label_p = label_i[item_p]
@@ -239,3 +238,15 @@ def _reasons(votes: Votes, label_p: IntArray, good_j: NDArray[np.bool_] | None) 
     }
     names = np.select(list(reasons.values()), [str(reason) for reason in reasons], str(Reason.WEAK_WORKERS))
     return tuple(map(Reason, names.tolist()))
+
+
+def _most_doubtful(votes: Votes, doubt_i: FloatArray, most: int) -> NDArray[np.int64]:
+    """The most doubtful items, in order; names decide between equals, so that the order of the rows does not matter."""
+    item_p = np.argsort(-doubt_i, kind="stable")
+    item_p = item_p[np.isfinite(doubt_i[item_p])]
+    if len(item_p) > most:
+        least = doubt_i[item_p[most - 1]]
+        item_p = item_p[: np.searchsorted(-doubt_i[item_p], -least, side="right")]
+    names_p = np.array([str(name) for name in names_at(votes.items, item_p)], dtype=object)
+    by_name = np.argsort(names_p, kind="stable")
+    return np.asarray(item_p[by_name][np.argsort(-doubt_i[item_p[by_name]], kind="stable")][:most], dtype=np.int64)

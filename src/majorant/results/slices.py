@@ -76,7 +76,7 @@ def answer_slices(
             lead_g, key_g = (np.concatenate([one[n] for one in mine]) for n in (4, 5))
             evidence.insert(0, lead_evidence(other.method, lead_g, key_g, labels, difference, alpha=alpha, level=level))
         if all(one.n_used < 5 for one in evidence):
-            evidence += _from_whole(whole, difference.stake / every.stake if every.stake else 0.0)
+            evidence += _from_whole(whole, difference.stake / every.stake if every.stake else 0.0, difference.stake)
         answer = decide(evidence, tolerance=whole.tolerance)
         found.append(
             SliceAnswer(value=value, n_items=difference.items, n_votes=n_votes, differ=difference.differ, answer=answer)
@@ -84,17 +84,18 @@ def answer_slices(
     return Records(found)
 
 
-def _from_whole(whole: Answer, scale: float) -> list[Evidence]:
+def _from_whole(whole: Answer, scale: float, stake: float) -> list[Evidence]:
     """The evidence behind the answer for the whole file, for a slice in which the rules differ `scale` times as often.
 
-    Intervals from labels are dropped, because they hold only for the whole file.
+    Intervals from labels are dropped, because they hold only for the whole file.  No gain exceeds the `stake`, the share
+    of the slice's items on which the rules differ.
     """
     basis = whole.basis
     if basis is None or basis.source is Source.IDENTICAL:
         return []
     if basis.source is Source.CERTIFICATE:
         return [basis]
-    value, low, high = (None if end is None else scale * end for end in basis.gain.ends)
+    value, low, high = (None if end is None else min(max(scale * end, -stake), stake) for end in basis.gain.ends)
     if basis.source in (Source.TRACK_RECORD, Source.EARNED):
         return [replace(basis, gain=Estimate(value, low, high))]
     return [replace(basis, gain=Estimate(value))] if whole.action is Action.SWITCH else []

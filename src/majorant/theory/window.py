@@ -57,7 +57,7 @@ def window(prior: ArrayLike, confusion: ArrayLike, n_votes: int) -> Window:
     --------
     >>> found = window([.3, .7], [[.6, .4], [.25, .75]], 3)
     >>> round(found.lower, 3), round(found.value, 3), round(found.upper, 3), found.holds
-    (0.667, 2.333, 3.0, True)
+    (0.683, 2.333, 3.072, True)
     """
     prior_k = as_prior(prior)
     if len(prior_k) != 2:

@@ -141,8 +141,8 @@ def _write_design(job: Mapping[str, Any], votes: Votes, design: Design) -> None:
 
     folder = make_folder(Path(job["folder"]) / "ask")
     design = design.more(FIRST_DRAW if design.question.kind == "teach" else FIRST_BATCH)
-    # Items whose text and votes are stored. Items that teach come from anywhere in the order, others from its start, and
-    # nobody labels more than 500 in one sitting.
+    # Items whose text and votes are stored. Items that teach come from anywhere in the order, others from its start,
+    # and nobody labels more than 500 in one sitting.
     known = design.order if design.is_drawing else design.order[:500]
     columns = _columns(job, known)
     first = {name: [values[position] for position in design.asked] for name, values in columns.items()}

@@ -410,7 +410,7 @@ def resampled_models(
     >>> cells, items_c = flatten({3: [260, 240, 240, 260]})
     >>> best_3 = suprema(cells, items_c[None])[1][0, 0]
     >>> resampled_models(cells, items_c, best_3, 100, np.random.default_rng(0)).std(axis=0).round(1).tolist()
-    [0.2, 0.2, 0.2]
+    [0.1, 0.1, 0.1]
     """
     drawn_bc = rng.standard_gamma(items_c + 1 / (cells.votes_c + 1), size=(n_draws, len(items_c)))
     drawn_bc *= cells.totals(items_c) / cells.totals(drawn_bc)

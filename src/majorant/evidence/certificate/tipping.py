@@ -38,7 +38,7 @@ def find_tipping(counted: Counted, theta_3: FloatArray, labels: Sequence[object]
     >>> model_3 = np.array([np.log(4), -np.log(4), 0.0])
     >>> found = find_tipping(Counted(cells, items_c, [3]), model_3, ("no", "yes"))
     >>> found.correlation, [(point.quantity, round(point.limit, 2)) for point in found.points[:1]]
-    (None, [(<Quantity.SHARE: 'share'>, 0.2)])
+    (None, [(<Quantity.ACCURACY: 'accuracy'>, 0.97)])
     """
     correlation = tipping_correlation(counted, theta_3)
     return Tipping(
