@@ -24,6 +24,6 @@ def serving(*arguments: str) -> Iterator[str]:
             server.send_signal(signal.SIGINT)
             out, err = server.communicate(timeout=60)
             assert server.returncode == 0, (out, err)
-            assert err.endswith("Stopped; all uploads and results were deleted.\n"), err
+            assert "Stopped; all uploads and results were deleted.\n" in err
         finally:
             server.kill()

@@ -78,8 +78,8 @@ def _text(kind: NoteKind, facts: Mapping[str, Any], spell: Spell) -> str:
             given, voted = f"{facts['given']:.0%}", f"{facts['voted']:.0%}"
             only = f"though only {voted} have a vote for it"
             return (
-                f"The method {facts['method']} labels {given} of the items {facts['label']}, {only}. Use majority vote, "
-                "which cannot collapse into one class."
+                f"The method {facts['method']} labels {given} of the items {facts['label']}, {only}. Use majority "
+                "vote, which cannot collapse into one class."
             )
         case NoteKind.MIXED_LABELS:
             known = {"bool": "true/false", "number": "numbers", "text": "text"}

@@ -247,6 +247,7 @@ def _most_doubtful(votes: Votes, doubt_i: FloatArray, most: int) -> NDArray[np.i
     if len(item_p) > most:
         least = doubt_i[item_p[most - 1]]
         item_p = item_p[: np.searchsorted(-doubt_i[item_p], -least, side="right")]
-    names_p = np.array([str(name) for name in names_at(votes.items, item_p)], dtype=object)
-    by_name = np.argsort(names_p, kind="stable")
-    return np.asarray(item_p[by_name][np.argsort(-doubt_i[item_p[by_name]], kind="stable")][:most], dtype=np.int64)
+    rising_p = np.sort(item_p)
+    by_name = np.argsort(np.array([str(name) for name in names_at(votes.items, rising_p)], dtype=object), kind="stable")
+    item_p = rising_p[by_name]
+    return np.asarray(item_p[np.argsort(-doubt_i[item_p], kind="stable")][:most], dtype=np.int64)

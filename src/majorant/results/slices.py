@@ -87,8 +87,8 @@ def answer_slices(
 def _from_whole(whole: Answer, scale: float, stake: float) -> list[Evidence]:
     """The evidence behind the answer for the whole file, for a slice in which the rules differ `scale` times as often.
 
-    Intervals from labels are dropped, because they hold only for the whole file.  No gain exceeds the `stake`, the share
-    of the slice's items on which the rules differ.
+    Intervals from labels are dropped, because they hold only for the whole file.  No gain exceeds the `stake`, the
+    share of the slice's items on which the rules differ.
     """
     basis = whole.basis
     if basis is None or basis.source is Source.IDENTICAL:
