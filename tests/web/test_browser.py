@@ -86,7 +86,7 @@ def test_labels_by_keys_lead_to_a_decision(seen):
 def test_labelling_shows_no_leader_and_no_preselected_button(seen):
     assert set(seen["focus"]) == {"ARTICLE"}
     for said in seen["said"]:
-        assert not re.search(r"better|leads|right on|taught", said), said
+        assert not re.search(r"leads|right on", said), said  # what the labels are worth is said, not who is ahead
 
 
 def test_downloaded_labels_contain_the_experts_answers(seen):
