@@ -21,6 +21,7 @@ class Majority:
 
     Examples
     --------
+    >>> from majorant.votes import Votes
     >>> votes = Votes.from_codes([0, 0, 0, 1, 1], [0, 1, 2, 0, 1], [1, 1, 0, 0, 1], items="ab", workers="xyz",
     ...                          labels=("no", "yes"))
     >>> Majority().fit(votes).labels(), Majority().fit(votes).labels(ties="first")
